@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 TORCH ?= torch==2.13.0
+LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-slow test-models test-cluster test-all release clean
+.PHONY: setup demo test suite system lint bench docs test-slow test-models test-cluster test-tools test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -69,6 +70,13 @@ test-cluster:
 	.venv-cluster/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster]' --group test
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py
+
+# Needs Label Studio (from PyPI, in an environment of its own); a real server is started on this machine.
+test-tools: setup
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-tools/bin/python -m pip install --quiet $(LABEL_STUDIO_PACKAGE)
+	LABEL_STUDIO=$(CURDIR)/.venv-tools/bin/label-studio $(BIN)/python -m pytest tests/tools
 
 # The suite on every supported Python that is installed here (types and style are checked once, in make test).
 test-all:

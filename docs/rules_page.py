@@ -16,6 +16,7 @@ Made by `make docs` from the code; a test keeps it true. What stands behind the 
 def page() -> str:
     """The page as the lists in the code are now."""
     from surgeval.judges import JUDGES
+    from surgeval.models import MODELS
     from surgeval.schema.formats import FORMATS
     from surgeval.scoring.profiles import PROFILES
     from surgeval.stats.paired_tests import CORRECTIONS, TESTS
@@ -30,6 +31,7 @@ def page() -> str:
             _table("Corrections", "correction", CORRECTIONS.items()),
             _table("Scoring profiles", "profile", ((name, p.summary) for name, p in PROFILES.items())),
             _table("Answer formats", "format", ((name, _first(kind)) for name, kind in FORMATS.items())),
+            _table("Models", "model", ((MODELS[name].USAGE, _sentence(MODELS[name])) for name in MODELS)),
             _table("Judges", "judge", ((name, "see `surgeval score --judge`") for name in JUDGES)),
         ]
     )
@@ -42,6 +44,10 @@ def _test(test) -> str:  # type: ignore[no-untyped-def]
 
 def _first(member: object) -> str:
     return " ".join((member.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def _sentence(member: object) -> str:
+    return (member.__doc__ or "").strip().partition("\n")[0]
 
 
 def _table(title: str, what: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -4,6 +4,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# Workers share the cores already; read by numpy's library when it is loaded, and by every program that a test starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # In continuous integration the examples are the same every time; elsewhere each run looks further.
 settings.register_profile(
     "house",

@@ -3,6 +3,8 @@
 from surgeval.audit.tables.audit import TableAudit as TableAudit
 from surgeval.audit.tables.audit import audit_tables as audit_tables
 from surgeval.errors import SurgevalError as SurgevalError
+from surgeval.models import AskResult as AskResult
+from surgeval.models import ask as ask
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
 from surgeval.report.report import Report as Report
@@ -67,6 +69,11 @@ from surgeval.stats.strata import StrataResult as StrataResult
 from surgeval.stats.strata import strata as strata
 from surgeval.submissions.rehearsal import Rehearsal as Rehearsal
 from surgeval.submissions.rehearsal import rehearse as rehearse
+from surgeval.tasks.board import BoardResult as BoardResult
+from surgeval.tasks.board import task_board as task_board
+from surgeval.tasks.result import TaskResult as TaskResult
+from surgeval.tasks.run import parse_run as parse_run
+from surgeval.tasks.run import run_task as run_task
 
 __version__: str
 __all__: list[str]

@@ -18,7 +18,7 @@ from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, 
 from how_many import many
 from many_boxes import mot_boxes_that_are_read
 from procedures import random_procedure, tiny_procedure
-from surgeval.datasets import TOOLS, About, read_annotations, recognised_tool, write_annotations
+from surgeval.datasets import IMAGE_TOOLS, TOOLS, About, read_annotations, recognised_tool, write_annotations
 from surgeval.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
 from surgeval.schema.procedure_problems import procedure_problems
 from surgeval.schema.tracks import Procedure, Track, Visibility, track_from_points
@@ -65,10 +65,11 @@ def check_read_or_refused(path: Path, tool: str) -> None:
 def test_every_tool_is_listed_and_says_what_it_loses() -> None:
     files = [module.name for module in iter_modules(surgeval.datasets.__path__) if not module.name.startswith("_")]
     offering = [name for name in files if hasattr(import_module(f"surgeval.datasets.{name}"), "recognises")]
-    assert sorted(offering) == sorted(TOOLS) == sorted(MAY_LOSE)
+    assert sorted(offering) == sorted((*TOOLS, *IMAGE_TOOLS))
+    assert sorted(TOOLS) == sorted(MAY_LOSE)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", [*TOOLS, *IMAGE_TOOLS])
 def test_a_tool_says_what_it_is(tool: str) -> None:
     module = import_module(f"surgeval.datasets.{tool}")
     assert module.__doc__
@@ -192,7 +193,7 @@ def test_what_the_caller_knows_wins(tool: str, tmp_path: Path) -> None:
 
 
 @settings(max_examples=40)
-@given(data=st.binary(max_size=200), tool=st.sampled_from(TOOLS))
+@given(data=st.binary(max_size=200), tool=st.sampled_from((*TOOLS, *IMAGE_TOOLS)))
 def test_no_bytes_bring_a_foreign_error(data: bytes, tool: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("bytes") / "a.txt"
     path.write_bytes(data)

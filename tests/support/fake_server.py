@@ -94,11 +94,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(behaviour: Behaviour) -> Iterator[FakeServer]:
+def serving(behaviour: Behaviour, *, most_requests: int = MOST_REQUESTS) -> Iterator[FakeServer]:
     """A server with this behaviour, for as long as the block runs."""
     server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
     fake = FakeServer(f"http://127.0.0.1:{server.server_port}/v1")
-    server.RequestHandlerClass = _requests_to(fake, behaviour)
+    server.RequestHandlerClass = _requests_to(fake, behaviour, most_requests)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
@@ -109,7 +109,7 @@ def serving(behaviour: Behaviour) -> Iterator[FakeServer]:
         thread.join()
 
 
-def _requests_to(fake: FakeServer, behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
+def _requests_to(fake: FakeServer, behaviour: Behaviour, most_requests: int) -> type[BaseHTTPRequestHandler]:
     lock, busy = threading.Lock(), [0]
 
     class Request(BaseHTTPRequestHandler):
@@ -132,7 +132,7 @@ def _requests_to(fake: FakeServer, behaviour: Behaviour) -> type[BaseHTTPRequest
             time.sleep(answer.delay_s)
             with lock:
                 busy[0] -= 1
-            if answer.hang_up or number >= MOST_REQUESTS:
+            if answer.hang_up or number >= most_requests:
                 self.close_connection = True
                 return
             self._send(answer)

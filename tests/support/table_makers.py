@@ -17,10 +17,12 @@ import surgeval
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
+from scripted_model import ScriptedModel
 from small_questions import MODELS, answers, questions
 from surgeval.report.section import Section
 from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
+from surgeval.results.tables import TABLES
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
@@ -32,6 +34,9 @@ from surgeval.submissions.phase import phase_of
 from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
+from surgeval.tasks import open_task
+from surgeval.video.images import write_png
+from task_folders import build
 
 Tables = dict[str, pl.DataFrame]
 VIDEOS = ("u", "v", "w")
@@ -182,6 +187,14 @@ def _audit() -> Tables:
     return dict(surgeval.audit_tables(rows, kind="multi-class").tables)
 
 
+def _ask() -> Tables:
+    requests, _ = questions()
+    with tempfile.TemporaryDirectory() as folder:
+        for video in {request.video for request in requests}:
+            write_png(np.full((16, 24, 3), 90, np.uint8), Path(folder) / f"{video}.png")
+        return dict(surgeval.ask("constant:yes", requests, videos=folder, track="frame").tables)
+
+
 def _rehearsal() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         pack = Path(folder) / "pack"
@@ -202,7 +215,30 @@ def _submission() -> Tables:
         return {**check_submission(phase).tables, **submission_status(run, phase).tables}
 
 
+@cache
+def _task_folder() -> tuple[Path, Path]:
+    """A folder with cases of one's own, and the task on it."""
+    folder = Path(tempfile.mkdtemp())
+    task = open_task("severity-im")
+    return build(task, folder / "mine"), folder
+
+
+def _task() -> Tables:
+    root, folder = _task_folder()
+    with tempfile.TemporaryDirectory() as runs:
+        for shots in (0, 1):
+            model = ScriptedModel(lambda _: "1")
+            result = surgeval.run_task(
+                "severity-im", model=model, root=root, frames=folder, shots=shots, name=f"m{shots}"
+            )
+            result.to_dir(Path(runs, str(shots)))
+        board = surgeval.task_board([runs], contrast="shots")
+    kept = set(TABLES["task"])
+    return {name: frame for name, frame in {**result.tables, **board.tables}.items() if name in kept}
+
+
 MAKERS: dict[str, Callable[[], Tables]] = {
+    "ask": _ask,
     "score": _score,
     "audit": _audit,
     "floors": _floors,
@@ -230,4 +266,5 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "study": _study,
     "rehearse": _rehearsal,
     "submission": _submission,
+    "task": _task,
 }

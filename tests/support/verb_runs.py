@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from typer.testing import CliRunner
 
@@ -24,6 +25,7 @@ from surgeval.submissions.phase import read_phase
 from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
+from surgeval.video.images import write_png
 
 QUESTIONS = ["--requests", "requests.json", "--references", "references.json"]
 MIXED = ["--outcome", "value", "--fixed", "ood", "--random", "model,video", "--metric", "correct"]
@@ -33,6 +35,7 @@ FOLDER_VERBS: dict[str, list[str]] = {
         "score", *QUESTIONS, "--responses", "moody.json", "--judge", "exact", "--boot", "20", "--profile",
         "orena-focus-0.4.0",
     ],
+    "ask": ["ask", "--model", "constant:yes", "--requests", "requests.json", "--videos", "films", "--track", "frame"],
     "rank": ["rank", "steady", "moody", "--boot", "20", "--prize-pool", "100"],
     "rank mean": ["rank", "steady", "moody", "--rule", "mean-then-rank", "--boot", "20", "--missing", "0"],
     "failures": ["failures", "steady", "moody", *MIXED],
@@ -49,15 +52,22 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
+    "task board": [
+        "task", "board", "--task", "phase-c80", "--contrast", "models", "--first", "GPT-4o", "--second", "CLIP",
+    ],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "task board": lambda: surgeval.task_board(
+        [], tasks=["phase-c80"], contrast="models", first=["GPT-4o"], second=["CLIP"]
+    ),
     "score": lambda: surgeval.score(
         "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20
     ),
     "score official": lambda: surgeval.score(
         "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20, profile="orena-focus-0.4.0"
     ),
+    "ask": lambda: surgeval.ask("constant:yes", "requests.json", videos="films", track="frame"),
     "rank": lambda: surgeval.rank(["steady", "moody"], replicates=20, prize_pool=100),
     "rank mean": lambda: surgeval.rank(["steady", "moody"], "mean-then-rank", replicates=20, missing=0.0),
     "failures": lambda: surgeval.failures(
@@ -102,6 +112,9 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
+    (root / "films").mkdir()
+    for video in {request.video for request in requests}:
+        write_png(np.full((16, 24, 3), 90, np.uint8), root / "films" / f"{video}.png")
     (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
     _submission(root)
     return root

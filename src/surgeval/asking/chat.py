@@ -1,6 +1,6 @@
-"""A chat server that speaks the OpenAI protocol, asked over async HTTP and never trusted to behave.
+"""A chat server, asked over HTTP many questions at once and never trusted to behave.
 
-Each question ends in a reply or in a trouble that says what happened; no trouble is ever a verdict.
+Each question ends in a reply or in a trouble that says what happened; no trouble is ever a verdict or an answer.
 Passing troubles (rate limits, 5xx, lost connections, replies without content) are retried with
 exponential back-off and jitter, at least as late as the server's Retry-After asks, within a deadline
 per question; one that was not answered in time is put off, not repeated. Lasting ones (no access, no such
@@ -14,22 +14,21 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
-import httpx
-
-from surgeval.asking.pace import Pace
+from surgeval.asking.connections import ConnectionFailed, Connections, Unreachable, WebResponse
+from surgeval.asking.pace import Pace, Rate
+from surgeval.asking.replies import CONTENT_FILTER, OPENAI, Dialect, Reply, Trouble, retry_after_s, says_overflow
+from surgeval.errors import Misuse
 
 _REFUSES_SCHEMA = (400, 422)
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
 _TOO_MUCH = frozenset({429, 503, 529})
-_CUT = frozenset({"length", "max_tokens"})
-_CONTENT_FILTER = "content_filter"
-_FILTERED = frozenset({_CONTENT_FILTER, "safety"})
 _FORBIDDEN = 403
 """No access; or, from a server that has answered before, a gateway that dislikes this one text."""
 _FILTERS = frozenset({400, _FORBIDDEN})
@@ -40,7 +39,7 @@ _NEVER_REACHED_BEFORE_CLOSING = 3
 """Connections in a row that nobody took, from a server that has not answered once."""
 _UNANSWERED_BEFORE_CLOSING = 5
 _SHOWN = 300
-_BEGINNING = 40
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,122 +59,140 @@ class ChatLimits:
     """Room for a short answer with its reason."""
     reasoning_tokens: int = 4096
     """Room for a model that was seen to reason before it answers, and was cut."""
+    per_minute: float | None = None
+    """Requests that the server allows; None: as many as it bears."""
 
 
-class Reply(NamedTuple):
-    """What the model said."""
+class Question(NamedTuple):
+    """What goes out: the body for a token limit, with or without the schema of its answer."""
 
-    text: str
-    finish: str = ""
-    """Why it stopped, in the server's words."""
-    refused: bool = False
-    tokens: int = 0
-    reasons: bool = False
-    """Whether it reasoned before it answered."""
-
-    @property
-    def was_cut(self) -> bool:
-        """Whether it reached the token limit."""
-        return self.finish in _CUT
-
-
-class Trouble(NamedTuple):
-    """Why there is no reply."""
-
-    text: str
-    passing: bool = False
-    wait_s: float = 0.0
-    timed_out: bool = False
-
-
-Ask = Callable[[int], Awaitable[Reply | Trouble]]
-"""Asks the question at a position."""
+    body: Callable[[int, bool], bytes]
+    max_tokens: int
+    has_schema: bool
 
 
 class ChatServer:
-    """One model on one server, with what was learnt about it."""
+    """One model on one server, with what was learnt about it.
+
+    Args:
+        model: As the server knows it.
+        endpoint: Where every request goes.
+        api_key: Sent to that address only.
+        limits: How hard it is asked.
+        schema: Of the answers to plain messages.
+        dialect: How it is spoken to.
+    """
 
     def __init__(
-        self, model: str, endpoint: str, *, api_key: str | None, limits: ChatLimits, schema: Mapping[str, Any]
-    ) -> None:
-        self.model, self.endpoint, self.limits, self.schema = model, endpoint, limits, schema
+        self, model: str, endpoint: str, *, api_key: str | None, limits: ChatLimits,
+        schema: Mapping[str, Any] | None = None, dialect: Dialect = OPENAI,
+    ) -> None:  # fmt: skip
+        self.model, self.endpoint, self.limits, self.schema, self.dialect = model, endpoint, limits, schema, dialect
         self.pace = Pace(limits.concurrency)
-        self._max_tokens = limits.max_tokens
         self.takes_schema: bool | None = None
         """Whether the server takes a schema for its output; None until it has answered."""
         self._key = api_key
+        self._least_tokens = 0
+        """Room that a model which reasons was seen to need."""
         self._closed: Trouble | None = None
         self._unreached = self._unanswered = 0
         self._has_answered = False
         self._pause_until = 0.0
+        self._rate = Rate(limits.per_minute)
 
-    def client(self) -> httpx.AsyncClient:
-        """A client for one run; earlier closings are forgotten, what was learnt is not."""
+    def client(self) -> Connections:
+        """Connections for one run; earlier closings are forgotten, what was learnt is not."""
         self._closed, self._unreached, self._unanswered, self._pause_until = None, 0, 0, 0.0
         self._has_answered = False
         self.pace = Pace(self.limits.concurrency, first=self.pace.at_once)
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        limits = httpx.Limits(max_connections=self.limits.concurrency)
-        return httpx.AsyncClient(headers=headers, limits=limits, timeout=self.limits.timeout_s)
+        headers = self.dialect.headers(self._key)
+        return Connections(self.endpoint, headers=headers, timeout_s=self.limits.timeout_s)
 
-    async def ask_each(self, count: int, ask: Ask, done: Callable[[int, Reply | Trouble, float], None]) -> None:
-        """Ask `count` questions, many at once, and hand over each outcome with its seconds as it comes.
+    async def ask_each(
+        self,
+        items: Iterable[_Item],
+        ask: Callable[[_Item], Awaitable[Reply | Trouble]],
+        done: Callable[[_Item, Reply | Trouble, float], None],
+    ) -> None:
+        """Ask about each item, many at once, and hand over each outcome with its seconds as it comes.
 
-        A question without an answer in time goes to the end: the server may still be computing it, and
-        would compute it twice. Then it is asked once more, alone.
+        Items are taken as they can be asked. A question without an answer in time goes to the end: the server may still
+        be computing it, and would compute it twice. Then it is asked once more, alone.
         """
-        waiting, late = iter(range(count)), []
+        waiting, late = iter(items), []
 
-        async def one(position: int, *, for_good: bool = False) -> None:
-            async with self.pace.turn():
-                start = time.monotonic()
-                outcome, seconds = await ask(position), time.monotonic() - start
+        async def one(item: _Item, *, for_good: bool = False) -> None:
+            start = time.monotonic()
+            outcome, seconds = await ask(item), time.monotonic() - start
             if isinstance(outcome, Trouble) and outcome.timed_out and not for_good:
-                late.append(position)
+                late.append(item)
             else:
-                done(position, outcome, seconds)
+                done(item, outcome, seconds)
 
-        async def work() -> None:
-            for position in waiting:
-                await one(position)
+        async def work(most: int | None = None) -> None:
+            for _ in repeat(None) if most is None else range(most):
+                async with self.pace.turn():
+                    for item in waiting:
+                        await one(item)
+                        break
+                    else:
+                        return
 
-        if self.takes_schema is None and count:
+        if self.takes_schema is None:
             # The first goes alone: it shows whether the server takes a schema, so a refusal is met once
             # and not once per connection.
-            await one(next(waiting))
-        await asyncio.gather(*(work() for _ in range(min(self.limits.concurrency, count))))
-        for position in late:
-            await one(position, for_good=True)
+            await work(1)
+        await asyncio.gather(*(work() for _ in range(self.limits.concurrency)))
+        for item in late:
+            async with self.pace.turn():
+                await one(item, for_good=True)
 
-    async def ask(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
-        """The reply to the messages, or the trouble that remained; a time-out is not asked again here."""
-        outcome = await self._asked(client, messages)
+    async def ask(self, client: Connections, question: list[dict[str, str]] | Question) -> Reply | Trouble:
+        """The reply to messages or a question, or the trouble that remained; a time-out is not asked again here."""
+        whole = question if isinstance(question, Question) else self._question(question)
+        outcome = await self._asked(client, whole)
         if isinstance(outcome, Reply):
             self._unanswered, self._has_answered = 0, True
-        elif outcome.passing:
+        elif outcome.passing or not (self._has_answered or outcome.overflow or outcome.absent):
             self._unanswered += 1
             if self._unanswered == _UNANSWERED_BEFORE_CLOSING:
                 text = f"given up after {self._unanswered} questions in a row without a reply (last: {outcome.text})"
-                self._closed = Trouble(text)
+                self._closed = Trouble(text, absent=True)
         return outcome
 
-    async def _asked(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
+    def _question(self, messages: list[dict[str, str]]) -> Question:
+        def body(max_tokens: int, with_schema: bool) -> bytes:
+            fields = {
+                "model": self.model,
+                "messages": messages,
+                "temperature": 0,
+                "max_tokens": max_tokens,
+                "stream": False,
+            }
+            return json.dumps(fields | ({"response_format": self.schema} if with_schema else {})).encode()
+
+        return Question(body, self.limits.max_tokens, self.schema is not None)
+
+    async def _asked(self, client: Connections, question: Question) -> Reply | Trouble:
         end = time.monotonic() + self.limits.deadline_s
         trouble = Trouble("not asked")
         for attempt in range(self.limits.attempts):
             if self._pause_until > end:
-                return Trouble("the server asks for a longer pause than the deadline leaves")
-            await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
+                return Trouble("the server asks for a longer pause than the deadline leaves", absent=True)
+            if (pause_s := self._pause_until - time.monotonic()) > 0:
+                await asyncio.sleep(pause_s)
+            await self._rate.turn()
             if self._closed:
                 return self._closed
             if (left_s := end - time.monotonic()) <= 0:
                 break
             start = time.monotonic()
-            outcome = await self._exchange(client, messages, min(left_s, self.limits.timeout_s))
+            outcome = await self._exchange(client, question, min(left_s, self.limits.timeout_s))
             if isinstance(outcome, Reply):
                 self.pace.went(time.monotonic() - start)
-                if outcome.was_cut and outcome.reasons and self._max_tokens < self.limits.reasoning_tokens:
-                    self._max_tokens = self.limits.reasoning_tokens
+                room = max(question.max_tokens, self._least_tokens)
+                if outcome.was_cut and outcome.reasons and room < self.limits.reasoning_tokens:
+                    self._least_tokens = self.limits.reasoning_tokens
                     continue
                 return outcome
             if outcome.timed_out or not outcome.passing:
@@ -190,80 +207,72 @@ class ChatServer:
     def _backoff_s(self, attempt: int) -> float:
         return min(_LONGEST_WAIT_S, self.limits.backoff_s * 2.0**attempt) * random.uniform(0.5, 1.0)
 
-    async def _exchange(
-        self, client: httpx.AsyncClient, messages: list[dict[str, str]], timeout_s: float
-    ) -> Reply | Trouble:
+    async def _exchange(self, client: Connections, question: Question, timeout_s: float) -> Reply | Trouble:
         try:
-            async with asyncio.timeout(timeout_s):
-                response = await self._post(client, messages)
+            response = await self._post(client, question, time.monotonic() + timeout_s)
         except TimeoutError:
             self.pace.stumbled()
             return Trouble(f"no answer within {timeout_s:.3g} s", passing=True, timed_out=True)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except Unreachable as error:
             return self._unreachable(error)
-        except httpx.HTTPError as error:
-            return Trouble(self.clean(f"{type(error).__name__}: {error}"), passing=True)
+        except ConnectionFailed as error:
+            return Trouble(self.clean(str(error)), passing=True)
         self._unreached = 0
         return self._reading(response)
 
-    async def _post(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> httpx.Response:
+    async def _post(self, client: Connections, question: Question, end: float) -> WebResponse:
         """The server's response; a schema that it refuses is left out, from then on for good."""
-        with_schema = self.takes_schema is not False
-        response = await self._send(client, messages, with_schema=with_schema)
-        if with_schema and response.status_code in _REFUSES_SCHEMA:
-            response = await self._send(client, messages, with_schema=False)
+        with_schema = question.has_schema and self.takes_schema is not False
+        response = await self._send(client, question, end, with_schema=with_schema)
+        while response.status in _REFUSES_SCHEMA and self.dialect.learns(response.text):
+            response = await self._send(client, question, end, with_schema=with_schema)
+        refuses = response.status in _REFUSES_SCHEMA and not says_overflow(response.status, response.text)
+        if with_schema and refuses:
+            response = await self._send(client, question, end, with_schema=False)
             if response.is_success:
                 self.takes_schema = False
-        elif response.is_success and self.takes_schema is None:
+        elif response.is_success and self.takes_schema is None and question.has_schema:
             self.takes_schema = True
         return response
 
-    async def _send(
-        self, client: httpx.AsyncClient, messages: list[dict[str, str]], *, with_schema: bool
-    ) -> httpx.Response:
-        body = {
-            "model": self.model,
-            "messages": messages,
-            "temperature": 0,
-            "max_tokens": self._max_tokens,
-            "stream": False,
-        }
-        if with_schema:
-            body["response_format"] = self.schema
-        content = json.dumps(body).encode()
-        return await client.post(self.endpoint, content=content, headers={"Content-Type": "application/json"})
+    async def _send(self, client: Connections, question: Question, end: float, *, with_schema: bool) -> WebResponse:
+        body = question.body(max(question.max_tokens, self._least_tokens), with_schema)
+        return await client.post(body, timeout_s=end - time.monotonic())
 
-    def _reading(self, response: httpx.Response) -> Reply | Trouble:
-        status = response.status_code
+    def _reading(self, response: WebResponse) -> Reply | Trouble:
+        status = response.status
         if response.is_success:
-            reading = reply_in(response.content)
+            reading = self.dialect.read(response.content)
             return reading if isinstance(reading, Reply) else reading._replace(text=self.clean(reading.text))
-        text = self.clean(f"HTTP {status}: {response.text}").rstrip(": ")
-        if status in _FILTERS and f'"{_CONTENT_FILTER}"' in response.text:
-            return Reply(text, _CONTENT_FILTER, refused=True)
+        whole = response.text
+        text = self.clean(f"HTTP {status}: {whole}").rstrip(": ")
+        if status in _FILTERS and f'"{CONTENT_FILTER}"' in whole:
+            return Reply(text, CONTENT_FILTER, refused=True)
         if status in _CLOSING and not (status == _FORBIDDEN and self._has_answered):
-            self._closed = Trouble(f"{text}; {self._advice(status)}")
+            self._closed = Trouble(f"{text}; {self._advice(status)}", absent=True)
             return self._closed
-        wait_s = retry_after_s(response.headers.get("Retry-After"))
+        wait_s = retry_after_s(response.headers.get("retry-after"))
         if status in _TOO_MUCH:
             self.pace.stumbled()
         if status == 429 and wait_s:
             self._pause_until = max(self._pause_until, time.monotonic() + wait_s)
-        return Trouble(text, passing=status in _PASSING, wait_s=wait_s)
+        return Trouble(text, passing=status in _PASSING, wait_s=wait_s, overflow=says_overflow(status, whole))
 
     def _advice(self, status: int) -> str:
         if status == 404:
             return "check the model's name and the URL (often it ends in /v1)"
-        return "check SURGEVAL_API_KEY" if self._key else "no key was sent: set SURGEVAL_API_KEY"
+        variable = self.dialect.key_variables[0]
+        return f"check {variable}" if self._key else f"no key was sent: set {variable}"
 
-    def _unreachable(self, error: httpx.HTTPError) -> Trouble:
+    def _unreachable(self, error: Unreachable) -> Trouble:
         self._unreached += 1
-        text = self.clean(f"cannot be reached ({type(error).__name__}: {error})")
+        text = self.clean(f"cannot be reached ({error})")
         most = _UNREACHED_BEFORE_CLOSING if self._has_answered else _NEVER_REACHED_BEFORE_CLOSING
         if self._unreached >= most:
-            self._closed = Trouble(f"{text}; given up after {self._unreached} attempts: is the server running there?")
+            given_up = f"{text}; given up after {self._unreached} attempts: is the server running there?"
+            self._closed = Trouble(given_up, absent=True)
             return self._closed
-        return Trouble(text, passing=True)
+        return Trouble(text, passing=True, absent=True)
 
     def clean(self, text: str) -> str:
         """The text, short, on one line and without the key, which some servers echo."""
@@ -271,64 +280,42 @@ class ChatServer:
         return " ".join(text.split())[:_SHOWN]
 
 
-def reply_in(content: bytes) -> Reply | Trouble:
-    """The reply in the body of a chat completion, or what is missing there."""
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        begins = content[:_BEGINNING].decode("utf-8", "replace")
-        return Trouble(f"the server's answer is not JSON (it begins {begins!r}); check the URL", passing=True)
-    choices = body.get("choices") if isinstance(body, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        error = f": {json.dumps(body['error'])}" if isinstance(body, dict) and "error" in body else ""
-        return Trouble(f"the server's answer has no choices{error}", passing=True)
-    message, tokens = choices[0].get("message"), whole_tokens(body.get("usage"))
-    if not isinstance(message, dict):
-        return Trouble("the server's answer has no message", passing=True)
-    finish = str(choices[0].get("finish_reason") or "")
-    if isinstance(refusal := message.get("refusal"), str) and refusal:
-        return Reply(refusal, finish, refused=True, tokens=tokens)
-    text = _text_of(message.get("content"))
-    hidden = finish in _CUT and not (text or "").strip()  # some servers keep the reasoning to themselves
-    reasons = bool(message.get("reasoning_content") or message.get("reasoning") or "<think" in (text or "").lower())
-    reasons = reasons or hidden
-    if finish in _FILTERED:
-        return Reply(text or "", finish, refused=True, tokens=tokens)
-    if text is None and not (reasons and finish in _CUT):
-        return Trouble("the message has no content (null)", passing=True)
-    return Reply(text or "", finish, tokens=tokens, reasons=reasons)
+def endpoint_of(url: str, path: str, usage: str) -> tuple[str, str]:
+    """Where requests go, and the base URL as it may be shown: without user, password and query.
 
+    Args:
+        url: As somebody typed it, with or without the path.
+        path: Of the requests, below the base.
+        usage: How the whole specification is written, for messages.
 
-def retry_after_s(header: str | None) -> float:
-    """The seconds that a Retry-After header asks to wait: a number, or the time left until its date.
+    Raises:
+        Misuse: It is no address of a web server.
 
     Example:
-        >>> retry_after_s("7"), retry_after_s(None), retry_after_s("soon")
-        (7.0, 0.0, 0.0)
+        >>> endpoint_of("http://me:secret@host/v1/", "/chat/completions", "openai:MODEL@URL")
+        ('http://me:secret@host/v1/chat/completions', 'http://host/v1')
     """
-    if header is None:
-        return 0.0
-    if header.strip().isascii() and header.strip().replace(".", "", 1).isdigit():
-        return float(header)
     try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
-        return 0.0
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+        parsed = urlsplit(url.strip())
+        port = parsed.port
+    except ValueError as error:
+        raise Misuse(f"the URL cannot be read ({error}); write {usage}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.hostname:
+        raise Misuse(f"the URL needs http(s):// and a host, got scheme {parsed.scheme!r}; write {usage}")
+    if any(letter.isspace() or ord(letter) < 32 for letter in url.strip()):
+        raise Misuse(f"the URL has white space in it; write {usage}")
+    base = parsed.path.rstrip("/").removesuffix(path).rstrip("/")
+    host = f"[{parsed.hostname}]" if ":" in parsed.hostname else parsed.hostname
+    shown = urlunsplit((parsed.scheme, f"{host}:{port}" if port else host, base, "", ""))
+    return urlunsplit((parsed.scheme, parsed.netloc, f"{base}{path}", parsed.query, "")), shown
 
 
-def _text_of(content: Any) -> str | None:
-    """The text of a message: a string, or the joined text parts of a list."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return None
-    parts = [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
-    return "".join(parts) if parts else None
-
-
-def whole_tokens(usage: Any) -> int:
-    """The tokens that a server says an exchange used; 0 where it does not say."""
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else 0
+def run_to_end(work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Run the work to its end, in a thread of its own where an event loop is already running (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work())
+        return
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="surgeval-asking") as threads:
+        threads.submit(lambda: asyncio.run(work())).result()

@@ -8,8 +8,9 @@ twice the quickest, holds while replies are slower, and is halved by a time-out 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
 
 FIRST = 2
 _SLOWER = 2.0
@@ -26,20 +27,31 @@ class Pace:
         self._under_way = 0
         self._spare = 0
         """Replies to wait for before a stumble counts again: questions sent before it tell nothing new."""
-        self._changed = asyncio.Condition()
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait until one more question may be asked, and hold that place."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._under_way < self.at_once)
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            async with self._changed:
-                self._under_way -= 1
-                self._changed.notify_all()
+    def turn(self) -> Pace:
+        """Wait until one more question may be asked, and hold that place: `async with pace.turn():`."""
+        return self
+
+    async def __aenter__(self) -> None:
+        while self._under_way >= self.at_once:
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            await place
+        self._under_way += 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self._under_way -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let as many go on as may, and no others: waking all for each reply costs more than the reply."""
+        free = self.at_once - self._under_way
+        while free > 0 and self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():  # cancelled while it waited
+                place.set_result(None)
+                free -= 1
 
     def went(self, seconds: float) -> None:
         """A reply came after so many seconds."""
@@ -55,3 +67,27 @@ class Pace:
             return
         self._spare = self._under_way - 1 if self._under_way else 0
         self.at_once = max(1, self.at_once // 2)
+
+
+class Rate:
+    """Turns that come no faster than so many in a minute; without a number, at once."""
+
+    def __init__(
+        self,
+        per_minute: float | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._apart_s = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+        self._clock, self._sleep = clock, sleep
+
+    async def turn(self) -> None:
+        """Wait for the next turn."""
+        if not self._apart_s:
+            return
+        now = self._clock()
+        self._next = max(self._next, now)
+        wait_s, self._next = self._next - now, self._next + self._apart_s
+        await self._sleep(wait_s)

@@ -19,7 +19,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,8 +28,6 @@ import numpy as np
 
 from surgeval.asking.lines import LineFile, check_system, is_being_written, lines_set_aside, object_in, raw_lines
 from surgeval.errors import FileUnreadable, RunInterrupted
-from surgeval.schema.outcomes import Status
-from surgeval.schema.questions import Response, response_from_row
 
 VERDICT, ANSWER = "verdict", "answer"
 _KEY_START, _KEY_LETTERS = b'{"key": "', 40
@@ -252,30 +250,6 @@ class ContentStore:
         while True:
             with suppress(BlockingIOError):
                 return LineFile(self.path / f"segment-{next(numbers):03}.jsonl", lock=True)
-
-
-class AnswerStore:
-    """Answers of models; only what a model said is kept, no failure on the way to it."""
-
-    def __init__(self, store: ContentStore) -> None:
-        self.store = store
-
-    def get(self, asked: Asked, case: str) -> Response | None:
-        """The stored answer, as the response to `case`, or None."""
-        response = self.store.get(asked.key, _answer)
-        return None if response is None else replace(response, case=case)
-
-    def put(self, asked: Asked, response: Response, **facts: Any) -> None:
-        """Keep an answer or a refusal, with whatever else is worth knowing; anything else is asked again."""
-        if response.status not in (None, Status.ANSWERED, Status.REFUSED, Status.UNREADABLE):
-            return
-        known = {"kind": ANSWER, "asker": asked.asker, "revision": asked.revision, "prompt": asked.prompt}
-        self.store.put(asked.key, {**known, **facts, "response": response.as_record()}, _answer)
-
-
-def _answer(row: Mapping[str, Any]) -> Response | None:
-    stored = row.get("response")
-    return response_from_row(stored, None, lambda _code, _text: None) if isinstance(stored, dict) else None
 
 
 def _is_key(key: str) -> bool:

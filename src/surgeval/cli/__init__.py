@@ -24,6 +24,7 @@ VERBS: tuple[str, ...] = (
     "aggregate",
     "agreement",
     "annotate",
+    "ask",
     "audit",
     "check",
     "combine",
@@ -56,6 +57,7 @@ VERBS: tuple[str, ...] = (
     "study",
     "submission",
     "supplement",
+    "task",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +16,14 @@ from surgeval.errors import FileUnreadable, Misuse
 from surgeval.schema.procedure_problems import MEASURES
 
 if TYPE_CHECKING:
-    from surgeval.datasets import About
+    from surgeval.datasets import About, Film
     from surgeval.schema.tracks import Procedure
 
 SOURCE_HELP = (
-    "Boxes: a CSV or Parquet table (video, second, class_name, x, y, width, height), a file of CVAT, COCO, MOT or "
-    "Label Studio, or a procedure file."
+    "Boxes: a CSV or Parquet table (video, second, class_name, x, y, width, height), a file or folder of CVAT, COCO, "
+    "MOT, Label Studio, VIA, LabelMe, VOC, YOLO or Datumaro, or a procedure file."
 )
+_SIZE = re.compile(r"(\d{1,5})\s*[xX×]\s*(\d{1,5})")
 Measures = dict[str, dict[str, int]]
 """By video, which of `duration_s`, `width_px` and `height_px` are known."""
 TABLES = (".csv", ".tsv", ".parquet")
@@ -52,6 +55,85 @@ class Boxes:
         """Width and height of the videos that are known."""
         pairs = {video: (known.get("width_px"), known.get("height_px")) for video, known in self.measures.items()}
         return {video: (width, height) for video, (width, height) in pairs.items() if width and height}
+
+
+def about_files(
+    sources: Sequence[str | Path],
+    *,
+    fps: float | None = None,
+    size: str | None = None,
+    video: Sequence[str] | None = None,
+    video_name: str | None = None,
+    stills: bool = False,
+    annotated: Collection[str] | None = None,
+    procedure_type: str | None = None,
+    center: str | None = None,
+) -> About:
+    """What the options tell of files of annotation tools.
+
+    Args:
+        sources: The files; a film without a name is that of the video of a single one.
+        fps: As `About` has it; so the others without a word here.
+        size: WIDTHxHEIGHT.
+        video: Films, as [NAME=]FILE.
+        video_name: Name of the video of every file.
+        stills: As `About` has it.
+        annotated: In the words of `declared`.
+        procedure_type: As `About` has it.
+        center: As `About` has it.
+
+    Raises:
+        Misuse: A size that is none.
+        FileUnreadable: A film that cannot be opened.
+        ExtraNeeded: Films need the extra for videos.
+    """
+    from surgeval.datasets import About
+
+    width_px, height_px = _size(size)
+    return About(
+        video=video_name,
+        procedure_type=procedure_type,
+        center=center,
+        width_px=width_px,
+        height_px=height_px,
+        fps=fps,
+        annotated=tuple(annotated or ()),
+        stills=stills,
+        films=_films(video or (), single=len(sources) == 1),
+    )
+
+
+def _size(text: str | None) -> tuple[int, int] | tuple[None, None]:
+    if text is None:
+        return None, None
+    sides = _SIZE.fullmatch(text.strip())
+    if sides is None or not int(sides[1]) or not int(sides[2]):
+        raise Misuse(f"--size {text!r} is not WIDTHxHEIGHT, such as 1920x1080")
+    return int(sides[1]), int(sides[2])
+
+
+def _films(options: Sequence[str], *, single: bool) -> dict[str, Film]:
+    """The films by the names of their videos, as given or as the file is called; '' stands for the only video."""
+    from surgeval.schema.question_files import split_source
+
+    films = {}
+    for option in options:
+        name, path = split_source(option)
+        film = _film(path)
+        films[name or path.stem] = film
+        if single and name is None and len(options) == 1:
+            films[""] = film
+    return films
+
+
+def _film(path: Path) -> Film:
+    from surgeval.datasets import Film
+    from surgeval.video import probe
+
+    facts = probe(path)
+    fps = facts.fps if math.isfinite(facts.fps) else None
+    last_s = facts.duration_s - (0.5 / fps if fps else 0.5)
+    return Film(facts.width_px, facts.height_px, fps, max(1, math.ceil(last_s)) if math.isfinite(last_s) else None)
 
 
 def read_boxes(sources: Sequence[str], about: About, *, annotated: bool = False) -> Boxes:

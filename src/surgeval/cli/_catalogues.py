@@ -21,7 +21,9 @@ HOMES = {
     "engines": "surgeval.sandbox.ENGINES",
     "judges": "surgeval.judges.JUDGES",
     "metrics": "surgeval.metrics.METRICS",
+    "models": "surgeval.models.MODELS",
     "rules": "surgeval.stats.ranking.RULES",
+    "tasks": "surgeval.tasks.TASKS",
 }
 """Where each catalogue lives; none is imported before it is asked for."""
 
@@ -61,6 +63,6 @@ def _written(things: Catalogue[Any]) -> list[str]:
 
 def _usage(things: Catalogue[Any], name: str) -> str:
     try:
-        return str(getattr(things[name], "USAGE", name)) if things.group == "judges" else name
+        return str(getattr(things[name], "USAGE", name)) if things.group in ("judges", "models") else name
     except PluginBroken:
         return name

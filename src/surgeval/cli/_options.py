@@ -109,7 +109,7 @@ TrainReferences = Annotated[
     list[str], typer.Option("--train-references", metavar="FILE", help=f"Their reference answers. {_SEVERAL}")
 ]
 ReviewHistory = Annotated[
-    Path | None, typer.Option("--history", help="History of the review: keep only what two people confirmed.")
+    Path | None, typer.Option("--history", help="History of the review: unconfirmed and disputed items are left out.")
 ]
 Definitions = Annotated[
     Path | None,
@@ -128,6 +128,34 @@ Model = Annotated[
     ),
 ]
 
+# Asking models.
+ModelSpec = Annotated[str, typer.Option("--model", help="One of {models}.")]
+ModelOption = Annotated[
+    list[str],
+    typer.Option(
+        "--model-option",
+        metavar="NAME=VALUE",
+        help="How the model is opened, such as concurrency=4, per_minute=60, price=2.5/10 (money per million tokens in"
+        " and out), video=yes, dtype=bfloat16; may be repeated.",
+        show_default=False,
+    ),
+]
+SendMediaTo = Annotated[
+    list[str],
+    typer.Option(
+        "--send-media-to",
+        metavar="HOST",
+        help="Agree that images and video go to this host, which is not this machine; may be repeated.",
+        show_default=False,
+    ),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
+]
+
 # Annotations.
 Fps = Annotated[
     float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
@@ -138,12 +166,39 @@ ProcedureType = Annotated[
 Center = Annotated[
     str | None, typer.Option("--center", help="Of the videos, where files of annotation tools do not say.")
 ]
+Size = Annotated[
+    str | None, typer.Option("--size", metavar="WIDTHxHEIGHT", help="Of the frames in px, where files do not say.")
+]
+Film = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--video",
+        metavar="[NAME=]FILE",
+        help="Film of a video: its size, frame rate and duration count where files tell none; may be repeated.",
+    ),
+]
+VideoName = Annotated[
+    str | None, typer.Option("--video-name", help="Of the video of every file, such as of the jobs of one CVAT task.")
+]
+Stills = Annotated[bool, typer.Option("--stills", help="Every image is a video of its own, of one second.")]
+WhatAnnotated = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--annotated",
+        help="What was annotated where no file says: all, classes, events, phases, attributes, an event, class:NAME,"
+        " seconds:0-600, by:NAME; may be repeated.",
+    ),
+]
 At = Annotated[str, typer.Option("--at", help="When, for the history (ISO 8601). Default: now.")]
 
 STORE = Path(".surgeval")
 """The folder of what was asked once, in the working folder, where nobody chose another."""
 Store = Annotated[
     Path, typer.Option("--store", help="Folder that keeps verdicts between runs; nothing is asked twice.")
+]
+
+AnswerStore = Annotated[
+    Path, typer.Option("--store", help="Folder that keeps answers between runs; nothing is asked twice.")
 ]
 
 JudgeTokens = Annotated[
@@ -172,6 +227,7 @@ Runtime = Annotated[
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
 LOCAL: dict[str, str] = {
+    "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
     "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate, supplement: each by itself",
@@ -180,28 +236,36 @@ LOCAL: dict[str, str] = {
     "--classes": "evaluate: their names; audit tables: how many",
     "--clock": "simulate writes the clock, rehearse shows it",
     "--columns": "evaluate: columns of predictions, not of a score table; audit tables: headings of printed tables",
+    "--definitions": "ask: shown before every question; others read the classes in it",
     "--engine": "doctor looks at several, others run in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
+    "--limit": "judge agreement: rows that are printed; task run: cases that are asked",
     "--missing": "score: what a question without response is",
+    "--missing-keys": "task parse: that of the run when left out",
+    "--model": "ask: who is asked; others: what a model is called",
     "--metric": "evaluate: metrics to compute, repeatable",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
+    "--rater": "agreement: a column; annotate serve: a person",
+    "--ratings": "annotate moments: forms; annotate experts: times",
     "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
     "--rule": "rank: of ranking; strata: of drawing",
     "--shard": "submission run: of the questions, by default all; evaluate: of the predictions",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
     "--task": "check: repeatable",
+    "--tolerance": "agreement: a chance; annotate moments: seconds",
     "--title": "report: the folder's name when left out",
     "--track": "questions makes several; rehearse and score take one",
     "--phase": "rehearse can do without one",
     "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
-    "--video": "agreement: a column; simulate: a switch; annotate: a film",
+    "--video": "agreement: a column; simulate: a switch; annotate instances: also for appearance",
+    "--videos": "ask: a folder of films; evaluate: which of the videos",
     "--video-column": "evaluate detection: a key of images",
 }
 """Names that several verbs use for different things, and the reason."""

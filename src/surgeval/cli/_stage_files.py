@@ -97,18 +97,21 @@ def _results(path: Path) -> list[Any]:
     return rows
 
 
-def films(options: Sequence[str]) -> dict[str, Path]:
-    """The file of every video, from options NAME=FILE.
+def films(options: Sequence[str], boxes: pl.DataFrame) -> dict[str, Path]:
+    """The file of every video, from options [NAME=]FILE; without a name it is called as the file, or the only video.
 
     Raises:
-        Misuse: An option of another form.
+        Misuse: A film of no video of the boxes.
     """
-    paths = {}
+    from surgeval.schema.question_files import split_source
+
+    videos, paths = boxes["video"].unique().sort().to_list(), {}
     for option in options:
-        name, equals, path = option.partition("=")
-        if not (name and equals and path):
-            raise Misuse(f"--video {option!r} is not NAME=FILE")
-        paths[name] = Path(path)
+        name, path = split_source(option)
+        video = name or (path.stem if path.stem in videos or len(videos) != 1 else videos[0])
+        if video not in videos:
+            raise Misuse(f"--video {option}: no box is of the video {video!r}; known: {', '.join(videos[:5])}")
+        paths[video] = path
     return paths
 
 
@@ -124,7 +127,7 @@ def procedures_of(
     """Write one procedure file per video with the instances of the table, for review and for questions.
 
     What the sources told beside the boxes is kept. Where instances were renamed, they are marked as proposed, events
-    that name the old ones are left out and counted, and whether a box is occluded is not kept, since tables of boxes
+    (which name the old ones) are left out and counted, and whether a box is occluded is not kept, since tables of boxes
     do not tell.
     """
     from surgeval.schema.procedure_files import write_procedure
@@ -138,14 +141,27 @@ def procedures_of(
         write_procedure(base, folder / f"{number:04d}.json")
 
 
+def procedures_from(table: pl.DataFrame, about: About, measures: Measures) -> list[Procedure]:
+    """One procedure per video of a table of boxes, for tools that take procedures; a box without an instance is one."""
+    if "instance" not in table.columns:
+        table = table.with_columns(instance=pl.lit(None, dtype=pl.String))
+    place = pl.int_range(1, pl.len() + 1).over("video", "class_name").cast(pl.String)
+    named = table.with_columns(instance=pl.col("instance").fill_null(pl.col("class_name") + " box " + place))
+    return [
+        _with_instances(_bare(str(video), boxes, about, measures), boxes)
+        for (video,), boxes in named.sort("video").group_by("video", maintain_order=True)
+    ]
+
+
 def _with_instances(base: Procedure, boxes: pl.DataFrame) -> Procedure:
     tracks = tuple(_track(rows) for _, rows in boxes.group_by("instance", maintain_order=True))
-    names = {track.instance for track in tracks}
-    events = tuple(event for event in base.events if event.instance in names)
-    if len(events) < len(base.events):
-        gone = len(base.events) - len(events)
-        talk(f"{base.video}: {gone} events name instances that were renamed; tell them again for the new ones")
-    return replace(base, tracks=tracks, events=events, declared=None, proposed=tuple(sorted(names)))
+    # A new instance may bear the name of an old one and be another object: no event is kept, and none was looked for.
+    if base.events:
+        gone = f"{len(base.events)} events name instances that were renamed"
+        talk(f"{base.video}: {gone}; tell them again for the new ones")
+    declared = None if base.declared is None else replace(base.declared, events=())
+    proposed = tuple(sorted(track.instance for track in tracks))
+    return replace(base, tracks=tracks, events=(), declared=declared, proposed=proposed)
 
 
 def _bare(video: str, boxes: pl.DataFrame, about: About, measures: Measures) -> Procedure:
@@ -156,9 +172,19 @@ def _bare(video: str, boxes: pl.DataFrame, about: About, measures: Measures) -> 
     sides = boxes.select("x", "y", "width", "height").to_numpy()
     reach = np.ceil(np.maximum((sides[:, :2] + sides[:, 2:]).max(axis=0), 1)).astype(int).tolist()
     least = dict(zip(MEASURES, (int(boxes["second"].to_numpy().max()) + 1, *reach), strict=True))
-    certain = {**measures.get(video, {}), **{name: value for name in MEASURES if (value := getattr(about, name))}}
+    certain = {
+        **_filmed(about, video),
+        **measures.get(video, {}),
+        **{n: v for n in MEASURES if (v := getattr(about, n))},
+    }
     names = about.procedure_type or UNKNOWN, about.center or UNKNOWN
-    return Made(video, *names, **least | certain, assumed=tuple(name for name in MEASURES if name not in certain))
+    made = Made(video, *names, **least | certain, assumed=tuple(name for name in MEASURES if name not in certain))
+    return replace(made, declared=about.declared)
+
+
+def _filmed(about: About, video: str) -> dict[str, int]:
+    film = about.film_of(video)
+    return {} if film is None else {name: value for name in MEASURES if (value := getattr(film, name))}
 
 
 def _track(rows: pl.DataFrame) -> Track:

@@ -9,13 +9,13 @@ import polars as pl
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._annotations import SOURCE_HELP, read_boxes, read_plain_table, read_procedures
-from surgeval.cli._console import new_folder, progress_bar, talk
+from surgeval.cli._annotations import SOURCE_HELP, about_files, read_boxes, read_plain_table, read_procedures
+from surgeval.cli._console import new_folder, progress_bar
+from surgeval.cli._review_stages import HISTORY_TEXTS, moments, reviewed, serve, verify
+from surgeval.cli._review_tasks import check_review_tool, write_review_task
 from surgeval.cli._stage_files import detections, films, now, procedures_of, show, write_stage
 
 SourcesArgument = Annotated[list[str], typer.Argument(metavar="BOXES...", help=SOURCE_HELP, show_default=False)]
-
-HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,8 @@ def register(app: typer.Typer) -> None:
     verb = typer.Typer(help="Go through the annotation stages, from crowd answers to instances.", no_args_is_help=True)
     for name, command in (
         ("screen", screen), ("boxes", boxes), ("cross-check", cross_check), ("reviewed", reviewed),
-        ("instances", instances), ("verify", verify), ("experts", experts),
+        ("instances", instances), ("verify", verify), ("moments", moments), ("experts", experts),
+        ("serve", serve),
     ):  # fmt: skip
         verb.command(name)(command)
     app.add_typer(verb, name="annotate")
@@ -65,23 +66,27 @@ def boxes(
     overlap: Annotated[float, typer.Option("--overlap", help="Smallest overlap of boxes that mean the same.")] = 0.5,
     pass_mark: Annotated[float, typer.Option("--pass-mark", help="F1 on gold boxes that annotators need.")] = 0.8,
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     boot: o.Boot = 1000,
     seed: o.Seed = 42,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
     """Stage 2: one set of boxes out of those of several annotators, and how well they agree."""
-    from surgeval.datasets import About
     from surgeval.questions.stages.localization import fuse, gold_check
 
     new_folder(out, force=force)
     folder = out
-    boxes_read = read_boxes(sources, About(fps=fps), annotated=True)
+    about = about_files(sources[:1], fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    boxes_read = read_boxes(sources, about, annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
     fused = fuse(boxes_read.table, shown=seen, least=overlap, replicates=boot, seed=seed)
     tables = {"boxes": fused.kept, "votes": fused.boxes, "agreement": fused.agreement}
     if gold is not None:
-        known = read_boxes([str(gold)], About(fps=fps)).table
+        known = read_boxes([str(gold)], about).table
         tables["gold"] = gold_check(boxes_read.table, known, least=overlap, pass_mark=pass_mark)
     options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": boot}
     inputs = [*boxes_read.paths, *(path for path in (gold, shown) if path)]
@@ -104,48 +109,36 @@ def cross_check(
     overlap: Annotated[float, typer.Option("--overlap", help="Boxes that overlap less do not agree.")] = 0.45,
     score: Annotated[float, typer.Option("--score", help="Detections below it never accuse.")] = 0.5,
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     review_fps: Annotated[
         float, typer.Option("--review-fps", help="Frame rate of the CVAT task for the review.")
     ] = 1.0,
+    review_tool: Annotated[
+        str, typer.Option("--review-tool", help="Whom the review task is for: cvat or label_studio.")
+    ] = "cvat",
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
-    """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a CVAT review task."""
-    from surgeval.datasets import About
-    from surgeval.datasets.cvat_review import write_review
+    """Stage 3: what a detector that never saw the videos sees otherwise, as flags and a review task."""
     from surgeval.questions.stages.cross_check import Thresholds
     from surgeval.questions.stages.cross_check import cross_check as work
 
+    check_review_tool(review_tool)
     new_folder(out, force=force)
     folder = out
-    about = About(fps=fps)
+    about = about_files(sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
     boxes_read = read_boxes(sources, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
     flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
-    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps}
+    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps, "review_tool": review_tool}
     inputs = [*boxes_read.paths, predictions, *([images] if images else [])]
     write_stage(folder, "cross-check", {"flags": flags}, options, inputs, measures=boxes_read.measures)
-    write_review(flags, folder / "review", sizes=boxes_read.sizes, fps=review_fps)
+    write_review_task(flags, boxes_read, folder / "review", about, tool=review_tool, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
-    show({"flags": counted}, json, f"the CVAT review task is in {folder / 'review'}")
-
-
-def reviewed(
-    files: Annotated[list[Path], typer.Argument(help="Review files (XML) as exported from CVAT.")],
-    out: o.OutNeeded,
-    fps: Annotated[float, typer.Option("--fps", help="Frame rate of the CVAT task.")] = 1.0,
-    json: o.Json = False,
-    force: o.Force = False,
-) -> None:
-    """Stage 3, afterwards: the flags with the reviews of the reviewers."""
-    from surgeval.datasets.cvat_review import read_review
-
-    new_folder(out, force=force)
-    folder = out
-    flags = pl.concat([read_review(path, fps=fps) for path in files])
-    write_stage(folder, "reviewed", {"flags": flags}, {"fps": fps}, files)
-    counts = [(pl.col("review") == name).sum().alias(name) for name in ("open", "right", "wrong")]
-    show({"flags": flags.group_by("kind").agg(pl.len().alias("flags"), *counts).sort("kind")}, json, "")
+    show({"flags": counted}, json, f"the review task is in {folder / 'review'}")
 
 
 def instances(
@@ -157,18 +150,25 @@ def instances(
     longest_gap: Annotated[int, typer.Option("--longest-gap", help="Seconds after which an object is a new one.")] = 60,
     video: Annotated[
         list[str] | None,
-        typer.Option("--video", metavar="NAME=FILE", help="Film of a video, to link by appearance too; repeatable."),
+        typer.Option(
+            "--video",
+            metavar="[NAME=]FILE",
+            help="Film of a video, for its measures and to link by appearance; repeatable.",
+        ),
     ] = None,
     by: Annotated[str, typer.Option("--by", help="Who proposes, for the history.")] = "linker",
     at: o.At = "",
     fps: o.Fps = None,
+    size: o.Size = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
+    annotated: o.WhatAnnotated = None,
     procedure_type: o.ProcedureType = None,
     center: o.Center = None,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
     """Stage 4: which boxes are one object, what about it cannot be right, and a history for two-person review."""
-    from surgeval.datasets import About
     from surgeval.questions.stages.appearance import looks_in_videos
     from surgeval.questions.stages.box_tables import checked_boxes
     from surgeval.questions.stages.consistency import consistency_flags
@@ -180,12 +180,15 @@ def instances(
     if video:
         pyav()
     folder = out
-    about = About(fps=fps, procedure_type=procedure_type, center=center)
+    about = about_files(
+        sources, fps=fps, size=size, video=video, video_name=video_name, stills=stills, annotated=annotated,
+        procedure_type=procedure_type, center=center,
+    )  # fmt: skip
     boxes_read = read_boxes(sources, about)
     table, tables, looks = boxes_read.table, dict[str, pl.DataFrame](), None
     if video:
         with progress_bar("frames looked at") as step:
-            looks = looks_in_videos(table, films(video), step=step)
+            looks = looks_in_videos(table, films(video, table), step=step)
     if not check:
         proposed = propose_instances(table, longest_gap_s=longest_gap, looks=looks)
         tables = {"links": proposed.links, "suggestions": proposed.suggestions}
@@ -203,39 +206,6 @@ def instances(
     show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
 
 
-def verify(
-    history: Annotated[Path, typer.Argument(help="History table (CSV) that 'instances' or 'experts' wrote.")],
-    item: Annotated[str | None, typer.Option("--item", help="Add an entry about this item.")] = None,
-    action: Annotated[str, typer.Option("--action", help="approved, objected or changed.")] = "approved",
-    who: Annotated[str, typer.Option("--who", help="Who did it.")] = "",
-    at: o.At = "",
-    field: Annotated[str, typer.Option("--field", help="For a change: what was changed.")] = "",
-    before: Annotated[str, typer.Option("--before", help="For a change: the old value.")] = "",
-    after: Annotated[str, typer.Option("--after", help="For a change: the new value.")] = "",
-    note: Annotated[str, typer.Option("--note", help="Anything worth saying.")] = "",
-    json: o.Json = False,
-) -> None:
-    """Where every item stands, after adding an entry where one is given. Entries are only ever added.
-
-    Exit code 0: two people confirmed every item. 1: something is still open.
-    """
-    from surgeval.questions.stages.history import ReviewState, action_named, history_from
-
-    log = history_from(read_plain_table(history, *HISTORY_TEXTS))
-    if item is not None:
-        more = {"field": field, "before": before, "after": after, "note": note}
-        log = log.add(item, action_named(action), who, at=at or now(), **more)
-        log.table().write_csv(history)
-        talk(f"added to {history}")
-    states = log.states()
-    frame = pl.DataFrame(
-        [(name, state.value, len(log.of(name))) for name, state in states.items()],
-        schema={"item": pl.String, "state": pl.String, "entries": pl.Int64}, orient="row",
-    )  # fmt: skip
-    show({"items": frame}, json, "")
-    raise typer.Exit(int(any(state is not ReviewState.CONFIRMED for state in states.values())))
-
-
 def experts(
     form: Annotated[Path, typer.Argument(help="The form (CSV): columns of the public data sets, and the author.")],
     annotations: Annotated[
@@ -248,6 +218,10 @@ def experts(
     history: o.ReviewHistory = None,
     at: o.At = "",
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     json: o.Json = False,
     force: o.Force = False,
 ) -> None:
@@ -255,7 +229,6 @@ def experts(
 
     Exit code 0: nothing speaks against any question. 1: findings.
     """
-    from surgeval.datasets import About
     from surgeval.questions.stages.expert_questions import (
         confirmed,
         data_set_table,
@@ -271,15 +244,16 @@ def experts(
 
     new_folder(out, force=force)
     folder = out
-    known = {one.video: one for one in read_procedures(annotations, About(fps=fps))}
+    about = about_files(annotations, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    known = {one.video: one for one in read_procedures(annotations, about)}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
     log = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
     questions = questions if log is None else confirmed(questions, log)
     findings = repetitions(questions)
     with progress_bar("questions checked", len(questions)) as step:
-        for video in dict.fromkeys(question.request.video for question in questions):
-            ledger = Ledger(known[video])
-            for question in (one for one in questions if one.request.video == video):
+        for name in dict.fromkeys(question.request.video for question in questions):
+            ledger = Ledger(known[name])
+            for question in (one for one in questions if one.request.video == name):
                 findings += ledger_findings(question, ledger)
                 step(1)
     folder.mkdir(parents=True, exist_ok=True)

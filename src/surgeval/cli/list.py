@@ -114,6 +114,10 @@ def _engine(kind: type[Engine]) -> dict[str, str]:
     return {"runs": "images" if kind.takes_images else "commands", "isolates": isolates}
 
 
+def _model(kind: Any) -> dict[str, str]:
+    return {"usage": kind.USAGE, "what it is": (kind.__doc__ or "").strip().partition("\n")[0]}
+
+
 def _metric(factory: Factory) -> dict[str, str]:
     options = "; ".join(f"{name}={value}" for name, value in factory.options.items())
     return {"family": factory.family, "options": options}
@@ -167,8 +171,10 @@ KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "datasets": _data_sets,
     "engines": partial(_things, "engines", "engine", _engine),
     "judges": partial(_things, "judges", "judge", lambda kind: {"usage": kind.USAGE}),
+    "models": partial(_things, "models", "model", _model),
     "metrics": partial(_things, "metrics", "metric", _metric),
     "rules": partial(_things, "rules", "rule", lambda rule: {"what it does": rule.summary}),
+    "tasks": partial(_things, "tasks", "task", lambda task: {"study": task.study, "what is asked": task.summary}),
     "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,

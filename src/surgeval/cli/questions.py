@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surgeval.cli import _options as o
+from surgeval.cli._annotations import about_files
 from surgeval.cli._console import new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
 
@@ -35,9 +36,7 @@ def questions_verb(
     most_common: float = typer.Option(0.5, help="Largest share of one answer within a template or wording."),
     duplicates: float = typer.Option(0.02, help="Largest share of near-duplicates."),
     blind: float = typer.Option(0.25, help="Largest share of times that are right without looking."),
-    annotated: list[str] | None = typer.Option(
-        None, help="What was annotated where no file says: all, classes, events, phases, attributes; may be repeated."
-    ),
+    annotated: o.WhatAnnotated = None,
     history: o.ReviewHistory = None,
     unverified: bool = typer.Option(False, "--unverified", help="Use instances that nobody confirmed, and mark them."),
     definitions: o.Definitions = None,
@@ -45,16 +44,22 @@ def questions_verb(
     procedure_type: o.ProcedureType = None,
     center: o.Center = None,
     fps: o.Fps = None,
+    size: o.Size = None,
+    video: o.Film = None,
+    video_name: o.VideoName = None,
+    stills: o.Stills = False,
     seed: o.Seed = 42,
     as_json: o.Json = False,
     force: o.Force = False,
 ) -> None:
     """Make questions with reference answers that can be proved from the annotations."""
-    from surgeval.datasets import About
     from surgeval.questions.make import make_questions
     from surgeval.schema.procedure_files import procedure_paths
 
-    about = About(procedure_type=procedure_type, center=center, fps=fps)
+    about = about_files(
+        annotations, fps=fps, size=size, video=video, video_name=video_name, stills=stills,
+        procedure_type=procedure_type, center=center,
+    )  # fmt: skip
     files, imported = _imported(annotations, about)
     paths = procedure_paths(files)
     new_folder(out, force=force)

@@ -7,6 +7,7 @@ other public files read and write what annotation tools use; `read_annotations` 
 from surgeval.datasets._about import UNKNOWN as UNKNOWN
 from surgeval.datasets._about import About as About
 from surgeval.datasets._about import Annotations as Annotations
+from surgeval.datasets._about import Film as Film
 from surgeval.datasets._catalogue import DATA_SETS as DATA_SETS
 from surgeval.datasets._catalogue import open_data_set as open_data_set
 from surgeval.datasets._comparison import Comparison as Comparison
@@ -22,6 +23,7 @@ from surgeval.datasets._joins import sampled as sampled
 from surgeval.datasets._leakage import leakage_table as leakage_table
 from surgeval.datasets._leakage import shared_videos as shared_videos
 from surgeval.datasets._questions import question_rows as question_rows
+from surgeval.datasets._tools import IMAGE_TOOLS as IMAGE_TOOLS
 from surgeval.datasets._tools import TOOLS as TOOLS
 from surgeval.datasets._tools import read_annotations as read_annotations
 from surgeval.datasets._tools import recognised_tool as recognised_tool
@@ -29,6 +31,7 @@ from surgeval.datasets._tools import write_annotations as write_annotations
 
 __all__ = [
     "DATA_SETS",
+    "IMAGE_TOOLS",
     "STRATA",
     "TOOLS",
     "UNKNOWN",
@@ -36,6 +39,7 @@ __all__ = [
     "Annotations",
     "Comparison",
     "DataSet",
+    "Film",
     "Folder",
     "References",
     "Report",
@@ -45,6 +49,7 @@ __all__ = [
     "endoscapes2023",
     "join_procedures",
     "joined",
+    "label_studio_review",
     "leakage_table",
     "open_data_set",
     "question_rows",

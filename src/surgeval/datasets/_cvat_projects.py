@@ -27,6 +27,7 @@ class ProjectTask(NamedTuple):
     """What its frame numbers begin with where they are numbered through."""
     last: int
     """The last frame number of its own."""
+    subset: str = ""
 
 
 def tasks_of(meta: Element) -> list[ProjectTask]:
@@ -40,26 +41,40 @@ def tasks_of(meta: Element) -> list[ProjectTask]:
         length = start + (int(step[1]) if step else 1) * size
         stop = whole(task.findtext("stop_frame"))
         last = stop if stop is not None else length - 1
-        tasks.append(ProjectTask((task.findtext("id") or "").strip(), alone, offset, last))
+        tasks.append(
+            ProjectTask(
+                (task.findtext("id") or "").strip(), alone, offset, last, (task.findtext("subset") or "").strip()
+            )
+        )
         offset += length
     return tasks
 
 
 def task_elements(path: str | Path, tasks: Iterable[ProjectTask]) -> Iterator[tuple[str, Element]]:
     """Every track and image with the number of its task, frames counted as its task does."""
-    known = {task.number: task for task in tasks}
+    known = list(tasks)
     through = _numbered_through(path, known)
     for element in elements(path, ("track", "image")):
-        task = known.get(element.get("task_id", ""))
+        task = _task_of(element, known)
         if task is not None and through:
             _shift(element, task.offset)
-        yield element.get("task_id", ""), element
+        yield element.get("task_id", "") if task is None else task.number, element
 
 
-def _numbered_through(path: str | Path, tasks: dict[str, ProjectTask]) -> bool:
+def _task_of(element: Element, tasks: Iterable[ProjectTask]) -> ProjectTask | None:
+    """The task of an element: by its number, or by its subset where the task of that number is of another one."""
+    subset = element.get("subset") or ""
+    numbered = next((task for task in tasks if task.number == element.get("task_id", "")), None)
+    if numbered is None or not subset or numbered.subset == subset:
+        return numbered
+    same = [task for task in tasks if task.subset == subset]
+    return same[0] if len(same) == 1 else numbered
+
+
+def _numbered_through(path: str | Path, tasks: list[ProjectTask]) -> bool:
     """Whether the frames of all tasks are numbered through."""
     for element in elements(path, ("track", "image")):
-        task = tasks.get(element.get("task_id", ""))
+        task = _task_of(element, tasks)
         for frame in _frames(element) if task else ():
             if task is not None and frame > task.last:
                 return True

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from surgeval.datasets._about import UNKNOWN, About
+from surgeval.datasets._about import UNKNOWN, About, Film
 from surgeval.errors import ProcedureInvalid
+from surgeval.schema.declaration import Declaration
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.procedure_problems import procedure_problems
 from surgeval.schema.tracks import AttributeChange, Event, Phase, Procedure, Span, Track, Visibility
@@ -22,6 +23,8 @@ from surgeval.schema.tracks import AttributeChange, Event, Phase, Procedure, Spa
 LONGEST_S = 1 << 20
 """Twelve days; a later second is a mistake, not a video."""
 DECIMALS = 6
+_FILM_TOLERANCE_S = 2
+"""Containers and annotation tools round differently."""
 ROLE, INSTRUMENT = "role", "instrument"
 """The attribute, and its value, that marks a track of an instrument in files without another place for it."""
 
@@ -84,13 +87,32 @@ class VideoDraft:
     """Boxes at frames between two seconds."""
     assumed: list[str] = field(default_factory=list)
     """Measures that neither the file nor the caller told."""
+    proposed: list[str] = field(default_factory=list)
+    """Instances that nobody told apart from others: every box without an identity is one."""
+    declared: Declaration | None = None
+    """As the file says; what the caller says wins."""
+    rate_told: bool = False
 
     def __post_init__(self) -> None:
         self.fps = self.about.fps or self.fps
 
     def set_fps(self, fps: float) -> None:
         """Take the rate from the file, unless the caller gave one."""
+        self.rate_told = True
         self.fps = self.about.fps or fps
+
+    @property
+    def film(self) -> Film | None:
+        """The film of the video, where the caller gave one."""
+        return self.about.film_of(self.about.video or self.video)
+
+    def take_film_rate(self) -> None:
+        """Count frames as the film does, for files whose frame numbers are those of the film and tell no rate."""
+        if self.film is not None and self.film.fps:
+            self.set_fps(self.film.fps)
+        elif self.about.fps is None:
+            message = "no frame rate is told, so frame numbers are taken for seconds; give --fps or the film (--video)"
+            self.note("no-frame-rate", message)
 
     def second_of(self, frame: int) -> int | None:
         """The second whose annotated frame this is, or None for frames between two seconds."""
@@ -120,8 +142,9 @@ class VideoDraft:
             self.note("between-seconds", f"{self.between} boxes at frames between two seconds are not kept (1 fps)")
         known = [track for track in tracks.values() if track is not None]
         duration_s = self._duration_s(known)
-        width_px = self.about.width_px or self.width_px or self._reach(known, 0)
-        height_px = self.about.height_px or self.height_px or self._reach(known, 1)
+        self._hold_against_film()
+        width_px = self.width or self._reach(known, 0)
+        height_px = self.height or self._reach(known, 1)
         procedure = Procedure(
             title,
             self.about.procedure_type or self.procedure_type or self._unknown("procedure_type"),
@@ -136,13 +159,38 @@ class VideoDraft:
             tuple(self.masked),
             self.about.patient or self.patient,
             self.facts,
+            proposed=tuple(dict.fromkeys(name for name in self.proposed if name in tracks)),
             assumed=tuple(self.assumed),
         )
+        if (declared := self.about.declared or self.declared) is not None:
+            procedure = replace(procedure, declared=declared.with_what_occurs(procedure.annotated))
         if procedure.duration_s > LONGEST_S:
             self.problems.append(f"a duration of {procedure.duration_s} s; no video lasts so long")
         if not self.problems:
             self.problems += procedure_problems(procedure)
         return None if self.problems else procedure
+
+    @property
+    def width(self) -> int | None:
+        """Width of the frames in px: as the caller says, as the file says, or as the film is."""
+        return self.about.width_px or self.width_px or (self.film.width_px if self.film else None)
+
+    @property
+    def height(self) -> int | None:
+        """Height of the frames in px: as the caller says, as the file says, or as the film is."""
+        return self.about.height_px or self.height_px or (self.film.height_px if self.film else None)
+
+    def _hold_against_film(self) -> None:
+        """Boxes of another picture would be drawn in wrong places, so the film must be the one that was annotated."""
+        film = self.film
+        if film is None:
+            return
+        if (self.width, self.height) != (film.width_px, film.height_px):
+            sizes = f"{film.width_px} x {film.height_px}, the annotated frames are {self.width} x {self.height}"
+            self.problems.append(f"the film is {sizes}; give the film that was annotated")
+        if self.duration_s and film.duration_s and abs(self.duration_s - film.duration_s) > _FILM_TOLERANCE_S:
+            message = f"the film lasts {film.duration_s} s, the annotations are of {self.duration_s} s"
+            self.note("other-duration", f"{message}; is it the film, and the frame rate, of these annotations?")
 
     def _unknown(self, name: str) -> str:
         self.note(f"no-{name.replace('_', '-')}", f"{name} is not in the file; {UNKNOWN!r} until you give it")
@@ -168,7 +216,7 @@ class VideoDraft:
         )
 
     def _duration_s(self, tracks: list[Track]) -> int:
-        given = self.about.duration_s or self.duration_s
+        given = self.about.duration_s or self.duration_s or (self.film.duration_s if self.film else None)
         if given is not None:
             return given
         ends = [int(track.seconds[-1]) + 1 for track in tracks if len(track)]
@@ -225,6 +273,8 @@ def finish(drafts: list[VideoDraft], where: str) -> tuple[list[Procedure], list[
     several = len(drafts) > 1
     problems = [(f"video {d.video!r}: " if several else "") + text for d in drafts for text in d.problems]
     names = [draft.video for draft in drafts]
+    if several and "" in drafts[0].about.films:
+        problems.append(f"one film is given for {len(drafts)} videos; say of which it is with --video NAME=FILE")
     problems += [f"two videos are named {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
     if problems:
         raise ProcedureInvalid(where, problems)

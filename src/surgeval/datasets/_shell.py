@@ -45,6 +45,7 @@ def take_shell(draft: VideoDraft, document: Any) -> None:
     draft.masked += shell.masked
     draft.phases = draft.phases or list(shell.phases)
     draft.facts = {**shell.facts, **draft.facts}
+    draft.declared, draft.proposed, draft.assumed = shell.declared, list(shell.proposed), list(shell.assumed)
     unseen = document.get("unseen")
     _take_tracks(draft, shell, set(map(str, unseen)) if isinstance(unseen, list) else set())
 

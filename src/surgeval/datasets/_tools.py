@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from surgeval.datasets._about import About, Annotations
+from surgeval.datasets._others import reason_for
 from surgeval.errors import FileUnreadable, UnknownName
 from surgeval.schema.findings import Finding
 from surgeval.schema.procedure_problems import check_procedure
 from surgeval.schema.tracks import Procedure
 
 TOOLS = ("cvat", "coco", "mot", "label_studio", "segments")
-"""Names of the files in this room that read and write annotated procedures, in the order they are asked."""
+"""Names of the files in this room that read and write annotated procedures."""
+IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro")
+"""Names of those that only read, since they keep still images and have no place for most of a procedure."""
 _HEAD_BYTES = 1 << 16
 
 
-class Tool(Protocol):
-    """What the file of a tool offers."""
+class Reader(Protocol):
+    """What the file of a tool that only reads offers."""
 
     TITLE: str
-    FILE_NAME: str
-    """What a file of it is usually called."""
 
     def recognises(self, path: Path, head: str) -> bool:
         """Whether a file that begins with `head` is one of this tool."""
@@ -30,19 +31,37 @@ class Tool(Protocol):
     def read(self, path: str | Path, about: About | None = None) -> Annotations:
         """The procedures in the file."""
 
+
+class Tool(Reader, Protocol):
+    """What the file of a tool offers."""
+
+    FILE_NAME: str
+    """What a file of it is usually called."""
+
     def write(self, procedure: Procedure, path: str | Path) -> list[Finding]:
         """What the file cannot hold of the procedure; the rest is written."""
 
 
 def annotation_tool(name: str) -> Tool:
-    """The tool of that name.
+    """The tool of that name, which reads and writes.
 
     Raises:
         UnknownName: There is none.
     """
     if name not in TOOLS:
-        raise UnknownName("annotation tool", name, TOOLS)
+        raise UnknownName("annotation tool that writes", name, TOOLS)
     return cast(Tool, import_module(f"surgeval.datasets.{name}"))
+
+
+def annotation_reader(name: str) -> Reader:
+    """The tool of that name, which reads at least.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in (*TOOLS, *IMAGE_TOOLS):
+        raise UnknownName("annotation tool", name, (*TOOLS, *IMAGE_TOOLS))
+    return cast(Reader, import_module(f"surgeval.datasets.{name}"))
 
 
 def recognised_tool(path: str | Path) -> str | None:
@@ -51,16 +70,22 @@ def recognised_tool(path: str | Path) -> str | None:
     Raises:
         FileUnreadable: No such file or folder.
     """
-    path = Path(path)
-    head = b""
+    head = _head(Path(path))
+    return next((name for name in _ORDER if annotation_reader(name).recognises(Path(path), head)), None)
+
+
+_ORDER = ("datumaro", "via", "cvat", "label_studio", "coco", "mot", "segments", "labelme", "voc", "yolo")
+"""The more particular first."""
+
+
+def _head(path: Path) -> str:
+    if path.is_dir():
+        return ""
     try:
-        if not path.is_dir():
-            with open(path, "rb") as handle:
-                head = handle.read(_HEAD_BYTES)
+        with open(path, "rb") as handle:
+            return _decoded(handle.read(_HEAD_BYTES))
     except OSError as error:
         raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-    text = _decoded(head)
-    return next((name for name in TOOLS if annotation_tool(name).recognises(path, text)), None)
 
 
 def _decoded(head: bytes) -> str:
@@ -72,7 +97,7 @@ def read_annotations(path: str | Path, *, tool: str | None = None, about: About 
     """The procedures in a file or folder of an annotation tool, and what was noticed.
 
     Args:
-        path: The file, or the folder of a MOT sequence.
+        path: The file; or the folder of a MOT sequence, of YOLO labels, or of one file per image.
         tool: Its name; by default it is found by how the file begins.
         about: What the file does not tell: frame rate, centre, kind of procedure, ...
 
@@ -83,9 +108,10 @@ def read_annotations(path: str | Path, *, tool: str | None = None, about: About 
     """
     name = tool or recognised_tool(path)
     if name is None:
-        known = ", ".join(TOOLS)
-        raise FileUnreadable(str(path), [f"no annotation tool recognises it; name one of {known}, or unpack it first"])
-    return annotation_tool(name).read(path, about)
+        known = ", ".join((*TOOLS, *IMAGE_TOOLS))
+        unknown = f"no annotation tool recognises it; name one of {known}, or unpack it first"
+        raise FileUnreadable(str(path), [reason_for(Path(path), _head(Path(path))) or unknown])
+    return annotation_reader(name).read(path, about)
 
 
 def write_annotations(procedure: Procedure, path: str | Path, *, tool: str) -> list[Finding]:

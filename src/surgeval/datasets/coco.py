@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.datasets._about import About, Annotations
+from surgeval.datasets._coco_stills import stills
 from surgeval.datasets._draft import VideoDraft, finish
 from surgeval.datasets._json import number, read_json, rows, whole, write_text
 from surgeval.datasets._losses import losses
@@ -62,6 +63,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     document = read_json(path)
     if not isinstance(document, dict) or not isinstance(document.get("images"), list):
         raise FileUnreadable(str(path), ["not COCO: expected an object with the list 'images'"])
+    if about is not None and about.stills:
+        return stills(document, str(path), about)
     return Annotations(*_Reader(document, str(path), about or About()).result())
 
 
@@ -163,7 +166,8 @@ class _Reader:
             frame = int(digits.group(1))
         if frame is None or frame < 0:
             self.problems.append(
-                f"image {image['id']!r} ({name!r}): no frame number in frame_index or at its name's end"
+                f"image {image['id']!r} ({name!r}): no frame number in frame_index or at its name's end; "
+                "say --stills where every image is a video of its own"
             )
             return
         self.counts["named"] += bool(name) and name != _file_name(frame)
@@ -175,7 +179,10 @@ class _Reader:
         if None in size:
             return
         if draft.width_px is not None and (draft.width_px, draft.height_px) != size:
-            self.problems.append(f"image {image['id']!r} is {size[0]} x {size[1]}, others of its video are not")
+            self.problems.append(
+                f"image {image['id']!r} is {size[0]} x {size[1]}, others of its video are not; "
+                "say --stills where every image is a video of its own"
+            )
         draft.width_px, draft.height_px = size
 
     def _take_annotation(self, row: dict[str, Any], names: dict[Any, str]) -> None:
@@ -209,6 +216,7 @@ class _Reader:
         self.counts["anonymous"] += identity is None
         self.counts["rotated"] += bool(number(attributes.get("rotation")))
         name = identity if isinstance(identity, str) else f"{label} {identity if identity is not None else row['id']}"
+        draft.proposed += [name] if identity is None else []
         track = draft.track(name, label)
         code = Visibility.OCCLUDED if attributes.get("occluded") in (True, 1, "true") else Visibility.VISIBLE
         track.see(second, (box[0], box[1], box[2], box[3]), code)

@@ -23,9 +23,10 @@ from xml.sax.saxutils import quoteattr
 from surgeval.datasets._about import About, Annotations
 from surgeval.datasets._cvat_projects import task_elements, tasks_of
 from surgeval.datasets._cvat_shapes import NOT_HELD, CvatShape, mask_from_runs, more_than_boxes, runs_of_mask, shapes_of
+from surgeval.datasets._cvat_stills import stills
 from surgeval.datasets._cvat_text import attributes_text, escaped, xml_text
 from surgeval.datasets._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
-from surgeval.datasets._json import whole, write_text
+from surgeval.datasets._json import number, whole, write_text
 from surgeval.datasets._losses import losses
 from surgeval.datasets._xml import elements
 from surgeval.datasets.cvat_shapes import read_shapes, write_shapes
@@ -49,6 +50,8 @@ FILE_NAME = "annotations.xml"
 INSTANCE = "instance"
 """The attribute that keeps an object's name."""
 _IDENTITY = (INSTANCE, "track_id")
+RATE = "frame_rate"
+"""Where our own files tell the rate of their frame numbers; CVAT has no such element and drops it."""
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -63,6 +66,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         FileUnreadable: Not such XML.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
+    if about is not None and about.stills:
+        return stills(path, about)
     draft = VideoDraft(str(path), about or About(), video=Path(path).stem)
     reader = _Reader(draft)
     for element in elements(path, ("meta", "track", "image")):
@@ -82,9 +87,9 @@ def _project(path: str | Path, about: About, meta: Element) -> Annotations:
     for task in tasks:
         readers[task.number].take(task.meta)
     strays = 0
-    for number, element in task_elements(path, tasks):
-        if number in readers:
-            readers[number].take(element)
+    for task_number, element in task_elements(path, tasks):
+        if task_number in readers:
+            readers[task_number].take(element)
         else:
             strays += 1
     drafts = [reader.draft for reader in readers.values()]
@@ -133,6 +138,11 @@ class _Reader:
         size = element.find(".//original_size")
         if size is not None:
             draft.width_px, draft.height_px = whole(size.findtext("width")), whole(size.findtext("height"))
+        rate = number(_text_of(element, RATE))
+        if rate is not None and rate > 0:
+            draft.set_fps(rate)
+        elif size is not None:  # of a video: tasks on images have no such element
+            draft.take_film_rate()
         stop, count = whole(_text_of(element, "stop_frame")), whole(_text_of(element, "size"))
         last = stop if stop is not None else count - 1 if count else None
         if last is not None and last >= 0:
@@ -187,10 +197,12 @@ class _Reader:
         width, height = whole(element.get("width")), whole(element.get("height"))
         if width is not None and height is not None:
             self.sizes.add((width, height))
-        for number, shape in enumerate(shapes, start=1):
+        for place, shape in enumerate(shapes, start=1):
             name = next((shape.attributes[key] for key in _IDENTITY if shape.attributes.get(key)), "")
             self.counts["anonymous"] += not name
-            self._see(self.draft.track(name or f"{shape.label} {frame}.{number}", shape.label), shape)
+            called = name or f"{shape.label} {frame}.{place}"
+            self.draft.proposed += [] if name else [called]
+            self._see(self.draft.track(called, shape.label), shape)
 
     def conclude(self) -> None:
         """Settle what only the whole file can tell."""
@@ -201,7 +213,10 @@ class _Reader:
             f"{n} elements <{tag} id={i!r}>; ids are unique" for (tag, i), n in self.ids.items() if n > 1
         ]
         if len(self.sizes) > 1:
-            draft.problems.append(f"images of different sizes: {sorted(self.sizes)}; one video has one size")
+            draft.problems.append(
+                f"images of different sizes: {sorted(self.sizes)}; one video has one size; "
+                "say --stills where every image is a video of its own"
+            )
         if self.sizes and draft.width_px is None:
             draft.width_px, draft.height_px = min(self.sizes)
         if draft.duration_s is None and self.last_image >= 0:
@@ -251,8 +266,8 @@ def _lines(procedure: Procedure) -> Iterator[str]:
     yield "<annotations>"
     yield "  <version>1.1</version>"
     yield from _meta(procedure, pairs)
-    for number, (track, instrument) in enumerate(pairs):
-        yield f'  <track id="{number}" label={quoteattr(track.class_name)} source="manual">'
+    for place, (track, instrument) in enumerate(pairs):
+        yield f'  <track id="{place}" label={quoteattr(track.class_name)} source="manual">'
         yield from _boxes(track, procedure.duration_s, {ROLE: INSTRUMENT} if instrument else {})
         yield "  </track>"
     yield "</annotations>"
@@ -261,6 +276,7 @@ def _lines(procedure: Procedure) -> Iterator[str]:
 def _meta(procedure: Procedure, pairs: list[tuple[Track, bool]]) -> Iterator[str]:
     yield "  <meta><task>"
     yield f"    <name>{escaped(procedure.video)}</name><size>{procedure.duration_s}</size><mode>interpolation</mode>"
+    yield f"    <{RATE}>1</{RATE}>"
     yield f"    <start_frame>0</start_frame><stop_frame>{procedure.duration_s - 1}</stop_frame>"
     yield "    <labels>"
     for label in sorted({track.class_name for track, _ in pairs}):

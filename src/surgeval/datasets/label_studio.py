@@ -1,4 +1,4 @@
-"""Label Studio JSON: video rectangles and timelines.
+"""Label Studio JSON: video rectangles and timelines, or shapes on images.
 
 Read: a list of tasks; every annotation that was not cancelled is the work of one annotator and becomes a procedure of
 its own (the fact `annotator` names who, and with several the video's name too). Rectangles are in percent of the
@@ -23,14 +23,20 @@ from typing import Any
 from surgeval.datasets._about import About, Annotations
 from surgeval.datasets._draft import LONGEST_S, TrackDraft, VideoDraft, finish
 from surgeval.datasets._json import number, read_json, rows, whole, write_text
+from surgeval.datasets._label_studio_images import draws_on_images, image_annotations, shape_kind
 from surgeval.datasets._losses import losses
 from surgeval.datasets._shell import SHELL, shell_of, take_shell
+from surgeval.datasets._turned import turned
 from surgeval.errors import FileUnreadable, ProcedureInvalid
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.tracks import Phase, Procedure, Track
 
-TITLE = "Label Studio JSON (video rectangles, timeline labels)"
+TITLE = "Label Studio JSON (video rectangles, timeline labels, shapes on images)"
 FILE_NAME = "label_studio.json"
+FLAGS = "surgeval_flags"
+"""The key of a task's data under which a review keeps its flags."""
+FLAG = "flag"
+"""The control of regions that mark what is to be looked at again; they are no annotations."""
 _SIDES = ("x", "y", "width", "height")
 Keyframe = tuple[int, tuple[float, float, float, float], bool]
 """Frame from 0, box in pixels, whether the object stays until the next one."""
@@ -38,8 +44,11 @@ Keyframe = tuple[int, tuple[float, float, float, float], bool]
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
-    keys = ('"annotations"', '"completions"', '"data"', '"predictions"', '"framesCount"')
-    return path.suffix.lower() == ".json" and head.lstrip().startswith("[") and any(key in head for key in keys)
+    keys = ('"annotations"', '"completions"', '"data"', '"predictions"', '"framesCount"', '"rectanglelabels"')
+    if path.suffix.lower() != ".json" or '"coordinates"' in head:
+        return False
+    one_task = '"result"' in head and '"annotations"' in head and '"images"' not in head
+    return (head.lstrip().startswith("[") and any(key in head for key in keys)) or one_task
 
 
 def read(path: str | Path, about: About | None = None) -> Annotations:
@@ -50,13 +59,21 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
     document = read_json(path)
+    document = [document] if isinstance(document, dict) and "annotations" in document else document
     if not isinstance(document, list) or len(rows(document)) != len(document):
         raise FileUnreadable(str(path), ["not Label Studio: expected a list of tasks"])
+    tasks = [_full_task(task) for task in document]
+    if any(map(draws_on_images, tasks)) and not any(map(_of_video, tasks)):
+        return image_annotations(tasks, str(path), about or About())
     drafts: list[VideoDraft] = []
     empty = 0
-    for position, task in enumerate(document, start=1):
-        drafted = _task_drafts(task, position, Path(path), about or About())
+    for position, task in enumerate(tasks, start=1):
+        drafted = _task_drafts(task, position, Path(path), about or About()) if _of_video(task) else []
         drafts, empty = drafts + drafted, empty + (not drafted)
+    if not drafts and any(rows(task.get("annotations")) for task in tasks):
+        raise ProcedureInvalid(
+            str(path), ["no task is of a video or has shapes on an image; nothing in it has a place"]
+        )
     if not drafts:
         raise ProcedureInvalid(str(path), ["no task has an annotation that was not cancelled"])
     if empty:
@@ -64,22 +81,38 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     return Annotations(*finish(drafts, str(path)))
 
 
+def _of_video(task: dict[str, Any]) -> bool:
+    """Whether a task is of a video: by its data or by what was drawn."""
+    data = task.get("data")
+    results = [result for one in rows(task.get("annotations")) for result in rows(one.get("result"))]
+    kinds = {result.get("type") for result in results}
+    return bool(isinstance(data, dict) and data.get("video")) or bool(kinds & {"videorectangle", "timelinelabels"})
+
+
 def _full_task(task: dict[str, Any]) -> dict[str, Any]:
     """A task of the smaller export as the full one has it; any other as it is."""
     values = [(control, value) for control, listed in task.items() for value in rows(listed)]
     results = [
-        {"id": f"{control} {place}", "type": kind, "value": value}
+        {"original_width": value.get("original_width"), "original_height": value.get("original_height")}
+        | {"id": f"{control} {place}", "from_name": control, "type": kind, "value": value}
         for place, (control, value) in enumerate(values, start=1)
-        if (kind := "videorectangle" if "sequence" in value else "timelinelabels" if "ranges" in value else "")
+        if (kind := _kind(value))
     ]
     if "annotations" in task or not results:
         return task
     annotation = {"completed_by": task.get("annotator"), "result": results}
-    return {"id": task.get("id"), "data": {"video": task.get("video")}, "annotations": [annotation]}
+    data = {key: task[key] for key in ("video", "image", SHELL, FLAGS) if task.get(key)}
+    return {"id": task.get("id"), "data": data, "annotations": [annotation]}
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """The type of a result of the smaller export, which does not tell it; '' where it is none that is known."""
+    if "sequence" in value:
+        return "videorectangle"
+    return "timelinelabels" if "ranges" in value else shape_kind(value)
 
 
 def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) -> list[VideoDraft]:
-    task = _full_task(task)
     given = task.get("data")
     data = given if isinstance(given, dict) else {}
     annotations = rows(task.get("annotations"))
@@ -101,7 +134,7 @@ def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) 
         drafts[0].note("cancelled", f"{len(annotations) - len(kept)} cancelled annotations are not kept")
     if drafts and (predictions := rows(task.get("predictions"))):
         drafts[0].note("predictions", f"{len(predictions)} predictions of models are not kept")
-    if drafts and (more := sorted(str(key) for key in data if key not in ("video", SHELL))):
+    if drafts and (more := sorted(str(key) for key in data if key not in ("video", SHELL, FLAGS))):
         drafts[0].note("task-data", f"the task's data {', '.join(map(repr, more))[:200]} are not kept")
     return drafts
 
@@ -119,6 +152,7 @@ class _Reader:
     def take(self, results: list[dict[str, Any]]) -> None:
         """Take over all results."""
         draft = self.draft
+        results = [row for row in results if row.get("from_name") != FLAG]
         shell = self.data.get(SHELL)
         if isinstance(shell, dict):
             draft.width_px, draft.height_px = whole(shell.get("width_px")), whole(shell.get("height_px"))
@@ -156,6 +190,8 @@ class _Reader:
                 self.draft.set_fps(frames / length)
                 self.draft.duration_s = max(1, round(length))
                 self.last_frame = int(frames)
+        if not clocks and any("sequence" in v for v in values):
+            self.draft.take_film_rate()
         frames_told = [whole(entry.get("frame")) for v in values for entry in rows(v.get("sequence"))]
         if 0 in frames_told:
             self.first_frame = 0
@@ -165,14 +201,14 @@ class _Reader:
         draft, name = self.draft, str(row.get("id"))
         for key, side in (("original_width", "width_px"), ("original_height", "height_px")):
             setattr(draft, side, getattr(draft, side) or whole(row.get(key)))
-        width, height = draft.about.width_px or draft.width_px, draft.about.height_px or draft.height_px
+        width, height = draft.width, draft.height
         labels = value.get("labels")
         if not isinstance(labels, list) or len(labels) != 1:
             draft.problems.append(f"rectangle {name!r}: one label expected, got {labels!r}")
             return
         if not width or not height:
             draft.problems.append(
-                f"rectangle {name!r}: percent of a frame whose size is not told; give About(width_px, height_px)"
+                f"rectangle {name!r}: percent of a frame whose size is not told; give --size or the film (--video)"
             )
             return
         track = draft.track(name, str(labels[0]))
@@ -186,20 +222,10 @@ class _Reader:
                 continue
             x, y, w, h = (side or 0.0 for side in sides)
             box = (x * width / 100, y * height / 100, w * width / 100, h * height / 100)
-            turned = self._turned(box, number(entry.get("rotation")) or 0.0)
-            keys.append((frame - self.first_frame, turned, entry.get("enabled") is not False))
+            turn = number(entry.get("rotation")) or 0.0
+            self.counts["rotated boxes"] += turn % 360 != 0
+            keys.append((frame - self.first_frame, turned(box, turn), entry.get("enabled") is not False))
         self._take_sequence(track, sorted(keys, key=lambda key: key[0]))
-
-    def _turned(self, box: tuple[float, float, float, float], degrees: float) -> tuple[float, float, float, float]:
-        """The upright box around one that is turned about its top left corner."""
-        x, y, width, height = box
-        if degrees % 360 == 0 or width <= 0 or height <= 0:
-            return box  # a turned box would hide that its size is negative
-        self.counts["rotated boxes"] += 1
-        cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        xs = [0.0, width * cosine, -height * sine, width * cosine - height * sine]
-        ys = [0.0, width * sine, height * cosine, width * sine + height * cosine]
-        return x + min(xs), y + min(ys), max(xs) - min(xs), max(ys) - min(ys)
 
     def _take_sequence(self, track: TrackDraft, keys: list[Keyframe]) -> None:
         draft = self.draft
@@ -239,14 +265,18 @@ class _Reader:
 
 def write(procedure: Procedure, path: str | Path) -> list[Finding]:
     """What the file cannot hold of the procedure; the rest is written as one task, one frame a second."""
-    results = [
-        _rectangle(track, procedure) for track in (*procedure.tracks, *procedure.instruments) if track.in_view.any()
-    ]
-    results += [_timeline(phase, position) for position, phase in enumerate(procedure.phases, start=1)]
     data = {"video": f"{procedure.video}.mp4", SHELL: shell_of(procedure)}
-    task = {"id": 1, "data": data, "annotations": [{"id": 1, "was_cancelled": False, "result": results}]}
+    annotation = {"id": 1, "was_cancelled": False, "result": results_of(procedure)}
+    task = {"id": 1, "data": data, "annotations": [annotation]}
     write_text(path, json.dumps([task], separators=(",", ":")) + "\n")
     return losses(procedure, read(path).procedures[0], tool="label_studio")
+
+
+def results_of(procedure: Procedure) -> list[dict[str, Any]]:
+    """The boxes and phases of a procedure as regions, one frame a second."""
+    tracks = (*procedure.tracks, *procedure.instruments)
+    results = [_rectangle(track, procedure) for track in tracks if track.in_view.any()]
+    return results + [_timeline(phase, position) for position, phase in enumerate(procedure.phases, start=1)]
 
 
 def _rectangle(track: Track, procedure: Procedure) -> dict[str, Any]:

@@ -50,6 +50,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     home = table.parent.parent if table.parent.name == "gt" else table.parent
     draft = VideoDraft(str(path), about or About(), video=home.resolve().name if path.is_dir() else path.stem)
     _take_sequence(draft, home / "seqinfo.ini")
+    if not draft.rate_told:
+        draft.take_film_rate()
     labels = table.with_name("labels.txt")
     names = read_text(labels).splitlines() if labels.is_file() else None
     if names is None:
@@ -69,6 +71,7 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
 
 _NOTES = {
     "ignored": "rows are marked as to be ignored and are not kept",
+    "no-identity": "rows bear no track (-1); each is a proposed object of its own until somebody links them",
     "hidden": "boxes of visibility 0 are kept as occluded",
     "partly-seen": "boxes tell how much of them is seen; kept is only that they are occluded",
     "confidence": "rows have a confidence other than 0 and 1, which is not kept",
@@ -106,11 +109,11 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
     label = UNNAMED if world else _label(kind, names)
     if frame is None or frame < 1:
         draft.problems.append(f"line {line_number}: frame {values[0]:g}; frames count from 1")
-    if identity is None or identity < 0:
-        draft.problems.append(f"line {line_number}: track {values[1]:g}; a detection without identity is no track")
+    if identity is None:
+        draft.problems.append(f"line {line_number}: track {values[1]:g} is no number of a track")
     if label is None:
         draft.problems.append(f"line {line_number}: class {values[7]:g} is no line of labels.txt")
-    if frame is None or frame < 1 or identity is None or identity < 0 or label is None:
+    if frame is None or frame < 1 or identity is None or label is None:
         return
     if values[6] == 0:
         counts["ignored"] += 1
@@ -126,7 +129,11 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
     counts["no-class"] += world
     counts["more-columns"] += len(values) > 9 and not world
     code = Visibility.OCCLUDED if seen < 1 else Visibility.VISIBLE
-    draft.track(f"{label} {identity}", label).see(second, (values[2], values[3], values[4], values[5]), code)
+    name = f"{label} {identity}" if identity >= 0 else f"{label} of line {line_number}"
+    if identity < 0:
+        counts["no-identity"] += 1
+        draft.proposed.append(name)
+    draft.track(name, label).see(second, (values[2], values[3], values[4], values[5]), code)
 
 
 def _label(kind: int | None, names: list[str] | None) -> str | None:

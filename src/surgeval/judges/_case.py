@@ -7,9 +7,7 @@ answer `failed`, one that was never meant to answer leaves the case `not_judged`
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -148,14 +146,3 @@ def cut(text: str) -> str:
     if len(text) <= _TEXT_HEAD + _TEXT_TAIL:
         return text
     return f"{text[:_TEXT_HEAD]} ... {text[-_TEXT_TAIL:]}"
-
-
-def run_to_end(work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Run the work to its end, in a thread of its own where an event loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work())
-        return
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="surgeval-judge") as threads:
-        threads.submit(lambda: asyncio.run(work())).result()

@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import httpx
-
-from surgeval.asking.chat import ChatServer, Reply, Trouble, whole_tokens
+from surgeval.asking.chat import ChatServer, run_to_end
+from surgeval.asking.connections import ConnectionFailed, Connections, Unreachable, WebResponse
+from surgeval.asking.replies import Reply, Trouble, whole_tokens
 from surgeval.errors import OfficialAborts
-from surgeval.judges._case import FAILED, JUDGED, Done, JudgeCase, Verdict, collected, cut, run_to_end
+from surgeval.judges._case import FAILED, JUDGED, Done, JudgeCase, Verdict, collected, cut
 from surgeval.judges._official import PROTOCOL, official_messages, official_texts, says_correct
 
 MAX_TOKENS = 10
@@ -60,9 +60,9 @@ class OfficialServerJudge:
                 correct = says_correct(outcome.text)
                 done(position, Verdict(correct, JUDGED, cut(outcome.text), seconds, outcome.tokens, outcome.finish))
 
-            await self.server.ask_each(len(cases), ask, hand_over)
+            await self.server.ask_each(range(len(cases)), ask, hand_over)
 
-    async def _reply(self, client: httpx.AsyncClient, case: JudgeCase) -> Reply | Trouble:
+    async def _reply(self, client: Connections, case: JudgeCase) -> Reply | Trouble:
         """The first reply within three attempts; every failure of the exchange is tried again, whatever it was.
 
         Where nobody took any of the three connections and nobody has ever answered, the rest is not tried: with the
@@ -71,20 +71,18 @@ class OfficialServerJudge:
         if self._is_absent:
             return Trouble(_ABSENT)
         body = {"model": self.server.model, "messages": official_messages(case), "max_tokens": MAX_TOKENS}
-        content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        trouble, refused = Trouble("not asked"), 0
+        content, trouble, refused = json.dumps(body).encode(), Trouble("not asked"), 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 await asyncio.sleep(self.first_wait_s * 2.0 ** (attempt - 1))
             start = time.monotonic()
             try:
-                response = await client.post(self.server.endpoint, content=content, headers=headers)
-                response.raise_for_status()
-                document = response.json()
-            except (httpx.HTTPError, ValueError) as error:
+                response = await client.post(content)
+                document = _document(response)
+            except (ConnectionFailed, TimeoutError, ValueError) as error:
                 trouble = Trouble(self.server.clean(f"{type(error).__name__}: {error}"))
-                refused += isinstance(error, httpx.ConnectError)
-                if isinstance(error, httpx.TimeoutException):
+                refused += isinstance(error, Unreachable)
+                if isinstance(error, TimeoutError):
                     self.server.pace.stumbled()
                 continue
             self._has_answered = True
@@ -92,6 +90,17 @@ class OfficialServerJudge:
             return _reply_in(document, case)
         self._is_absent = refused == ATTEMPTS and not self._has_answered
         return trouble
+
+
+def _document(response: WebResponse) -> Any:
+    """What the server says in JSON.
+
+    Raises:
+        ValueError: Its status is no success, or what it says is no JSON.
+    """
+    if not response.is_success:
+        raise ValueError(f"HTTP {response.status}: {response.text}")
+    return json.loads(response.content)
 
 
 def _reply_in(document: Any, case: JudgeCase) -> Reply | Trouble:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import httpx
-
 from surgeval.asking.chat import ChatLimits as ChatLimits
-from surgeval.asking.chat import ChatServer, Reply, Trouble
+from surgeval.asking.chat import ChatServer, endpoint_of, run_to_end
+from surgeval.asking.connections import Connections
+from surgeval.asking.replies import Reply, Trouble
 from surgeval.errors import Misuse
-from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut, run_to_end
+from surgeval.judges._case import ABSTAINED, FAILED, Done, JudgeCase, Verdict, collected, cut
 from surgeval.judges._official_server import MAX_TOKENS, TIMEOUT_S, OfficialServerJudge
 from surgeval.judges._prompt import asked_again, prompt_of
 from surgeval.judges._verdict_parser import stated_word, verdict_from_reply
@@ -55,7 +55,7 @@ class OpenAIJudge:
     """
 
     def __init__(self, model: str, url: str, *, limits: ChatLimits | None = None, api_key: str | None = None) -> None:
-        endpoint, shown = _endpoint(url)
+        endpoint, shown = endpoint_of(url, _PATH, USAGE)
         self.name = f"openai:{model}@{shown}"
         key = api_key or next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), None)
         self.limits = limits or ChatLimits()
@@ -95,9 +95,9 @@ class OpenAIJudge:
             def hand_over(position: int, outcome: Reply | Trouble, seconds: float) -> None:
                 done(position, _verdict_of(outcome, latency_s=seconds))
 
-            await self.server.ask_each(len(cases), ask, hand_over)
+            await self.server.ask_each(range(len(cases)), ask, hand_over)
 
-    async def _reply(self, client: httpx.AsyncClient, messages: list[dict[str, str]]) -> Reply | Trouble:
+    async def _reply(self, client: Connections, messages: list[dict[str, str]]) -> Reply | Trouble:
         """The reply, asked for once more in plain JSON where the first says neither verdict nor UNSURE, or was cut."""
         first = await self.server.ask(client, messages)
         if isinstance(first, Trouble) or first.refused:
@@ -127,16 +127,3 @@ def _verdict_of(outcome: Reply | Trouble, *, latency_s: float) -> Verdict:
     return verdict_from_reply(
         outcome.text, was_cut=outcome.was_cut, finish=outcome.finish, latency_s=latency_s, tokens=outcome.tokens
     )
-
-
-def _endpoint(url: str) -> tuple[str, str]:
-    """Where requests go, and the base URL as it may be shown: without user, password and query."""
-    try:
-        parsed = httpx.URL(url.strip())
-    except httpx.InvalidURL as error:
-        raise Misuse(f"judge URL cannot be read ({error}); write {USAGE}") from None
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise Misuse(f"judge URL needs http(s):// and a host, got scheme {parsed.scheme!r}; write {USAGE}")
-    base = parsed.path.rstrip("/").removesuffix(_PATH).rstrip("/")
-    shown = parsed.copy_with(path=base or "/", query=None, fragment=None, userinfo=b"")
-    return str(parsed.copy_with(path=f"{base}{_PATH}", fragment=None)), str(shown).rstrip("/")

@@ -18,7 +18,7 @@ from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.options import Options, checked_options
 from surgeval.questions.selection import Selection, near_duplicates, select
-from surgeval.questions.sources import Annotations, opened, problems_of, review_states, sources_of
+from surgeval.questions.sources import Annotations, Review, opened, problems_of, review_in, sources_of
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack
 from surgeval.results.request import Request as RunRequest
@@ -77,8 +77,8 @@ def make_questions(
         annotated: What was annotated in procedures that do not declare it: `all`, `classes`, `events`, `phases`,
             `attributes`, or kinds of events. Where nobody says, no more than what occurs counts as annotated, and
             templates that need more are withheld.
-        history: The history of the review of proposed instances, a table or its file; those that two people confirmed
-            are used.
+        history: The history of reviews, a table or its file: of proposed instances those that two people confirmed are
+            used, and questions that a reviewer objects to or whose answer was corrected are withheld.
         unverified: Make questions from proposed instances that nobody confirmed; each is marked in its strata.
         objects: The foreign-object classes, or the file of their definitions; the known ones when left out.
         matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
@@ -111,8 +111,9 @@ def make_questions(
     definitions = [Path(objects)] if isinstance(objects, str | Path) else []
     known = _classes(objects)
     sources = sources_of(annotations)
-    procedures = opened(sources, annotated=options.annotated, states=review_states(history))
-    videos, drafts, tally = _draft_all(procedures, options, known, progress or _silent)
+    review = review_in(history)
+    procedures = opened(sources, annotated=options.annotated, states=review.states)
+    videos, drafts, tally = _draft_all(procedures, options, known, review, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -148,7 +149,11 @@ def _silent(_done: int) -> None:
 
 
 def _draft_all(
-    procedures: Iterable[Procedure], options: Options, objects: tuple[ForeignObject, ...], progress: Progress
+    procedures: Iterable[Procedure],
+    options: Options,
+    objects: tuple[ForeignObject, ...],
+    review: Review,
+    progress: Progress,
 ) -> tuple[list[VideoFacts], list[Draft], Tally]:
     """The facts and drafts of every procedure; one procedure is held at a time when they come from files."""
     names = tuple(kind.name for kind in objects)
@@ -162,13 +167,20 @@ def _draft_all(
             ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
-                drafts += _drafts(ledger, QuestionTrack(track), options, tally)
+                drafts += _undisputed(_drafts(ledger, QuestionTrack(track), options, tally), review, tally)
         progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
     problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
     if problems:
         raise ProcedureInvalid("annotations", problems)
     return videos, drafts, tally
+
+
+def _undisputed(drafts: list[Draft], review: Review, tally: Tally) -> list[Draft]:
+    """The drafts that no reviewer speaks against; the others are counted as withheld."""
+    reasons = {draft.case: why for draft in drafts if (why := review.against(draft.case, draft.answer))}
+    tally.withheld.update((d.track.value, d.template.name, reasons[d.case]) for d in drafts if d.case in reasons)
+    return [draft for draft in drafts if draft.case not in reasons]
 
 
 def _annotated_classes(procedure: Procedure, objects: tuple[ForeignObject, ...]) -> tuple[ForeignObject, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from surgeval.questions.stages.history import ReviewState, history_from
+from surgeval.questions.stages.history import Action, ReviewState, history_from
 from surgeval.schema.declaration import declared
 from surgeval.schema.procedure_files import procedure_paths, read_procedure
 from surgeval.schema.procedure_problems import contradictions, procedure_problems
@@ -39,17 +39,38 @@ def opened(
     for source in sources:
         procedure = source if isinstance(source, Procedure) else read_procedure(source)
         if procedure.declared is None and default is not None:
-            procedure = replace(procedure, declared=default)
+            procedure = replace(procedure, declared=default.with_what_occurs(procedure.annotated))
         waiting = [i for i in procedure.proposed if states.get(f"{procedure.video}/{i}") is not ReviewState.CONFIRMED]
         yield replace(procedure, proposed=tuple(waiting)) if len(waiting) < len(procedure.proposed) else procedure
 
 
-def review_states(history: Any) -> Mapping[str, ReviewState]:
-    """Where every instance stands in a history of reviews: a table, or the file of one; nothing for None."""
+@dataclass(frozen=True)
+class Review:
+    """What people have said of instances and questions."""
+
+    states: Mapping[str, ReviewState] = field(default_factory=dict)
+    """Where every item stands: an instance is called `VIDEO/INSTANCE`, a question by its identifier."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """Answers that whoever decided has corrected, by question."""
+
+    def against(self, case: str, answer: str) -> str | None:
+        """Why a question is not asked, or None: the annotations have to be mended first."""
+        if case in self.answers and self.answers[case] != answer:
+            return "reviewers corrected the answer, and the annotations do not give theirs"
+        if case not in self.answers and self.states.get(case) is ReviewState.DISPUTED:
+            return "a reviewer objected"
+        return None
+
+
+def review_in(history: Any) -> Review:
+    """What a history of reviews says: a table, or the file of one; nothing for None."""
     if history is None:
-        return {}
-    table = read_frame(Path(history), ("item", "who", "at")) if isinstance(history, str | Path) else history
-    return history_from(table).states()
+        return Review()
+    texts = ("item", "who", "at", "field", "before", "after", "note")
+    table = read_frame(Path(history), texts) if isinstance(history, str | Path) else history
+    log = history_from(table)
+    corrected = [entry for entry in log.entries if entry.action is Action.CHANGED and entry.field == "answer"]
+    return Review(log.states(), {entry.item: entry.after for entry in corrected})
 
 
 def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:

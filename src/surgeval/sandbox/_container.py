@@ -29,9 +29,9 @@ from surgeval.sandbox._watchdog import Watchdog
 
 LABEL = "surgeval.host"
 _SETTLE_S = 5.0
-_LOADS = 4
-_LAYER_GONE = "layer not known"
-"""How podman says that a layer it had found stored was removed, with another image, before the load was done."""
+_MORE_TRIES = 3
+_GONE = ("layer not known", "image not known")
+"""How podman says that what it had found in its store is no longer there."""
 _NO_PROGRAM = re.compile(
     r"exec: .{1,300}?(?:executable file not found|no such file or directory|permission denied|is a directory)"
     r"|exec .{1,300}?(?:exec format error|no such file or directory|permission denied)", re.IGNORECASE | re.DOTALL
@@ -87,7 +87,7 @@ class ContainerEngine:
         with tempfile.TemporaryDirectory(prefix="surgeval-intake-") as folder:
             clean = Path(folder) / "image.tar"
             facts = write_clean_image(archive, clean, limits)
-            self._load(clean)
+            self._of_the_store("load", "--input", str(clean), timeout_s=3600)
         digest = facts.clean_digest.removeprefix("sha256:")
         stored = self._cli("image", "inspect", digest, "--format", "{{.Id}}").decode().strip()
         if stored.removeprefix("sha256:") != digest:
@@ -95,16 +95,18 @@ class ContainerEngine:
         self._taken[digest] = facts
         return digest
 
-    def _load(self, archive: Path) -> None:
-        """Load an archive; again where another process removed a layer that the engine had counted on."""
-        for tries_left in reversed(range(_LOADS)):
+    def _of_the_store(self, *arguments: str, timeout_s: float = 120.0) -> bytes:
+        """What a call printed that goes through the engine's store.
+
+        It is made again where another process removed an image or a layer meanwhile that the engine had counted on.
+        """
+        for _ in range(_MORE_TRIES):
             try:
-                self._cli("load", "--input", str(archive), timeout_s=3600)
+                return self._cli(*arguments, timeout_s=timeout_s)
             except EngineFailed as error:
-                if not tries_left or _LAYER_GONE not in str(error):
+                if not any(words in str(error) for words in _GONE):
                     raise
-            else:
-                return
+        return self._cli(*arguments, timeout_s=timeout_s)
 
     def facts(self, image: str) -> ImageFacts | None:
         """What intake found out about an image that this very object stored; None of any other."""
@@ -112,7 +114,7 @@ class ContainerEngine:
 
     def images(self) -> frozenset[str]:
         """The identifiers of every image that the engine holds."""
-        listed = self._cli("images", "--all", "--quiet", "--no-trunc").decode().split()
+        listed = self._of_the_store("images", "--all", "--quiet", "--no-trunc").decode().split()
         return frozenset(digest.removeprefix("sha256:") for digest in listed)
 
     def forget(self, image: str) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "margins",
     "official",
     "ood_gap",
+    "predictions",
     "profiles",
     "question_slices",
     "result",

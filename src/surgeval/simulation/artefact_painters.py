@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 
 import numpy as np
@@ -166,17 +166,22 @@ class ArtefactPainter:
             frame = np.clip(curve, 0, 255).astype(np.uint8)[frame]
         return self._optics(frame, float(view.times_s[at]))
 
-    def clear_in(self, rect: Rect, view: View, at: int, levels: Levels) -> NDArray[np.float32]:
+    def clear_in(self, rect: Rect, view: View, at: int, levels: Levels, veils: Iterable[Stamp]) -> NDArray[np.float32]:
         """For each pixel of a rectangle, how much of what lies there reaches the viewer, from 0 to 1.
 
-        Smoke, dirt and reflections lie before it, the optics and a wrong exposure take light or contrast away.
+        Smoke and the veils of that time lie before it, the optics and a wrong exposure take light or contrast away.
         """
         clear = self.light[rect.slices()] * np.float32(kept_contrast(levels))
         if (veil := self._veil(float(view.times_s[at]), levels["background_smoke"], rect)) is not None:
             clear *= 1 - veil
-        for stamp in (*self.reflections(view, at, levels), *self.dirt(levels)):
+        for stamp in veils:
             stamp.dim(clear, rect)
         return clear
+
+    def veils(self, view: View, at: int, levels: Levels) -> Iterator[Stamp]:
+        """What lies before everything without hiding it: reflections and dirt on the lens."""
+        yield from self.reflections(view, at, levels)
+        yield from self.dirt(levels)
 
     def reflections(self, view: View, at: int, levels: Levels) -> Iterator[Stamp]:
         """White spots of the lamp on wet tissue."""

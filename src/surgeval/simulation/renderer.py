@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import atan2, exp, hypot, log
 
 import numpy as np
@@ -229,21 +229,30 @@ class Renderer:
         share = min(TIP_LENGTH * thick * 0.92, length) / length
         yield Shaft(profile, (tip[0] + share * away[0], tip[1] + share * away[1]), (gate[0], gate[1]), thick)
         turn = round(atan2(away[1], away[0]) / _ANGLE_STEP)
-        key = ("tip", tool, turn, size, slot, tone, blood)
-        sprite = self.sprites.get(key, lambda: self._paint_tip(tool, turn * _ANGLE_STEP, thick, tone / 4, blood / 4))
+        if self.colours:
+            key = ("tip", tool, turn, size, slot, tone, blood)
+            angle = turn * _ANGLE_STEP
+            sprite = self.sprites.get(key, lambda: self._paint_tip(tool, angle, thick, tone / 4, blood / 4))
+        else:
+            sprite = _tip_outline(tool, turn, thick)
         yield stamped(sprite, tip[0], tip[1])
         yield from self.artefacts.on_instrument((tip[0], tip[1]), thick, levels)
 
     def _paint_tip(self, tool: str, angle: float, thick: float, bright: float, blood: float) -> Sprite:
         canvas = turned_canvas(TIP_LENGTH * thick, 1.2 * thick, angle)
-        if not self.colours:
-            return outline_of(tip_opacity(canvas.x, canvas.y, thick, tool), canvas.pivot)
         paint = paint_tip(canvas.x, canvas.y, thick, tool)
         rgb = np.clip(paint.rgb * bright, 0, 1)
         if blood:
             stain = np.clip(noise(rgb.shape[:2], 5, 0.25 * thick) + 1.6 * blood - 0.4, 0, 1) * (0.4 + 0.6 * blood)
             lay(rgb, (0.45, 0.03, 0.04), np.asarray(stain, dtype=np.float32))
         return sprite_of(paint._replace(rgb=rgb), canvas.pivot, self.scene.center)
+
+
+@lru_cache(maxsize=4096)
+def _tip_outline(tool: str, turn: int, thick: float) -> Sprite:
+    """The outline of a tool's working end, the same in every scene."""
+    canvas = turned_canvas(TIP_LENGTH * thick, 1.2 * thick, turn * _ANGLE_STEP)
+    return outline_of(tip_opacity(canvas.x, canvas.y, thick, tool), canvas.pivot)
 
 
 class _SpriteStore:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -70,13 +71,16 @@ class Silhouette:
     @property
     def box(self) -> tuple[float, float, float, float]:
         """x, y, width and height around the pixels."""
-        rows, columns = (np.flatnonzero(self.seen.any(axis=axis)) for axis in (1, 0))
-        return (
-            float(self.rect.left + columns[0]),
-            float(self.rect.top + rows[0]),
-            float(columns[-1] - columns[0] + 1),
-            float(rows[-1] - rows[0] + 1),
-        )
+        top, height = _extent(self.seen, axis=1)
+        left, width = _extent(self.seen, axis=0)
+        return float(self.rect.left + left), float(self.rect.top + top), float(width), float(height)
+
+
+def _extent(pixels: Flags, axis: int) -> tuple[int, int]:
+    """The first row (or column) with a pixel that is set, and how many there are up to the last, both included."""
+    flags = np.logical_or.reduce(pixels, axis=axis)
+    first = int(flags.argmax())
+    return first, len(flags) - int(flags[::-1].argmax()) - first
 
 
 Keep = Callable[[Silhouette], None]
@@ -225,6 +229,11 @@ class _Moment:
         self.material = list(self.renderer.artefacts.material(self.levels))
         self._instruments: dict[int, list[Shaft | Stamp]] = {}
 
+    @cached_property
+    def veils(self) -> list[Stamp]:
+        """Reflections and dirt."""
+        return list(self.renderer.artefacts.veils(self.looker.view, self.at, self.levels))
+
     def seen(self, life: Life, here: int, threats: _Threats) -> tuple[int, Sequence[float]]:
         """An object's visibility and box."""
         looker, artefacts = self.looker, self.renderer.artefacts
@@ -234,7 +243,7 @@ class _Moment:
         hidden = self._hidden(flaps, here, rect, threats)
         passed, seen = shape, shape & ~hidden
         if threats.dim[here]:
-            seen &= artefacts.clear_in(rect, looker.view, self.at, self.levels) >= LEAST_CLEAR
+            seen &= artefacts.clear_in(rect, looker.view, self.at, self.levels, self.veils) >= LEAST_CLEAR
             passed = shape & (artefacts.light[rect.slices()] >= LEAST_CLEAR)
         whole = int(looker.shapes[life.instance].pixels[here])
         if np.count_nonzero(seen) < max(LEAST_PIXELS, LEAST_SHOWN * whole):

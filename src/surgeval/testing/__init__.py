@@ -1,4 +1,4 @@
-"""The rules that every judge, metric, data set, ranking rule, chart and engine keeps, for parts from anywhere.
+"""The rules that every judge, model, metric, data set, ranking rule, chart and engine keeps, for parts from anywhere.
 
 Each `check_*` returns None or raises `ContractBroken` with every rule that is not kept; what a part itself raises
 passes through with its traceback. Our own contract tests call the same rules. Nothing here needs a test framework:
@@ -15,6 +15,7 @@ from surgeval.testing._engines import check_engine as check_engine
 from surgeval.testing._judges import check_judge as check_judge
 from surgeval.testing._metrics import MetricExample as MetricExample
 from surgeval.testing._metrics import check_metric as check_metric
+from surgeval.testing._models import check_model as check_model
 from surgeval.testing._rules import check_rule as check_rule
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "check_engine",
     "check_judge",
     "check_metric",
+    "check_model",
     "check_rule",
 ]

@@ -13,11 +13,9 @@ import pytest
 
 import surgeval
 from surgeval.asking.lines import DAMAGED, LineFile
-from surgeval.asking.store import AnswerStore, Asked, ContentStore, hashed
+from surgeval.asking.store import Asked, ContentStore, hashed
 from surgeval.asking.store_care import counted, damaged_lines, merged
 from surgeval.errors import FileUnreadable, RunInterrupted
-from surgeval.schema.outcomes import Status
-from surgeval.schema.questions import Response
 
 WRITER = """
 import sys
@@ -218,18 +216,6 @@ def test_stores_are_merged_and_the_first_source_counts(tmp_path: Path) -> None:
     assert [text_of(both, hashed(number)) for number in range(4)] == ["reply 0", "reply 1", "reply 2", "new"]
     assert counted(both).rows() == [("answer", "", "", 3), ("verdict", "j", "", 1)]
     assert merged([tmp_path / "a"], tmp_path / "both") == (0, [])
-
-
-def test_answers_are_kept_and_failures_are_not(tmp_path: Path) -> None:
-    answers = AnswerStore(ContentStore(tmp_path / "store"))
-    asked = Asked("answer", "m", ("what?",))
-    answers.put(asked, Response("q1", None, 3.0, Status.FAILED, "no memory"))
-    assert answers.get(asked, "q1") is None
-    answers.put(asked, Response("q1", "yes", 0.5, tokens=7), raw="Yes.")
-    assert AnswerStore(ContentStore(tmp_path / "store")).get(asked, "q9") == Response("q9", "yes", 0.5, tokens=7)
-    refused = Asked("answer", "m", ("why?",))
-    answers.put(refused, Response("q2", None, 0.1, Status.REFUSED))
-    assert answers.get(refused, "q2") == Response("q2", None, 0.1, Status.REFUSED)
 
 
 def test_a_file_of_lines_has_one_locked_writer(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from report_folder import shared_challenge
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 
@@ -34,9 +33,9 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_ends_with_the_path_of_the_page(tmp_path: Path) -> None:
+def test_it_ends_with_the_path_of_the_page(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    assert run(shared_challenge(), "--out", out, "--title", "My challenge") == f"{out}\n"
+    assert run(table, "--columns", "model=algorithm", "--out", out, "--title", "My challenge") == f"{out}\n"
     assert "<h1>My challenge</h1>" in out.read_text()
 
 

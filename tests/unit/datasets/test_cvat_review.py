@@ -59,7 +59,7 @@ def test_our_reader_of_annotations_reads_the_task_too(flags, tmp_path):
 def test_the_labels_are_what_the_label_editor_takes(flags, tmp_path):
     write_review(flags, tmp_path)
     labels = json.loads((tmp_path / "labels.json").read_text())
-    named = set(flags.select(pl.coalesce("class_name", "predicted_class"))["class_name"])
+    named = {*flags["class_name"].drop_nulls(), *flags["predicted_class"].drop_nulls()}
     assert {label["name"] for label in labels} == named
     for label in labels:
         assert label["type"] == "rectangle"
@@ -67,7 +67,7 @@ def test_the_labels_are_what_the_label_editor_takes(flags, tmp_path):
         assert (review["input_type"], review["values"], review["default_value"]) == ("radio", list(REVIEWS), "open")
         told = {attribute["name"] for attribute in label["attributes"]}
         shape = read_shapes(tmp_path / "001_sim21_0000.xml")[0]
-        assert set(shape.attributes) == told
+        assert {*shape.attributes, "instance"} == told
 
 
 def test_the_description_names_the_frames_to_open(flags, tmp_path):

@@ -70,14 +70,14 @@ def test_every_problem_is_listed(tmp_path: Path, document: Any) -> None:
 
 def test_percent_needs_a_frame_size(tmp_path: Path, document: Any) -> None:
     del document[0]["annotations"][0]["result"][0]["original_width"]
-    with pytest.raises(ProcedureInvalid, match="give About"):
+    with pytest.raises(ProcedureInvalid, match="give --size or the film"):
         read(saved(tmp_path, document))
     assert read(saved(tmp_path, document), About(width_px=200)).procedures[0].width_px == 200
 
 
 def test_only_occlusion_is_lost_and_it_is_said(tmp_path: Path) -> None:
     lost = {f.code for f in write(tiny_procedure(), tmp_path / "a.json")}
-    assert lost == {"lost-visibility", "lost-outside", "lost-declaration"}
+    assert lost == {"lost-visibility", "lost-outside"}
 
 
 def test_a_phase_moved_in_the_tool_wins(tmp_path: Path) -> None:

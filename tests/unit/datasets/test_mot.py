@@ -52,7 +52,7 @@ def test_a_table_alone_names_classes_by_number(folder: Path) -> None:
 def test_every_problem_is_listed(folder: Path) -> None:
     rows = [
         "0,1,1,1,5,5,1,1,1",
-        "1,-1,1,1,5,5,1,1,1",
+        "1,1.5,1,1,5,5,1,1,1",
         "1,1,1,1,5,5,1,9,1",
         "1,2,a,1,5,5,1,1,1",
         "1,3,1,1",
@@ -67,7 +67,7 @@ def test_every_problem_is_listed(folder: Path) -> None:
     text = "\n".join(refused.value.problems)
     for part in (
         "line 1: frame 0",
-        "line 2: track -1",
+        "line 2: track 1.5",
         "line 3: class 9",
         "line 4: expected",
         "line 5: expected",

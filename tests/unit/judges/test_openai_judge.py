@@ -12,13 +12,14 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
 from judge_cases import a_case, always, some_cases
 from surgeval import judges
-from surgeval.asking.chat import ChatLimits, retry_after_s
+from surgeval.asking.chat import ChatLimits
+from surgeval.asking.connections import Unreachable
+from surgeval.asking.replies import retry_after_s
 from surgeval.errors import Misuse, RunInterrupted
 from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
 from surgeval.judges._prompt import prompt_of
@@ -257,7 +258,7 @@ def test_a_server_that_goes_away_for_a_while_is_tried_longer() -> None:
         async def flaky(*arguments: Any, **options: Any) -> Any:
             calls.append(1)
             if 3 <= len(calls) < 9:
-                raise httpx.ConnectError("gone")
+                raise Unreachable("gone")
             return await ask(*arguments, **options)
 
         judge.server._send = flaky  # type: ignore[method-assign]

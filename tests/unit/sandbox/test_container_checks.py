@@ -181,35 +181,36 @@ def test_a_trial_tells_of_a_limit_that_did_not_take_and_leaves_nothing(
         assert not left & set(stored)
 
 
-class _LosesALayer(Cli):
-    """A podman under which another process removes a layer while an image is loaded, the first few times."""
+class _Disturbed(Cli):
+    """A podman in whose store another process removes things, the first few times that it is called."""
 
     def __init__(self, times: int, said: bytes) -> None:
         super().__init__("podman", "podman")
-        self.times, self.said, self.loads = times, said, 0
+        self.times, self.said, self.calls = times, said, 0
 
     def attempt(self, *arguments: str, timeout_s: float = 120.0, folder: str | None = None) -> tuple[int, bytes, bytes]:
-        self.loads += 1
-        return (125, b"", self.said) if self.loads <= self.times else (0, b"", b"")
+        self.calls += 1
+        return (125, b"", self.said) if self.calls <= self.times else (0, b"", b"")
 
 
 @pytest.mark.parametrize(
-    ("times", "said", "loads", "stored"),
+    ("times", "said", "calls", "is_listed"),
     [
         (1, b'locating layer for blob "sha256:d63d": layer not known', 2, True),
-        (9, b'locating layer for blob "sha256:d63d": layer not known', 4, False),
+        (2, b'locating image with ID "5c6a": image not known', 3, True),
+        (9, b'locating image with ID "5c6a": image not known', 4, False),
         (1, b"no space left on device", 1, False),
     ],
 )
-def test_an_image_whose_layer_is_removed_meanwhile_is_loaded_again(
-    times: int, said: bytes, loads: int, stored: bool
+def test_a_store_that_others_clean_meanwhile_is_asked_again(
+    times: int, said: bytes, calls: int, is_listed: bool
 ) -> None:
-    cli = _LosesALayer(times, said)
+    cli = _Disturbed(times, said)
     engine = PodmanEngine()
     engine._cli = cli
-    with nullcontext() if stored else pytest.raises(EngineFailed, match=said.decode()[-15:]):
-        engine._load(Path("image.tar"))
-    assert cli.loads == loads
+    with nullcontext() if is_listed else pytest.raises(EngineFailed, match=said.decode()[-15:]):
+        assert engine.images() == frozenset()
+    assert cli.calls == calls
 
 
 def test_the_program_of_a_trial_is_an_elf_file_for_each_machine(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ __all__ = [
     "appearance",
     "box_tables",
     "consistency",
+    "corrections",
     "cross_check",
     "expert_questions",
     "history",
     "instances",
     "localization",
+    "moments",
     "screening",
     "tolerance",
 ]

@@ -4,14 +4,15 @@ An item is an instance of stage 4 or a question of stage 5. Its state follows fr
     proposed    nobody has looked yet
     verified    one person approved what stands now
     confirmed   two different people did
-    disputed    somebody objected and nothing was changed since
+    disputed    somebody objected, and nothing was changed and nobody decided since
 Nobody verifies their own work: an approval by whoever proposed or last changed the item does not count. A
-change sets everything back, since nobody has looked at what stands now.
+change sets everything back, since nobody has looked at what stands now. Whoever adjudicates may uphold an item: the
+objections so far no longer count, and the word of the adjudicator counts like an approval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -30,6 +31,7 @@ class Action(StrEnum):
     CHANGED = "changed"
     APPROVED = "approved"
     OBJECTED = "objected"
+    UPHELD = "upheld"
 
 
 class ReviewState(StrEnum):
@@ -82,7 +84,8 @@ class History:
             Misuse: The entry cannot follow: unknown item, twice proposed, out of order, or a change of nothing.
         """
         entry = Entry(item, action, who, at, field, before, after, note)
-        if problem := self._problem(entry):
+        known = any(other.item == entry.item for other in self.entries)
+        if problem := _problem(entry, known, self.entries[-1].at if self.entries else ""):
             raise Misuse(problem)
         return History((*self.entries, entry))
 
@@ -103,28 +106,30 @@ class History:
         return self._states(list(dict.fromkeys(entry.item for entry in self.entries)))
 
     def _states(self, items: list[str]) -> dict[str, ReviewState]:
-        states = {}
-        for item in items:
-            if not (entries := self.of(item)):
-                raise Misuse(f"nobody ever proposed {item!r}")
-            states[item] = _state(entries)
-        return states
-
-    def _problem(self, entry: Entry) -> str | None:
-        if not entry.who.strip() or not entry.item.strip():
-            return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
-        known = any(other.item == entry.item for other in self.entries)
-        if known == (entry.action is Action.PROPOSED):
-            return f"{entry.item!r} was {'already' if known else 'never'} proposed"
-        if self.entries and entry.at < self.entries[-1].at:
-            return f"entries come in order of time, got {entry.at} after {self.entries[-1].at}"
-        if entry.action is Action.CHANGED and (not entry.field or entry.before == entry.after):
-            return f"a change of {entry.item!r} needs a field and two different values"
-        return None
+        entries: dict[str, list[Entry]] = {item: [] for item in items}
+        for entry in self.entries:
+            if entry.item in entries:
+                entries[entry.item].append(entry)
+        if unknown := [item for item, listed in entries.items() if not listed]:
+            raise Misuse(f"nobody ever proposed {unknown[0]!r}")
+        return {item: _state(listed) for item, listed in entries.items()}
 
     def table(self) -> pl.DataFrame:
         """The history as a plain table, one row per entry."""
         return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
+
+
+def _problem(entry: Entry, known: bool, last_at: str) -> str | None:
+    """Why an entry cannot follow the others, of which the last was made at `last_at`, or None."""
+    if not entry.who.strip() or not entry.item.strip():
+        return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
+    if known == (entry.action is Action.PROPOSED):
+        return f"{entry.item!r} was {'already' if known else 'never'} proposed"
+    if entry.at < last_at:
+        return f"entries come in order of time, got {entry.at} after {last_at}"
+    if entry.action is Action.CHANGED and (not entry.field or entry.before == entry.after):
+        return f"a change of {entry.item!r} needs a field and two different values"
+    return None
 
 
 def action_named(name: str) -> Action:
@@ -155,22 +160,25 @@ def history_from(table: Any) -> History:
     """
     frame = needed_columns(table, ("item", "action", "who", "at"), "history")
     rest = [name for name in _COLUMNS if name not in frame.columns]
-    history, problems = History(), []
+    entries, problems, known, last_at = list[Entry](), list[str](), set[str](), ""
     for number, row in enumerate(as_frame(table).to_dicts(), start=1):
         if row["action"] not in list(Action):
             problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
             continue
         more = {name: str(row.get(name) or "") for name in rest}
-        try:
-            history = history.add(str(row["item"]), Action(row["action"]), str(row["who"]), at=str(row["at"]), **more)
-        except Misuse as problem:
+        entry = Entry(str(row["item"]), Action(row["action"]), str(row["who"]), str(row["at"]), **more)
+        if problem := _problem(entry, entry.item in known, last_at):
             problems.append(f"row {number}: {problem}")
+            continue
+        entries.append(entry)
+        known.add(entry.item)
+        last_at = entry.at
     if problems:
         raise TableInvalid("history", problems)
-    return history
+    return History(tuple(entries))
 
 
-def _state(entries: tuple[Entry, ...]) -> ReviewState:
+def _state(entries: Sequence[Entry]) -> ReviewState:
     author, approved, objected = entries[0].who, set[str](), set[str]()
     for entry in entries:
         if entry.action in (Action.PROPOSED, Action.CHANGED):
@@ -178,6 +186,9 @@ def _state(entries: tuple[Entry, ...]) -> ReviewState:
         elif entry.action is Action.OBJECTED:
             objected.add(entry.who)
             approved.discard(entry.who)
+        elif entry.action is Action.UPHELD:
+            objected = set()
+            approved |= {entry.who} - {author}
         elif entry.who != author:
             approved.add(entry.who)
             objected.discard(entry.who)

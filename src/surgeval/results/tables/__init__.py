@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from surgeval.results.tables import (
+    asking,
     auditing,
     evaluation,
     failures,
@@ -20,14 +21,15 @@ from surgeval.results.tables import (
     studies,
     submissions,
     supplement,
+    tasks,
 )
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
+    "asking", "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
     "submissions",
-    "supplement", "text", "whole", "yes_no",
+    "supplement", "tasks", "text", "whole", "yes_no",
 ]  # fmt: skip
 
 
@@ -36,6 +38,7 @@ def _by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
 
 
 TABLES: Mapping[str, Mapping[str, Table]] = {
+    "ask": _by_name(asking.ASK),
     "score": _by_name(scoring.SCORE),
     "audit": _by_name(auditing.AUDIT),
     "rank": _by_name(ranking.FOCUS),
@@ -65,17 +68,20 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "lint": {},
     "rehearse": _by_name([scoring.REHEARSE]),
     "submission": _by_name(submissions.SUBMISSION),
+    "task": _by_name(tasks.TASK),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)
 """Verbs that write one table with `NAME.manifest.json` beside it."""
 RECORDS: Mapping[str, tuple[str, ...]] = {
+    "ask": ("answers",),
     "score": ("lint",),
     "rank": ("gate", "structure"),
     "rank-tasks": (),
     "failures": ("fit",),
     "evaluate": ("conventions",),
     "combine": ("conventions",),
+    "task": ("conventions", "run"),
     "questions": ("data_card",),
     "lint": ("lint",),
 }

@@ -86,7 +86,7 @@ def references_of(
     known = open_data_set(data_set)
     name, compared = _compared_task(known, kind, task)
     read = known.references(root, task=name)
-    table, which, lacking = _chosen(known, root, read.table, split, videos)
+    table, which, lacking = chosen_rows(known, root, read.table, split, videos)
     lacking = lacking or _fewer_cases(known, name, table, split)
     table, left_out = _without_doubtful(table, compared, videos)
     loaded = _thinned(compared.arranged(replace(read, table=table)), compared, rate_hz)
@@ -167,7 +167,7 @@ def _compared_task(known: DataSet, kind: str, task: str | None) -> tuple[str, Co
     return fitting[0], offered[fitting[0]]
 
 
-def _chosen(
+def chosen_rows(
     known: DataSet, root: str | Path, table: pl.DataFrame, split: str | None, videos: Sequence[str]
 ) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     """The rows of a part of a split, or of some videos, which they are in words, and what the split lacks."""

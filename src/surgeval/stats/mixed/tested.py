@@ -12,6 +12,7 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.penalised import penalties, runaway, unbounded
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.term_tests import Inference, TermTests, term_tests
+from surgeval.stats.mixed.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Tested(NamedTuple):
     tests: TermTests
 
 
+@one_thread
 def tested(design: Design, video: str, rule: Rule) -> Tested:
     """The fit of a design by a rule, with every coefficient tested.
 

@@ -1,0 +1,251 @@
+"""Ask a model the questions of the challenge and keep what it says as an answer file."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval.asking.meter import Progress, expect
+from surgeval.errors import Misuse
+from surgeval.models._abilities import check_prompts
+from surgeval.models._consent import check_consent
+from surgeval.models._estimate import Estimate, estimate
+from surgeval.models._model import Model, Outcome, Prompt, Trouble
+from surgeval.models._open import open_model
+from surgeval.models._questions import PROMPT, QuestionMedia
+from surgeval.models._runner import RunCounts, ask_all
+from surgeval.results.request import Request as Called
+from surgeval.results.request import requested
+from surgeval.results.result import Result, write_text
+from surgeval.results.tables.asking import OUTCOMES
+from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.outcomes import Status
+from surgeval.schema.question_files import Sources, load_questions
+from surgeval.schema.questions import Request, Response
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class AskResult(Result):
+    """What a model answered, as an official answer file and with everything that is known."""
+
+    responses: tuple[Response, ...] = ()
+    """One for every question, in their order; without content where there is no answer."""
+    counts: RunCounts | None = None
+
+    @property
+    def title(self) -> str:
+        """Who was asked, and how much came of it."""
+        counts = self.counts or RunCounts()
+        return f"{counts.answered} of {counts.prompts} questions answered"
+
+    def screen(self) -> dict[str, pl.DataFrame]:
+        """How many questions ended in which way."""
+        counted = self.table.group_by("status", "trouble").len("questions").sort("questions", descending=True)
+        return {self.title: counted}
+
+    def facts(self) -> dict[str, Any]:
+        """The counts."""
+        return {"counts": (self.counts or RunCounts()).as_dict()}
+
+    def write(self, folder: Path) -> None:
+        """Beside tables and answers.json, every response with its status as JSON Lines."""
+        super().write(folder)
+        write_text(folder / "responses.jsonl", "\n".join(json.dumps(r.as_record()) for r in self.responses))
+
+    def to_answers(self, path: str | Path) -> Path:
+        """Write the official answer file alone: what was answered, three keys each."""
+        path = Path(path)
+        write_text(path, json.dumps(self.records["answers"], indent=2, ensure_ascii=False))
+        return path
+
+
+@requested("ask", files=("requests", "definitions"))
+def ask(
+    model: str | Model,
+    requests: Sources,
+    *,
+    videos: str | Path,
+    track: str,
+    definitions: str | Path | None = None,
+    frames: int | None = None,
+    media: str = "auto",
+    max_tokens: int = 256,
+    store: str | Path | None = None,
+    max_cost: float | None = None,
+    send_media_to: Sequence[str] = (),
+    progress: Progress = None,
+    **options: Any,
+) -> AskResult:
+    """What a model answers to questions of the challenge; every question is in it, answered or not.
+
+    Args:
+        model: A specification such as `openai:MODEL@URL`, or an open model.
+        requests: The questions.
+        videos: Folder with the films, named as the videos are, or with pictures named as the questions.
+        track: frame, segment or procedure.
+        definitions: Text that is shown before every question, such as the foreign-object definitions.
+        frames: Shown for a question: 1, 16 and 32 on the three tracks by default.
+        media: frames, video, or auto.
+        max_tokens: Room for an answer.
+        store: Folder that keeps answers and frames, so that nothing is asked or cut twice. Without one, all is asked.
+        max_cost: Money, in the currency of the model's price; no request is sent that could lead beyond it.
+        send_media_to: Hosts, other than this machine, that images may go to.
+        progress: Hears of every outcome.
+        **options: How the model is opened; fields of `surgeval.models.ModelOptions`.
+
+    Raises:
+        UnknownName: No such model, option or track.
+        Misuse: Images would leave this machine and nobody agreed to that, or a key is not set.
+        InputInvalid: Questions or films cannot be used, or the model cannot take them.
+    """
+    with ExitStack() as stack:
+        asking = _Asking(
+            model, requests, store, options, videos=videos, track=track, definitions=definitions, frames=frames,
+            media=media, max_tokens=max_tokens,
+        )  # fmt: skip
+        stack.callback(asking.close)
+        check_consent([asking.model], send_media_to)
+        check_prompts(asking.model, asking.first())
+        expect(progress, len(asking.requests))
+        heard: dict[str, tuple[Prompt, Outcome]] = {}
+
+        def hear(prompt: Prompt, outcome: Outcome) -> None:
+            heard[prompt.id] = (prompt, outcome)
+
+        counts = ask_all(
+            asking.model, asking.prompts(), done=hear, store=store, max_cost=max_cost, progress=progress
+        )  # fmt: skip
+        return _result(asking, heard, counts)
+
+
+def estimate_ask(
+    model: str | Model, requests: Sources, *, store: str | Path | None = None, **arguments: Any
+) -> Estimate:
+    """What `ask` with the same arguments would take; frames are cut, nothing is sent."""
+    names = ("videos", "track", "definitions", "frames", "media", "max_tokens")
+    given = {"definitions": None, "frames": None, "media": "auto", "max_tokens": 256} | arguments
+    options = {name: value for name, value in given.items() if name not in names}
+    asking = _Asking(model, requests, store, options, **{name: given[name] for name in names})
+    try:
+        check_prompts(asking.model, asking.first())
+        return estimate(asking.model, asking.prompts(), store=store, at_once=options.get("concurrency", 16))
+    finally:
+        asking.close()
+
+
+class _Asking:
+    """Model, questions and media of one call."""
+
+    def __init__(
+        self, model: str | Model, requests: Sources, store: str | Path | None, options: dict[str, Any], *,
+        videos: str | Path, track: str, definitions: str | Path | None, frames: int | None, media: str, max_tokens: int,
+    ) -> None:  # fmt: skip
+        if options and not isinstance(model, str):
+            raise Misuse(f"options of a model ({', '.join(options)}) are for one that is named, not for an open one")
+        self._scratch = tempfile.TemporaryDirectory(prefix="sg-") if store is None else None
+        cut = Path(self._scratch.name) if self._scratch is not None else Path(str(store)) / "frames"
+        self.media = QuestionMedia(Path(videos), track, cut, frames=frames, media=media)
+        self.requests = list(load_questions(requests, ()).requests.values())
+        self.media.check(self.requests)
+        self.words = "" if definitions is None else Path(definitions).read_text(encoding="utf-8").strip()
+        self.max_tokens = max_tokens
+        self._is_ours = isinstance(model, str)
+        self.model: Model = open_model(model, **options) if isinstance(model, str) else model
+
+    def prompts(self, requests: Sequence[Request] | None = None) -> Iterator[Prompt]:
+        chosen = self.requests if requests is None else requests
+        return self.media.prompts(self.model, chosen, max_tokens=self.max_tokens, words=self.words)
+
+    def first(self) -> Iterator[Prompt]:
+        """A prompt that stands for all: they differ in words only."""
+        for prompt in self.prompts():
+            yield prompt
+            return
+
+    def close(self) -> None:
+        if self._is_ours:
+            self.model.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+
+def _result(asking: _Asking, heard: dict[str, tuple[Prompt, Outcome]], counts: RunCounts) -> AskResult:
+    rows, responses = [], []
+    for request in asking.requests:
+        prompt, outcome = heard.get(request.case, (None, None))
+        if outcome is None:
+            reason = asking.media.unready.get(request.case, "it was not asked")
+            outcome = Outcome(Status.NOT_ASKED, trouble=Trouble.PERMANENT, reason=reason)
+            counts.note(outcome)
+        outcome = _readable(outcome)
+        rows.append(_row(request, prompt, outcome))
+        responses.append(_response(request, outcome))
+    answers = [response.as_row() for response in responses if response.content is not None]
+    return AskResult(
+        tables={"outcomes": OUTCOMES.frame(rows)}, main="outcomes", records={"answers": answers},
+        responses=tuple(responses), counts=counts, findings=tuple(_findings(asking.model, counts)),
+        prose=_prose(asking, counts), request=Called(settled={"model": asking.model.name, "prompt": PROMPT}),
+    )  # fmt: skip
+
+
+def _readable(outcome: Outcome) -> Outcome:
+    """The outcome; a reply that never came out of its reasoning is no answer."""
+    if outcome.answered and _OPEN_THOUGHT.search(_THOUGHTS.sub("", outcome.text)):
+        reason = "the reply ended while the model still reasoned; give it more room (--max-tokens)"
+        return replace(outcome, status=Status.UNREADABLE, reason=reason)
+    return outcome
+
+
+def _response(request: Request, outcome: Outcome) -> Response:
+    content = _THOUGHTS.sub("", outcome.text).strip() if outcome.answered else None
+    tokens = outcome.tokens_in + outcome.tokens_out or None
+    return Response(request.case, content, round(outcome.seconds, 3), outcome.status, outcome.reason, tokens=tokens)
+
+
+def _row(request: Request, prompt: Prompt | None, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "case": request.case, "video": request.video, "status": outcome.status.value,
+        "trouble": None if outcome.trouble is None else outcome.trouble.value, "reason": outcome.reason or None,
+        "text": outcome.text or None, "finish": outcome.finish or None, "seconds": outcome.seconds,
+        "tokens_in": outcome.tokens_in, "tokens_out": outcome.tokens_out,
+        "pictures": 0 if prompt is None else prompt.frames, "reused": outcome.reused,
+    }  # fmt: skip
+
+
+def _findings(model: Model, counts: RunCounts) -> Iterator[Finding]:
+    lost = counts.prompts - counts.answered
+    first = f" (first: {counts.first_reason})" if counts.first_reason else ""
+    if counts.all_failed:
+        yield Finding("no-answers", Severity.ERROR, f"{model.name} answered none of {counts.prompts} questions{first}")
+    elif lost:
+        kinds = {
+            "refused": counts.refused, "too long": counts.overflow, "not reached or not in time": counts.transient,
+            "failed for good": counts.permanent, "not asked": counts.not_asked,
+        }  # fmt: skip
+        each = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+        text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}"
+        text += "; run again to ask once more those that nobody answered in time" if counts.transient else ""
+        yield Finding("unanswered", Severity.WARNING, text)
+    if counts.cut:
+        text = f"{counts.cut} answers reached the token limit and may have lost their end; give more with --max-tokens"
+        yield Finding("cut-answers", Severity.WARNING, text)
+
+
+def _prose(asking: _Asking, counts: RunCounts) -> str:
+    money = "" if counts.cost is None else f" for {counts.cost:.4g} in money"
+    return (
+        f"{asking.model.name} was asked {counts.asked} questions now and {counts.reused} before (prompt {PROMPT}, "
+        f"temperature 0, at most {asking.max_tokens} tokens), with {counts.tokens_in} tokens in and "
+        f"{counts.tokens_out} out{money}."
+    )

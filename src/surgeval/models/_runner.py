@@ -1,0 +1,208 @@
+"""Ask a model many prompts: nothing twice, nothing beyond the money, every outcome handed over as it comes.
+
+Prompts are taken one by one as they can be asked, so memory does not grow with their number. Each answer is on disk
+before the next is taken: a kill at any moment loses what was under way and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from surgeval.asking.meter import Progress, advance
+from surgeval.asking.store import ContentStore
+from surgeval.errors import Misuse
+from surgeval.models._abilities import lacking
+from surgeval.models._answers import StoredAnswers, key_of
+from surgeval.models._estimate import tokens_in_of
+from surgeval.models._model import Model, Outcome, Prompt, Trouble
+from surgeval.schema.outcomes import Status
+
+Hear = Callable[[Prompt, Outcome], None]
+"""Called with a prompt and what became of it."""
+_LEARNT_FROM = 8
+"""Replies after which their tokens say more than a guess."""
+
+
+@dataclass(slots=True)
+class RunCounts:
+    """What became of the prompts of a run, and what it took."""
+
+    prompts: int = 0
+    asked: int = 0
+    reused: int = 0
+    answered: int = 0
+    cut: int = 0
+    """Of those answered, how many reached the token limit."""
+    refused: int = 0
+    overflow: int = 0
+    transient: int = 0
+    permanent: int = 0
+    not_asked: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+    """Money for what was asked now; None where the price is not known."""
+    first_reason: str = ""
+    """Why the first of those without an answer has none."""
+
+    @property
+    def failed(self) -> int:
+        """Prompts that were to be asked and have neither an answer nor a refusal."""
+        return self.overflow + self.transient + self.permanent
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether nothing at all came of the run."""
+        return self.prompts > 0 and self.answered == 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    def note(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        self.prompts += 1
+        self.reused += outcome.reused
+        self.answered += outcome.answered
+        self.cut += outcome.answered and outcome.trouble is Trouble.CUT
+        self.refused += outcome.status is Status.REFUSED
+        if outcome.answered or outcome.status is Status.REFUSED:
+            return
+        self.first_reason = self.first_reason or outcome.reason
+        if outcome.status is Status.NOT_ASKED:
+            self.not_asked += 1
+        elif outcome.trouble is Trouble.OVERFLOW:
+            self.overflow += 1
+        elif outcome.trouble is Trouble.TRANSIENT:
+            self.transient += 1
+        else:
+            self.permanent += 1
+
+
+def ask_all(
+    model: Model,
+    prompts: Iterable[Prompt],
+    *,
+    done: Hear,
+    store: ContentStore | str | Path | None = None,
+    max_cost: float | None = None,
+    progress: Progress = None,
+) -> RunCounts:
+    """What became of all prompts, in numbers; each outcome goes to `done` as it comes.
+
+    Args:
+        model: Who is asked.
+        prompts: With identifiers of their own; taken as they can be asked.
+        done: Called once for every prompt, in any order.
+        store: Answers that were given before are taken from here and new ones kept here; a folder, or an open store.
+        max_cost: Money, in the currency of the model's price. No request is sent that could lead beyond it.
+        progress: Hears of every outcome.
+
+    Raises:
+        Misuse: `max_cost` is given and nobody knows the price of the model.
+        RunInterrupted: An answer cannot be stored; what was stored before is there.
+    """
+    if max_cost is not None and model.price is None:
+        raise Misuse(
+            f"model {model.name!r} has no known price, so a limit of {max_cost:g} cannot be kept; give price=IN/OUT"
+        )
+    holder = ContentStore(store) if isinstance(store, str | Path) else nullcontext(store)
+    with holder as opened:
+        keeps = opened is not None and model.stored
+        run = _Run(model, done, StoredAnswers(opened) if keeps and opened is not None else None, max_cost, progress)
+        model.ask(run.todo(prompts), run.outcome)
+    return run.counts
+
+
+class _Run:
+    """What is under way."""
+
+    def __init__(
+        self, model: Model, done: Hear, answers: StoredAnswers | None, max_cost: float | None, progress: Progress
+    ) -> None:
+        self.model, self.done, self.answers, self.max_cost, self.progress = model, done, answers, max_cost, progress
+        self.counts = RunCounts(cost=0.0 if model.price is not None else None)
+        self._under_way: dict[int, tuple[Prompt, str, float]] = {}
+        self._same: dict[str, list[Prompt]] = {}
+        """Prompts that ask just what another one under way asks."""
+        self._reserved = 0.0
+        self._has_stopped = False
+        self._per_guess, self._replies = 1.0, 0
+        """Tokens that came for each that was guessed."""
+
+    def todo(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
+        """The prompts that must be asked; the others are dealt with on the way."""
+        position = 0
+        for prompt in prompts:
+            key = key_of(self.model, prompt) if self.answers is not None else ""
+            if self._is_settled(prompt, key):
+                continue
+            money = self._most_for(prompt)
+            if self._is_beyond(money):
+                reason = f"not asked: it could cost more than is left of {self.max_cost:g}"
+                self._tell(prompt, Outcome(Status.NOT_ASKED, trouble=Trouble.BUDGET, reason=reason))
+                continue
+            self._reserved += money
+            self._under_way[position] = (prompt, key, money)
+            if key:
+                self._same[key] = []
+            position += 1
+            yield prompt
+
+    def outcome(self, position: int, outcome: Outcome) -> None:
+        """Keep, count and hand over what became of a prompt."""
+        prompt, key, money = self._under_way.pop(position)
+        self._reserved -= money
+        self.counts.asked += 1
+        self._pay(prompt, outcome)
+        if self.answers is not None:
+            self.answers.put(key, self.model, outcome)
+        self._tell(prompt, outcome)
+        for other in self._same.pop(key, ()):
+            self._tell(other, replace(outcome, reused=True))
+
+    def _is_settled(self, prompt: Prompt, key: str) -> bool:
+        if self.answers is not None:
+            if key in self._same:
+                self._same[key].append(prompt)
+                return True
+            if (known := self.answers.get(key)) is not None:
+                self._tell(prompt, known)
+                return True
+        if problems := lacking(self.model, prompt):
+            reason = f"not asked: {'; '.join(problems)}"
+            self._tell(prompt, Outcome(Status.FAILED, trouble=Trouble.PERMANENT, reason=reason))
+            return True
+        return False
+
+    def _most_for(self, prompt: Prompt) -> float:
+        if self.model.price is None or self.max_cost is None:
+            return 0.0
+        return self.model.price.of(tokens_in_of(prompt) * self._per_guess, prompt.max_tokens)
+
+    def _is_beyond(self, money: float) -> bool:
+        if self.max_cost is None or self.model.price is None:
+            return False
+        self._has_stopped = self._has_stopped or (self.counts.cost or 0.0) + self._reserved + money > self.max_cost
+        return self._has_stopped
+
+    def _pay(self, prompt: Prompt, outcome: Outcome) -> None:
+        self.counts.tokens_in += outcome.tokens_in
+        self.counts.tokens_out += outcome.tokens_out
+        if self.model.price is not None:
+            self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(outcome.tokens_in, outcome.tokens_out)
+        if outcome.tokens_in:
+            ratio = outcome.tokens_in / max(1.0, tokens_in_of(prompt))
+            self._replies += 1
+            # Guesses are on the high side; until enough was seen they only rise.
+            self._per_guess = max(self._per_guess, ratio) if self._replies < _LEARNT_FROM else max(ratio, 0.25) * 1.1
+
+    def _tell(self, prompt: Prompt, outcome: Outcome) -> None:
+        self.counts.note(outcome)
+        failed = not (outcome.answered or outcome.status in (Status.REFUSED, Status.NOT_ASKED))
+        advance(self.progress, failed=int(failed), reused=outcome.reused)
+        self.done(prompt, outcome)

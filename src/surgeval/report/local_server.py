@@ -1,0 +1,135 @@
+"""A small server on this machine alone, which answers only who has one of its addresses.
+
+It listens on the loopback address, checks that it is called by that name (so that no page of somebody else's can reach
+it through a name of its own), and answers below random tokens only: one per person, where several work on it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+_CHUNK = 1 << 18
+MOST_SENT_BYTES = 1 << 20
+"""Of one message to the server."""
+
+
+class Reply(NamedTuple):
+    """What the server answers: bytes, or a part of a file."""
+
+    code: int
+    data: bytes = b""
+    kind: str = "text/plain; charset=utf-8"
+    file: Path | None = None
+    more: Mapping[str, str] = {}
+
+
+NOT_HERE = Reply(404, b"not here")
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Answers on 127.0.0.1 below one token per name; what is below them, classes that inherit from it say."""
+
+    daemon_threads = True
+
+    def __init__(self, names: Sequence[str] = ("",), *, port: int = 0) -> None:
+        """Take a port, 0 for a free one; nothing is answered before `serve_forever`."""
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.tokens = {secrets.token_urlsafe(24): name for name in names}
+
+    def address_of(self, name: str = "") -> str:
+        """What whoever bears that name opens in a browser."""
+        token = next(token for token, known in self.tokens.items() if known == name)
+        return f"http://127.0.0.1:{self.server_address[1]}/{token}/"
+
+    def get(self, name: str, rest: str, headers: Mapping[str, str]) -> Reply:
+        """What lies at `rest` below the token of `name`."""
+        raise NotImplementedError
+
+    def post(self, name: str, rest: str, body: bytes) -> Reply:
+        """What comes of a message to `rest`; by default nothing is taken."""
+        del name, rest, body
+        return Reply(405, b"nothing is taken here")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LocalServer
+
+    def do_GET(self) -> None:
+        """Answer who knows a token."""
+        if (asked := self._asked()) is not None:
+            self._answer(self.server.get(*asked, dict(self.headers.items())))
+
+    def do_POST(self) -> None:
+        """Take a message from who knows a token, from a page of this server alone."""
+        asked = self._asked()
+        if asked is None:
+            return
+        origin, length = self.headers.get("Origin"), self.headers.get("Content-Length", "")
+        if origin is not None and origin not in (f"http://{host}" for host in self._hosts()):
+            self._answer(Reply(403, b"not from there"))
+        elif not length.isdecimal() or int(length) > MOST_SENT_BYTES:
+            self._answer(Reply(413, b"too long"))
+        else:
+            self._answer(self.server.post(*asked, self.rfile.read(int(length))))
+
+    def _hosts(self) -> tuple[str, str]:
+        port = self.server.server_address[1]
+        return f"127.0.0.1:{port}", f"localhost:{port}"
+
+    def _asked(self) -> tuple[str, str] | None:
+        """The name behind the token and the rest of the path; None where the answer was given already."""
+        if self.headers.get("Host") not in self._hosts():
+            self._answer(Reply(403, b"not here"))
+            return None
+        token, _, rest = self.path.lstrip("/").partition("/")
+        known = next((one for one in self.server.tokens if secrets.compare_digest(one.encode(), token.encode())), None)
+        if known is None:
+            self._answer(NOT_HERE)
+            return None
+        return self.server.tokens[known], rest
+
+    def _answer(self, reply: Reply) -> None:
+        whole = len(reply.data) if reply.file is None else reply.file.stat().st_size
+        first, last = _wanted(self.headers.get("Range"), whole) if reply.file is not None else (0, whole - 1)
+        partly = reply.file is not None and (first, last) != (0, whole - 1)
+        headers = {**_HEADERS, **reply.more, "Content-Type": reply.kind, "Content-Length": str(last - first + 1)}
+        headers |= {"Accept-Ranges": "bytes"} if reply.file is not None else {}
+        headers |= {"Content-Range": f"bytes {first}-{last}/{whole}"} if partly else {}
+        self.send_response(206 if partly else reply.code)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self._send(reply, first, last)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # whoever asked has seen enough
+
+    def _send(self, reply: Reply, first: int, last: int) -> None:
+        if reply.file is None:
+            self.wfile.write(reply.data)
+            return
+        with open(reply.file, "rb") as handle:
+            handle.seek(first)
+            left = last - first + 1
+            while left > 0 and (chunk := handle.read(min(_CHUNK, left))):
+                self.wfile.write(chunk)
+                left -= len(chunk)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing: what somebody looks at is nobody's business."""
+
+
+def _wanted(header: str | None, whole: int) -> tuple[int, int]:
+    """First and last byte of a range; all of it where none is asked for or it makes no sense."""
+    start, dash, end = (header or "").removeprefix("bytes=").partition("-")
+    if not dash or not all(one == "" or one.isdecimal() for one in (start, end)) or start + end == "":
+        return 0, whole - 1
+    if not start:
+        return max(0, whole - int(end)), whole - 1
+    first, last = int(start), min(int(end) if end else whole - 1, whole - 1)
+    return (first, last) if first <= last else (0, whole - 1)

@@ -1,0 +1,142 @@
+"""The page for reviewers in a real browser: keyboard, boxes over frames, blind raters, adjudication, a tablet.
+
+Chromium comes from the system (`scripts/install-system-packages.sh`); without it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from review_folder import review_folder
+from surgeval.report.review.items import material_in
+from surgeval.report.review.log import ReviewLog
+from surgeval.report.review.server import ReviewServer, history_file
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("av", reason="no film can be made")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
+playwright.expect.set_options(timeout=60_000)
+PICTURES = os.environ.get("SURGEVAL_REVIEW_PICTURES")
+"""A folder for pictures of the page, for whoever wants to look at it."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ReviewServer]:
+    folder = review_folder(tmp_path)
+    log = ReviewLog(history_file(folder))
+    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla")
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    yield served
+    served.shutdown()
+    served.server_close()
+
+
+def opened(
+    browser: Any, server: ReviewServer, who: str, *, width: int = 1440, height: int = 900
+) -> tuple[Any, list[str]]:
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(60_000)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(server.address_of(who))
+    page.locator("#main:visible, #empty:visible").first.wait_for()
+    return page, errors
+
+
+def picture(page: Any, name: str) -> None:
+    if PICTURES:
+        page.wait_for_function("[...document.images].every(one => one.complete)")
+        page.screenshot(path=Path(PICTURES, f"{name}.png"), full_page=True)
+
+
+def test_three_people_review_by_keyboard_and_the_history_has_it_all(browser: Any, server: ReviewServer) -> None:
+    anna, errors = opened(browser, server, "anna")
+    playwright.expect(anna.locator("#question")).to_contain_text("Is a sponge visible")
+    playwright.expect(anna.locator(".box.shown span")).to_have_text("sponge_1")
+    playwright.expect(anna.locator(".box")).to_have_count(2)
+    frame, box = anna.locator(".frame").bounding_box(), anna.locator(".box.shown").bounding_box()
+    assert abs((box["x"] - frame["x"]) / frame["width"] - 26 / 160) < 0.02
+    assert abs(box["height"] / frame["height"] - 30 / 120) < 0.03
+    assert anna.locator(".frame img").evaluate("image => image.naturalWidth") == 160
+    picture(anna, "rater-1440")
+    anna.keyboard.press("a")
+    playwright.expect(anna.locator("#question")).to_contain_text("How many clips")
+    anna.keyboard.press("c")
+    anna.keyboard.type("many")
+    anna.keyboard.press("Enter")
+    playwright.expect(anna.locator("#problem")).to_contain_text("is no answer of the format")
+    anna.locator("#right").fill("2")
+    anna.locator("#reason").fill("one lies behind the grasper")
+    picture(anna, "rater-correcting-1440")
+    anna.keyboard.press("Enter")
+    playwright.expect(anna.locator("#question")).to_contain_text("When is the sponge seen last")
+    playwright.expect(anna.locator("#counts")).to_contain_text("2 rated, 1 with an objection")
+    anna.keyboard.press("o")
+    anna.keyboard.press("Escape")
+    playwright.expect(anna.locator("#form")).to_be_hidden()
+    anna.keyboard.press("a")
+    playwright.expect(anna.locator("#mine")).to_contain_text("You confirmed this")
+
+    ben, more = opened(browser, server, "ben", width=820)
+    playwright.expect(ben.locator("#mine")).to_have_text("")
+    assert "grasper" not in ben.content()
+    assert ben.evaluate("document.documentElement.scrollWidth") <= 820
+    buttons = ben.locator("#actions button")
+    heights = buttons.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
+    assert min(heights) >= 48
+    bottoms = buttons.evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+    assert max(bottoms) <= 1000
+    assert ben.locator("#question").bounding_box()["y"] < 300
+    picture(ben, "rater-820")
+    for _ in range(3):
+        question = ben.locator("#question").inner_text()
+        ben.locator("#approve").click()
+        if ben.locator("#counts").inner_text().startswith("3 of 3"):
+            break
+        playwright.expect(ben.locator("#question")).not_to_have_text(question)
+
+    carla, other = opened(browser, server, "carla")
+    playwright.expect(carla.locator("#said")).to_contain_text("right answer: 2; one lies behind the grasper")
+    playwright.expect(carla.locator("#overview")).to_contain_text("Rater 1")
+    picture(carla, "adjudicator-1440")
+    carla.keyboard.press("a")
+    playwright.expect(carla.locator("#empty")).to_contain_text("Nothing is in dispute")
+    assert [text for text in (*errors, *more, *other) if "409" not in text] == []
+
+    entries = pl.read_csv(server.log.path).filter(pl.col("action") != "proposed").select("item", "action", "who").rows()
+    assert set(entries) == {
+        ("f1", "approved", "anna"), ("s1", "objected", "anna"), ("s2", "approved", "anna"),
+        *((item, "approved", "ben") for item in ("f1", "s1", "s2")), ("s1", "upheld", "carla"),
+    }  # fmt: skip
+    assert set(server.log.history.states().values()) == {"confirmed"}
+
+
+def test_the_film_plays_the_stretch_of_the_question(browser: Any, server: ReviewServer) -> None:
+    page, _ = opened(browser, server, "anna")
+    page.wait_for_function(
+        "document.querySelector('video') === null || document.querySelector('video').readyState >= 1"
+    )
+    if page.locator("video").count() == 0:
+        pytest.skip("this Chromium plays no H.264")
+    assert abs(page.locator("video").evaluate("film => film.currentTime") - 4) < 0.6
+    page.locator("figcaption button").first.click()
+    assert abs(page.locator("video").evaluate("film => film.currentTime") - 6) < 0.6

@@ -1,0 +1,249 @@
+"""Nothing is asked twice, nothing beyond the money, and no failure is an answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from fake_server import completion, serving
+from model_prompts import asked, picture, questions
+from surgeval.asking.store import ContentStore
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.models import Can, Outcome, Prompt, Trouble, ask_all, check_consent, check_prompts, estimate, open_model
+from surgeval.models._baseline import Baseline
+from surgeval.models._model import Price
+from surgeval.schema.outcomes import Status
+
+
+class Counting(Baseline):
+    """Answers with the number of the question, and counts what it was asked."""
+
+    stored = True
+    price = Price(1.0, 2.0)
+
+    def __init__(self, **fails: Outcome) -> None:
+        super().__init__("counting")
+        self.calls: list[str] = []
+        self.fails = fails
+
+    def outcome_of(self, prompt: Prompt) -> Outcome:
+        self.calls.append(prompt.id)
+        return self.fails.get(prompt.id) or Outcome(Status.ANSWERED, f"to {prompt.id}", tokens_in=100, tokens_out=50)
+
+
+FAILED = Outcome(Status.INFRASTRUCTURE, trouble=Trouble.TRANSIENT, reason="nobody there")
+REFUSED = Outcome(Status.REFUSED, "I cannot", trouble=Trouble.REFUSAL)
+
+
+def test_an_answer_is_never_asked_again_and_a_failure_is(tmp_path: Path) -> None:
+    first = Counting(q1=FAILED, q2=REFUSED)
+    outcomes, counts = asked(first, questions(4), store=tmp_path / "store")
+    assert (counts.answered, counts.refused, counts.transient, counts.asked) == (2, 1, 1, 4)
+    assert counts.first_reason == "nobody there"
+    assert not outcomes["q1"].answered
+    second = Counting()
+    again, counts = asked(second, questions(4), store=tmp_path / "store")
+    assert second.calls == ["q1"]
+    assert (counts.reused, counts.asked, counts.cost) == (3, 1, pytest.approx(200e-6))
+    assert again["q0"].text == "to q0"
+    assert again["q0"].reused
+    assert again["q2"].status is Status.REFUSED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"max_tokens": 9}, {"seed": 1}, {"labels": ("a",)}, {"schema": {"type": "object"}}, {"system": "Be brief."}],
+)
+def test_whatever_can_change_an_answer_is_part_of_its_key(change: dict[str, object], tmp_path: Path) -> None:
+    asked(Counting(), questions(1), store=tmp_path / "store")
+    other = Counting()
+    asked(other, questions(1, **change), store=tmp_path / "store")
+    assert other.calls == ["q0"]
+
+
+def test_the_content_of_a_picture_counts_and_its_path_does_not(tmp_path: Path) -> None:
+    shown = picture(tmp_path)
+    asked(Counting(), questions(1, shown), store=tmp_path / "store")
+    moved = Counting()
+    elsewhere = type(shown)(tmp_path / "elsewhere.jpg", shown.digest, 3.0)
+    asked(moved, questions(1, elsewhere), store=tmp_path / "store")
+    assert moved.calls == []
+    other = Counting()
+    asked(other, questions(1, type(shown)(shown.path, "another digest")), store=tmp_path / "store")
+    assert other.calls == ["q0"]
+
+
+def test_another_revision_is_another_model(tmp_path: Path) -> None:
+    asked(Counting(), questions(1), store=tmp_path / "store")
+    newer = Counting()
+    newer.revision = "2"
+    asked(newer, questions(1), store=tmp_path / "store")
+    assert newer.calls == ["q0"]
+
+
+def test_what_is_asked_twice_in_one_run_is_asked_once(tmp_path: Path) -> None:
+    with serving(lambda number, body: completion(f"reply {number}")._replace(delay_s=0.05)) as server:
+        model = open_model(f"openai:m@{server.url}")
+        same = [Prompt(f"q{i}", ("the same?",)) for i in range(6)]
+        outcomes, counts = asked(model, same, store=tmp_path / "store")
+        assert server.asked == 1
+    assert {outcome.text for outcome in outcomes.values()} == {"reply 0"}
+    assert (counts.asked, counts.reused) == (1, 5)
+
+
+def test_money_is_never_exceeded_and_the_rest_is_not_asked(tmp_path: Path) -> None:
+    model = Counting()
+    outcomes, counts = asked(model, questions(200, max_tokens=50), store=tmp_path / "store", max_cost=0.001)
+    assert counts.cost is not None
+    assert 0 < counts.cost <= 0.001
+    assert counts.not_asked == 200 - counts.asked > 0
+    left = [outcome for outcome in outcomes.values() if outcome.status is Status.NOT_ASKED]
+    assert {outcome.trouble for outcome in left} == {Trouble.BUDGET}
+    _again, counts = asked(Counting(), questions(200, max_tokens=50), store=tmp_path / "store", max_cost=0.0)
+    assert (counts.asked, counts.reused) == (0, len(model.calls))
+
+
+def test_a_limit_without_a_price_is_refused() -> None:
+    with pytest.raises(Misuse, match="has no known price, so a limit of 1 cannot be kept"):
+        asked(open_model("openai:m@http://localhost"), questions(1), max_cost=1.0)
+
+
+def test_what_a_model_cannot_do_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    model = Counting()
+    model.can = Can(images=True, most_frames=1)
+    shown = picture(tmp_path)
+    too_many = questions(2, shown, shown) + questions(1, wants_boxes=True)
+    with pytest.raises(
+        InputInvalid, match=r"2 problems: \[q0\] it takes at most 1 pictures at once, 2 are shown; \[q0\]"
+    ):
+        check_prompts(model, too_many)
+    outcomes, counts = asked(model, questions(1, shown, shown))
+    assert model.calls == []
+    assert outcomes["q0"].trouble is Trouble.PERMANENT
+    assert counts.all_failed
+
+
+def test_memory_does_not_grow_with_the_number_of_prompts() -> None:
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        prompts = (Prompt(f"q{i}", (f"{i} " + "x" * 200,)) for i in range(count))
+        ask_all(open_model("constant:yes"), prompts, done=lambda prompt, outcome: None)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(100)
+    assert peak(20_000) < 2 * peak(1_000)
+
+
+def test_a_damaged_line_of_the_store_costs_one_question(tmp_path: Path) -> None:
+    asked(Counting(), questions(5), store=tmp_path / "store")
+    segment = next((tmp_path / "store").glob("segment-*.jsonl"))
+    lines = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(
+        b"".join([lines[0], lines[1][:30] + b"\n", lines[2].replace(b'"answered"', b'"bananas!"'), *lines[3:]])
+    )
+    model = Counting()
+    outcomes, counts = asked(model, questions(5), store=tmp_path / "store")
+    assert model.calls == ["q1", "q2"]
+    assert counts.answered == 5
+    assert all(outcome.answered for outcome in outcomes.values())
+
+
+def test_two_runs_at_once_share_a_store_and_lose_nothing(tmp_path: Path) -> None:
+    models = [Counting(), Counting()]
+    threads = [
+        threading.Thread(target=asked, args=(model, questions(300)), kwargs={"store": tmp_path / "store"})
+        for model in models
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    late = Counting()
+    _, counts = asked(late, questions(300), store=tmp_path / "store")
+    assert (late.calls, counts.reused) == ([], 300)
+
+
+def test_a_kill_loses_what_was_under_way_and_nothing_else(tmp_path: Path) -> None:
+    with serving(lambda number, body: completion(f"reply {number}")._replace(delay_s=0.02)) as server:
+        code = textwrap.dedent(f"""
+            from surgeval.models import Prompt, ask_all, open_model
+            prompts = [Prompt(f"q{{i}}", (f"Question {{i}}?",)) for i in range(400)]
+            model = open_model("openai:m@{server.url}", concurrency=4)
+            tell = lambda prompt, outcome: print(prompt.id, flush=True)
+            ask_all(model, prompts, done=tell, store={str(tmp_path / "store")!r})
+            """)
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            told = [process.stdout.readline().strip() for _ in range(20)]
+            process.send_signal(signal.SIGKILL)
+        received = server.asked
+        with ContentStore(tmp_path / "store") as store:
+            kept = len(store)
+            assert store.problems == []
+        assert kept >= len(told)
+        assert received - kept <= 4 + 4, "more was lost than was under way"
+        model = open_model(f"openai:m@{server.url}")
+        _, counts = asked(model, questions(60), store=tmp_path / "store")
+        assert counts.answered == 60
+        assert counts.reused >= 20
+
+
+def test_a_store_that_cannot_be_written_ends_the_run_with_the_reason(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        (tmp_path / "store").write_text("not a store\n")
+    with pytest.raises(InputInvalid, match="is no store of replies"):
+        asked(Counting(), questions(1), store=tmp_path / "store")
+
+
+# --- before anything is sent ---------------------------------------------------------------------
+
+
+def test_media_go_nowhere_that_nobody_agreed_to() -> None:
+    there = open_model("openai:m@https://models.example.org/v1")
+    here = open_model("openai:m@http://127.0.0.1:8000/v1")
+    assert check_consent([here]) == []
+    with pytest.raises(Misuse, match=r"would be sent to models.example.org.*--send-media-to models.example.org"):
+        check_consent([here, there])
+    assert check_consent([there], ["Models.Example.org"]) == ["models.example.org"]
+    asked_about: list[str] = []
+    assert check_consent([there, there], ask=lambda host: asked_about.append(host) is None) == ["models.example.org"]
+    assert asked_about == ["models.example.org"]
+    assert check_consent([open_model("blind:openai:m@https://models.example.org/v1")]) == []
+
+
+@pytest.mark.parametrize(
+    "spec", ["middle-frame:openai:m@https://models.example.org/v1", "gemini:m@https://models.example.org"]
+)
+def test_whoever_stands_before_a_server_sends_there_too(spec: str) -> None:
+    assert open_model(spec).host == "models.example.org"
+
+
+def test_an_estimate_counts_what_the_store_has_and_sends_nothing(tmp_path: Path) -> None:
+    shown = picture(tmp_path)
+    model = Counting()
+    asked(model, questions(3, shown), store=tmp_path / "store")
+    guess = estimate(model, questions(10, shown, max_tokens=512), store=tmp_path / "store")
+    assert (guess.requests, guess.reused, guess.pictures, guess.most_tokens_out) == (7, 3, 7, 7 * 512)
+    assert guess.most_cost is not None
+    assert guess.most_cost > 7 * 512 * 2e-6
+    assert len(model.calls) == 3
+    assert "money: not known" in "\n".join(estimate(open_model("openai:m@http://localhost"), questions(1)).lines())
+
+
+def test_an_estimate_covers_what_a_run_then_costs(tmp_path: Path) -> None:
+    model, prompts = Counting(), questions(20, picture(tmp_path))
+    guess = estimate(model, prompts)
+    _, counts = asked(model, prompts)
+    assert counts.cost is not None
+    assert guess.most_cost is not None
+    assert counts.cost <= guess.most_cost

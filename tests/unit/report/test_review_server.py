@@ -1,0 +1,168 @@
+"""The page for reviewers, without a browser: who sees what, what is kept, and what may not be said."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from review_folder import PROCEDURE, QUESTIONS, review_folder
+from surgeval.errors import FileUnreadable, Misuse
+from surgeval.questions.sources import review_in
+from surgeval.questions.stages.history import ReviewState
+from surgeval.report.review.items import material_in
+from surgeval.report.review.log import ReviewLog
+from surgeval.report.review.server import ReviewServer, history_file
+from surgeval.schema.procedure_files import write_procedure
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return review_folder(tmp_path, film=False)
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[ReviewServer]:
+    log = ReviewLog(history_file(folder))
+    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla")
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    yield served
+    served.shutdown()
+    served.server_close()
+
+
+def got(server: ReviewServer, who: str, place: str = "work.json") -> Any:
+    with urllib.request.urlopen(server.address_of(who) + place, timeout=20) as reply:
+        return json.loads(reply.read())
+
+
+def say(
+    server: ReviewServer, who: str, item: str, action: str, *, headers: dict[str, str] | None = None, **more: str
+) -> Any:
+    body = json.dumps({"item": item, "action": action, **more}).encode()
+    request = urllib.request.Request(server.address_of(who) + "verdict", data=body, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return json.loads(reply.read())
+    except urllib.error.HTTPError as refused:
+        text = refused.read()
+        return json.loads(text) if text.startswith(b"{") else text.decode()
+
+
+def test_a_rater_sees_all_questions_and_nothing_that_others_said(server: ReviewServer) -> None:
+    assert say(server, "anna", "f1", "objected", note="the second sponge is hidden") == {"kept": True}
+    assert say(server, "anna", "s1", "approved") == {"kept": True}
+    seen = got(server, "ben")
+    assert [one["item"] for one in seen["items"]] == [question[0] for question in QUESTIONS]
+    assert [one["mine"] for one in seen["items"]] == [None, None, None]
+    assert "hidden" not in json.dumps(seen)
+    assert [one["mine"] and one["mine"]["action"] for one in got(server, "anna")["items"]] == [
+        "objected",
+        "approved",
+        None,
+    ]
+
+
+def test_boxes_are_shares_of_the_frame_and_those_of_the_proof_are_marked(server: ReviewServer) -> None:
+    boxes = got(server, "anna", "boxes/0")["6"]
+    assert {box["instance"]: box["shown"] for box in boxes} == {"sponge_1": True, "clip_1": False}
+    assert boxes[0]["box"] == [round(26 / 160, 4), 0.25, 0.25, 0.25]
+
+
+def test_disputes_wait_until_everybody_rated_and_then_somebody_decides(server: ReviewServer, folder: Path) -> None:
+    say(server, "anna", "s1", "objected", answer="2")
+    assert got(server, "carla")["items"] == []
+    say(server, "ben", "s1", "approved")
+    work = got(server, "carla")
+    assert [one["item"] for one in work["items"]] == ["s1"]
+    assert [verdict["action"] for verdict in work["items"][0]["said"]] == ["objected", "approved"]
+    assert "anna" not in json.dumps(work["items"])
+    assert review_in(history_file(folder)).against("s1", "1") == "a reviewer objected"
+    assert say(server, "carla", "s1", "upheld") == {"kept": True}
+    assert got(server, "carla")["items"] == []
+    review = review_in(history_file(folder))
+    assert (review.states["s1"], review.against("s1", "1")) == (ReviewState.CONFIRMED, None)
+
+
+def test_a_corrected_answer_withholds_the_question_until_the_annotations_give_it(
+    server: ReviewServer, folder: Path
+) -> None:
+    for who in ("anna", "ben"):
+        say(server, who, "s2", "objected", answer="00:00:13", note="it is behind the liver")
+    assert say(server, "carla", "s2", "changed", answer="00:00:13") == {"kept": True}
+    review = review_in(history_file(folder))
+    assert "annotations do not give theirs" in str(review.against("s2", "00:00:14"))
+    assert review.against("s2", "00:00:13") is None
+
+
+@pytest.mark.parametrize(
+    ("who", "item", "action", "more", "problem"),
+    [
+        ("anna", "f1", "changed", {"answer": "no"}, "cannot say 'changed'"),
+        ("carla", "f1", "approved", {}, "cannot say 'approved'"),
+        ("carla", "f1", "upheld", {}, "is not in dispute"),
+        ("anna", "f9", "approved", {}, "cannot say"),
+        ("anna", "f1", "objected", {}, "needs a reason"),
+        ("anna", "s1", "objected", {"answer": "many"}, "is no answer of the format 'number'"),
+        ("anna", "s1", "objected", {"answer": "1"}, "approve it instead"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_with_the_reason(
+    server: ReviewServer, folder: Path, who: str, item: str, action: str, more: dict[str, str], problem: str
+) -> None:
+    before = history_file(folder).read_text()
+    assert problem in say(server, who, item, action, **more)["problem"]
+    assert history_file(folder).read_text() == before
+
+
+def test_nobody_without_an_address_is_answered_and_no_other_page_may_write(server: ReviewServer) -> None:
+    assert say(server, "anna", "f1", "approved", headers={"Origin": "http://evil.example"}) == "not from there"
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{server.server_address[1]}/guessed/work.json", timeout=20)
+
+
+def test_lines_are_only_added_and_what_others_add_is_seen(server: ReviewServer, folder: Path) -> None:
+    path = history_file(folder)
+    before = path.read_text()
+    say(server, "anna", "f1", "objected", note='a "quoted", note\nof two lines')
+    assert path.read_text().startswith(before)
+    assert pl.read_csv(path)["note"].drop_nulls().to_list()[-1] == 'a "quoted", note of two lines'
+    with open(path, "a", encoding="utf-8") as handle:
+        handle.write("f1,approved,ben,2999-01-01,,,,\n")
+    assert got(server, "ben")["items"][0]["mine"]["action"] == "approved"
+    say(server, "ben", "s1", "approved")
+    assert path.read_text().splitlines()[-1].split(",")[3] == "2999-01-01"
+
+
+def test_agreement_has_intervals_and_says_why_where_there_is_none(server: ReviewServer) -> None:
+    assert "no item has the verdicts of two raters" in got(server, "carla")["remark"]
+    for who in ("anna", "ben"):
+        for item, action in (("f1", "approved"), ("s1", "objected")):
+            say(server, who, item, action, **({"note": "no"} if action == "objected" else {}))
+    work = got(server, "carla")
+    assert work["progress"]["rated"] == {"anna": 2, "ben": 2}
+    assert {row["coefficient"] for row in work["agreement"]} or work["remark"]
+
+
+def test_proposed_instances_can_be_reviewed_too(tmp_path: Path) -> None:
+    (tmp_path / "procedures").mkdir()
+    write_procedure(PROCEDURE, tmp_path / "procedures" / "0001.json")
+    (tmp_path / "history.csv").write_text("item,action,who,at\ncase 1/clip_1,proposed,linker,2026-01-01\n")
+    [item] = material_in(tmp_path).items
+    assert (item.name, item.moments) == ("case 1/clip_1", (5, 8))
+
+
+def test_a_folder_without_anything_to_review_and_people_without_names_are_refused(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileUnreadable, match="neither questions with proofs"):
+        material_in(tmp_path / "empty")
+    for raters in ([], ["anna", "anna"], [" "]):
+        with pytest.raises(Misuse, match="a name of their own"):
+            ReviewServer(material_in(folder), ReviewLog(tmp_path / "h.csv"), raters=raters)
