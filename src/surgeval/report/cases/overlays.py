@@ -52,7 +52,7 @@ class Overlay(NamedTuple):
     """Width and height."""
     boxes: list[list[Any]]
     """who, label, and left, top, width and height as shares of the image."""
-    masks: list[tuple[int, Picture]]
+    masks: Sequence[tuple[int, Picture]]
     """who, and the outlines."""
 
 
