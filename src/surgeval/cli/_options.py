@@ -241,6 +241,7 @@ LOCAL: dict[str, str] = {
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
+    "--images": "annotate: a COCO file; report: a folder of pictures",
     "--limit": "judge agreement: rows that are printed; task run: cases that are asked",
     "--missing": "score: what a question without response is",
     "--missing-keys": "task parse: that of the run when left out",

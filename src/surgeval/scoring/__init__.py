@@ -16,6 +16,7 @@ __all__ = [
     "question_slices",
     "result",
     "run",
+    "sanity",
     "study",
     "summary",
     "verdict",
