@@ -16,6 +16,7 @@ from surgeval.cli.ask import agreed_at_terminal
 from surgeval.errors import InputInvalid, UnknownName
 
 if TYPE_CHECKING:
+    from surgeval.results.result import Result
     from surgeval.tasks import TaskInstance
 
 _NAME = typer.Argument(..., help="A name of `surgeval task list`, or a TOML file of a task.")
@@ -34,8 +35,11 @@ _LENIENT = typer.Option(False, "--lenient", help=_LENIENT_HELP)
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     task = typer.Typer(help="Run models on surgical tasks that are data.", no_args_is_help=True)
-    for name, command in {"list": list_tasks, "show": show, "check": check, "run": run, "parse": parse}.items():
-        task.command(name)(command)
+    task.command("list")(list_tasks)
+    task.command("show")(show)
+    task.command("check")(check)
+    task.command("run")(run)
+    task.command("parse")(parse)
     task.command("board")(board)
     app.add_typer(task, name="task")
 
@@ -150,11 +154,12 @@ def run(
             }  # fmt: skip
             with asking_line(f"{task.name}, {spec}") as meter:
                 if task.data.layout is Layout.QUESTIONS:
-                    result, counts = run_questions(task, judges=judge, progress=meter, **asked)
-                    lost = counts.all_failed
+                    questioned = run_questions(task, judges=judge, progress=meter, **asked)
+                    result: Result = questioned.result
+                    lost = questioned.counts.all_failed
                 else:
-                    result = run_task(task, frames=store, level=level, progress=meter, **given, **asked)
-                    lost = result.nothing_came
+                    result = made = run_task(task, frames=store, level=level, progress=meter, **given, **asked)
+                    lost = made.nothing_came
             deliver(result, out=places[task.name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:

@@ -70,9 +70,9 @@ def _run(folder: Path) -> StoredRun:
     try:
         record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        tables = [pl.read_csv(folder / f"{name}.csv") for name in ("metrics", "readings", "costs")]
+        metrics, readings, costs = (pl.read_csv(folder / f"{name}.csv") for name in ("metrics", "readings", "costs"))
         codes = tuple(str(one.get("code")) for one in manifest.get("findings", ()))
-        return StoredRun(folder, record, *tables, codes=codes)
+        return StoredRun(folder, record, metrics, readings, costs, codes)
     except (OSError, ValueError, AttributeError, TypeError, pl.exceptions.PolarsError) as error:
         raise FileUnreadable(str(folder), [f"a damaged run ({str(error).splitlines()[0]})"]) from None
 
