@@ -1,5 +1,7 @@
 """Every public name and where it lives: read by type checkers, and by `__init__.py` to load names on first use."""
 
+from surgeval.audit.data_card import DataCard as DataCard
+from surgeval.audit.data_card import data_set_card as data_set_card
 from surgeval.audit.tables.audit import TableAudit as TableAudit
 from surgeval.audit.tables.audit import audit_tables as audit_tables
 from surgeval.errors import SurgevalError as SurgevalError
@@ -11,6 +13,8 @@ from surgeval.report.report import Report as Report
 from surgeval.report.report import make_report as make_report
 from surgeval.report.study import StudyResult as StudyResult
 from surgeval.report.study import study as study
+from surgeval.report.study_audit import StudyAudit as StudyAudit
+from surgeval.report.study_audit import audit_study as audit_study
 from surgeval.report.supplement.supplement import SupplementResult as SupplementResult
 from surgeval.report.supplement.supplement import supplement as supplement
 from surgeval.schema.ledger import Ledger as Ledger

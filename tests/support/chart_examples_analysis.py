@@ -206,6 +206,13 @@ def patient_rows(names: Names) -> pl.DataFrame:
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64, "cases": pl.Int64})
 
 
+def setting_rows(names: Names) -> pl.DataFrame:
+    rows = [
+        (name, f"{mark} s", 0.5 + 0.002 * place + 0.03 * mark) for place, name in enumerate(names) for mark in range(6)
+    ]
+    return _table(rows, {"model": pl.String, "setting": pl.String, "value": pl.Float64})
+
+
 TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "naive_against_cluster": interval_pairs,
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
@@ -226,6 +233,7 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "timeline": timeline_rows,
     "agreement_matrix": agreement_rows,
     "patient_values": patient_rows,
+    "setting_curves": setting_rows,
 }
 """By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 import surgeval
+from data_set_files import cholec80
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
@@ -23,6 +24,7 @@ from surgeval.report.section import Section
 from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
 from surgeval.results.tables import TABLES
+from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
@@ -182,9 +184,13 @@ def _study() -> Tables:
 
 
 def _audit() -> Tables:
+    study = surgeval.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.2"]).tables
+    with tempfile.TemporaryDirectory() as folder:
+        cholec80(Path(folder))
+        card = surgeval.data_set_card("cholec80", folder, tasks=["phase"]).tables
     cells = {"A": "0.09", "wR": "0.40"}
     rows = [{"table": "1", "row": "ours", "column": name, "value": text} for name, text in cells.items()]
-    return dict(surgeval.audit_tables(rows, kind="multi-class").tables)
+    return {**study, **card, **surgeval.audit_tables(rows, kind="multi-class").tables}
 
 
 def _ask() -> Tables:

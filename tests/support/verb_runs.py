@@ -17,6 +17,7 @@ import polars as pl
 from typer.testing import CliRunner
 
 import surgeval
+from data_set_files import cholec80
 from small_questions import MODELS, answers, questions
 from surgeval.cli import build_app
 from surgeval.schema.rows import write_json_rows
@@ -49,6 +50,8 @@ FOLDER_VERBS: dict[str, list[str]] = {
     ],
     "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
+    "audit": ["audit", "steady", "--pitfall", "P1.2", "--pitfall", "P3.4", "--pitfall", "P3.5"],
+    "audit card": ["audit", "card", "cholec80", "cholec80", "--task", "phase"],
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
@@ -84,6 +87,8 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
     "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
+    "audit": lambda: surgeval.audit_study("steady", pitfalls=["P1.2", "P3.4", "P3.5"]),
+    "audit card": lambda: surgeval.data_set_card("cholec80", "cholec80", tasks=["phase"]),
     "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
@@ -116,6 +121,7 @@ def inputs_folder() -> Path:
     for video in {request.video for request in requests}:
         write_png(np.full((16, 24, 3), 90, np.uint8), root / "films" / f"{video}.png")
     (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
+    cholec80(root / "cholec80")
     _submission(root)
     return root
 

@@ -13,6 +13,7 @@ import polars as pl
 from surgeval.results.tables import (
     asking,
     auditing,
+    auditing_studies,
     evaluation,
     failures,
     ranking,
@@ -27,7 +28,8 @@ from surgeval.results.tables.table import KINDS, Column, Table, number, text, wh
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "asking", "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
+    "asking", "auditing", "auditing_studies", "current", "evaluation", "failures", "number", "ranking", "scoring",
+    "statistics", "studies",
     "submissions",
     "supplement", "tasks", "text", "whole", "yes_no",
 ]  # fmt: skip
@@ -40,7 +42,7 @@ def _by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
 TABLES: Mapping[str, Mapping[str, Table]] = {
     "ask": _by_name(asking.ASK),
     "score": _by_name(scoring.SCORE),
-    "audit": _by_name(auditing.AUDIT),
+    "audit": _by_name([*auditing_studies.STUDY_AUDIT, *auditing_studies.CARD, *auditing.AUDIT]),
     "rank": _by_name(ranking.FOCUS),
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),
