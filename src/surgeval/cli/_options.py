@@ -254,6 +254,7 @@ LOCAL: dict[str, str] = {
     "--definitions": "ask: shown before every question; others read the classes in it",
     "--engine": "doctor looks at several, others run in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
+    "--images": "annotate: a COCO file that lists them; report: the folder of the pictures",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
     "--images": "annotate: a COCO file; report: a folder of pictures",

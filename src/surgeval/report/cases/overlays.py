@@ -88,7 +88,9 @@ class Overlays:
         except (SurgevalError, OSError):
             return None
         sides = {_REFERENCE: self.references} | {1 + number: maps for number, maps in self.masks.items()}
-        drawn = [(who, partial(_outlines, maps, case, who)) for who, maps in sides.items() if case in maps]
+        drawn: list[tuple[int, Picture]] = [
+            (who, partial(_outlines, maps, case, who)) for who, maps in sides.items() if case in maps
+        ]
         return Overlay(case, (width, height), [], drawn)
 
     def _boxes(self, image: int) -> Overlay:
