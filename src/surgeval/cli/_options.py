@@ -257,7 +257,6 @@ LOCAL: dict[str, str] = {
     "--images": "annotate: a COCO file that lists them; report: the folder of the pictures",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
-    "--images": "annotate: a COCO file; report: a folder of pictures",
     "--limit": "judge agreement: rows that are printed; task run: cases that are asked",
     "--missing": "score: what a question without response is",
     "--missing-keys": "task parse: that of the run when left out",
