@@ -79,7 +79,7 @@ def read_study(
     stored, held, findings, files = _folder(place)
     if not stored and held is None:
         raise FileUnreadable(str(place), [f"nothing to audit; {_EXPECTED}", *(one.message for one in findings[:5])])
-    scored = held.directed(better) if held is not None else None
+    directed = held.directed(better) if held is not None else None
     rule = missing if missing is not None else recorded_missing(stored)
     return Study(
         place.resolve().name, directed, rule, tables=split_tables(stored), stored=stored, files=files
