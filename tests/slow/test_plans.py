@@ -14,7 +14,7 @@ def test_planned_differences_are_found_as_often_as_planned(name: str) -> None:
     _, videos, closed, drawn = power_line(name, 400)
     assert int(str(videos)) >= 6
     assert float(str(closed)) >= 0.8
-    assert float(str(drawn)) == pytest.approx(float(str(closed)), abs=0.07)
+    assert -0.06 < float(str(drawn)) - float(str(closed)) < 0.12
 
 
 def test_the_range_of_a_pilot_holds_the_number_that_is_needed() -> None:
