@@ -62,8 +62,10 @@ def read_reviews(files: Sequence[Path], *, fps: float) -> Reviewed:
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
     parts = [_studio(path) if path.suffix.lower() == ".json" else _cvat(path, fps) for path in files]
-    flags, boxes, seconds = (pl.concat([part[at] for part in parts], how="diagonal_relaxed") for at in range(3))
-    return Reviewed(flags, boxes, seconds.unique(maintain_order=True), sum(part.elsewhere for part in parts))
+    flags = pl.concat([part.flags for part in parts], how="diagonal_relaxed")
+    boxes = pl.concat([part.boxes for part in parts], how="diagonal_relaxed")
+    seconds = pl.concat([part.seconds for part in parts]).unique(maintain_order=True)
+    return Reviewed(flags, boxes, seconds, sum(part.elsewhere for part in parts))
 
 
 def _cvat(path: Path, fps: float) -> Reviewed:

@@ -251,9 +251,9 @@ def experts(
     questions = questions if log is None else confirmed(questions, log)
     findings = repetitions(questions)
     with progress_bar("questions checked", len(questions)) as step:
-        for video in dict.fromkeys(question.request.video for question in questions):
-            ledger = Ledger(known[video])
-            for question in (one for one in questions if one.request.video == video):
+        for name in dict.fromkeys(question.request.video for question in questions):
+            ledger = Ledger(known[name])
+            for question in (one for one in questions if one.request.video == name):
                 findings += ledger_findings(question, ledger)
                 step(1)
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,4 +5,4 @@ its table does not hold. A section puts charts and tables in order and says what
 the print (PDF) are two renderings of the same sections.
 """
 
-__all__ = ["chart", "charts", "report", "serving", "study", "supplement", "templates"]
+__all__ = ["chart", "charts", "report", "review", "serving", "study", "study_audit", "supplement", "templates"]

@@ -16,6 +16,8 @@ __all__ = [
     "question_slices",
     "result",
     "run",
+    "sanity",
+    "stored_scores",
     "study",
     "summary",
     "verdict",

@@ -185,7 +185,10 @@ def _texts(value: Any) -> bool:
 def _made(entry: Mapping[str, Any]) -> PromptText:
     lists: dict[str, Any] = {name: tuple(entry.get(name, ())) for name in _LISTS}
     words = {name: entry[name] for name in _WORDS if name in entry and name != "asks"}
-    more = {"text_by": entry.get("text_by", {}), **{flag: bool(entry.get(flag, False)) for flag in _FLAGS}}
+    more: dict[str, Any] = {
+        "text_by": entry.get("text_by", {}),
+        **{flag: bool(entry.get(flag, False)) for flag in _FLAGS},
+    }
     return PromptText(asks=Asks(entry.get("asks", Asks.ONCE)), **lists, **words, **more)
 
 

@@ -173,6 +173,19 @@ def test_two_runs_at_once_share_a_store_and_lose_nothing(tmp_path: Path) -> None
     assert (late.calls, counts.reused) == ([], 300)
 
 
+def test_what_another_run_answered_meanwhile_is_not_asked_again(tmp_path: Path) -> None:
+    with ContentStore(tmp_path / "store") as opened_before:
+        asked(Counting(), questions(5), store=tmp_path / "store")
+        model = Counting()
+        asked(model, questions(6), store=opened_before)
+        assert model.calls == ["q5"]
+        other = Counting()
+        asked(other, questions(7), store=tmp_path / "store")
+        assert other.calls == ["q6"]
+        opened_before.refresh()
+        assert len(opened_before) == 7
+
+
 def test_a_kill_loses_what_was_under_way_and_nothing_else(tmp_path: Path) -> None:
     with serving(lambda number, body: completion(f"reply {number}")._replace(delay_s=0.02)) as server:
         code = textwrap.dedent(f"""

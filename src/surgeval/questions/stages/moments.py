@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid
@@ -25,6 +26,7 @@ KINDS = (EventKind.INSERTED, EventKind.RETRIEVED, EventKind.BAGGED, EventKind.LE
 """What is asked of every object."""
 FORM = ("video", "instance", "class_name", "event", "first_seen_s", "last_seen_s", "rater", "happened", "second")
 """The columns of the form; raters fill in the last three."""
+_SECONDS = ("first_seen_s", "last_seen_s", "second")
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _MOMENTS: dict[str, Any] = {
     "video": pl.String, "instance": pl.String, "event": pl.String, "happened": pl.Boolean, "second": pl.Int64,
@@ -43,8 +45,8 @@ def moment_form(procedures: Iterable[Procedure], *, kinds: Sequence[EventKind] =
                 (procedure.video, track.instance, track.class_name, kind.value, *ends, None, None, None)
                 for kind in kinds
             ]
-    numbers = dict.fromkeys(("first_seen_s", "last_seen_s", "second"), pl.Int64)
-    return pl.DataFrame(rows, schema=dict.fromkeys(FORM, pl.String) | numbers, orient="row")
+    kinds_of: dict[str, Any] = {name: pl.Int64 if name in _SECONDS else pl.String for name in FORM}
+    return pl.DataFrame(rows, schema=kinds_of, orient="row")
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def settle_moments(ratings: Any, *, tolerance_s: int = 5) -> Moments:
         spread = times[-1] - times[0] if times else None
         reason = _reason(happened, spread, tolerance_s)
         certain = not reason
-        middle = int(said["second"].median() or 0) if all(happened) and times else None
+        middle = int(np.median(times)) if all(happened) and times else None
         rows.append((
             video, instance, event, happened[0] if len(set(happened)) == 1 else None, middle if certain else None,
             said.height, spread, certain, reason,
