@@ -15,6 +15,7 @@ import pytest
 
 from fake_server import completion, serving
 from model_prompts import asked, picture, questions
+from surgeval.asking.meter import Meter
 from surgeval.asking.store import ContentStore
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.models import Can, Outcome, Prompt, Trouble, ask_all, check_consent, check_prompts, estimate, open_model
@@ -109,6 +110,14 @@ def test_money_is_never_exceeded_and_the_rest_is_not_asked(tmp_path: Path) -> No
     assert {outcome.trouble for outcome in left} == {Trouble.BUDGET}
     _again, counts = asked(Counting(), questions(200, max_tokens=50), store=tmp_path / "store", max_cost=0.0)
     assert (counts.asked, counts.reused) == (0, len(model.calls))
+
+
+def test_the_line_of_a_run_says_failures_and_money() -> None:
+    model, meter = Counting(q1=FAILED), Meter("asking")
+    model.price = Price(1000.0, 2000.0)
+    asked(model, questions(5), progress=meter)
+    assert meter.line().startswith("asking: 5, 1 failed, ")
+    assert meter.line().endswith("0.80 spent")
 
 
 def test_a_limit_without_a_price_is_refused() -> None:
