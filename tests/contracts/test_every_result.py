@@ -108,7 +108,7 @@ def test_a_verb_with_force_leaves_nothing_of_an_earlier_run(
 @pytest.mark.parametrize("name", NAMES)
 def test_the_manifest_names_every_option_and_every_file(name: str, written: Path) -> None:
     manifest = json.loads((written / name / "manifest.json").read_text())
-    assert manifest["inputs"], "no input is recorded"
+    assert manifest["inputs"] or name == "task board", "no input is recorded"  # published rows alone need none
     assert all(len(entry["sha256"]) == 64 and entry["parameter"] in manifest["given"] for entry in manifest["inputs"])
     assert {entry["file"] for entry in manifest["outputs"]} == files_in(written / name) - {"manifest.json"}
     assert str(inputs_folder()) not in json.dumps(manifest)

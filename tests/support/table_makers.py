@@ -20,6 +20,7 @@ from nested_tables import nested_frame
 from ranking_tables import focus_table
 from scripted_model import ScriptedModel
 from small_questions import MODELS, answers, questions
+from surgeval.audit.label_errors import doubtful_cases
 from surgeval.report.preregistration import EXAMPLE
 from surgeval.report.section import Section
 from surgeval.report.supplement.supplement import tables_of
@@ -211,13 +212,22 @@ def _study() -> Tables:
 
 
 def _audit() -> Tables:
-    study = surgeval.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.2"]).tables
+    study = surgeval.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.1", "P1.2"]).tables
     with tempfile.TemporaryDirectory() as folder:
         cholec80(Path(folder))
         card = surgeval.data_set_card("cholec80", folder, tasks=["phase"]).tables
     cells = {"A": "0.09", "wR": "0.40"}
     rows = [{"table": "1", "row": "ours", "column": name, "value": text} for name, text in cells.items()]
-    return {**study, **card, **surgeval.audit_tables(rows, kind="multi-class").tables}
+    printed = surgeval.audit_tables(rows, kind="multi-class").tables
+    return {**study, "label_errors": doubtful_cases(_one_wrong_reference()), **card, **printed}
+
+
+def _one_wrong_reference() -> pl.DataFrame:
+    """Six models that agree on sixty cases, on the first of them against the reference."""
+    truth = [("a", "b", "c")[n % 3] for n in range(60)]
+    cases = {"case": [f"q{n}" for n in range(60)], "video": [f"v{n % 6}" for n in range(60)]}
+    frame = pl.DataFrame({**cases, "reference": ["b", *truth[1:]], "prediction": truth})
+    return pl.concat([frame.with_columns(model=pl.lit(f"m{number}")) for number in range(6)])
 
 
 def _ask() -> Tables:

@@ -62,7 +62,8 @@ def test_what_a_public_function_gives_back_is_public_too_and_mirrors_its_verb() 
     import surgeval
 
     functions = [getattr(surgeval, name) for name in surgeval.__all__ if name[0].islower()]
-    given = {str(inspect.signature(function).return_annotation) for function in functions} - {"None"}
+    stated = [str(inspect.signature(function).return_annotation) for function in functions]
+    given = {kind for kinds in stated for kind in kinds.split(" | ")} - {"None", "Path"}
     assert given <= set(surgeval.__all__)
     written_otherwise = {"Procedure", "Rehearsal", "Report", "ScoreTable"}
     for name in given - written_otherwise:
