@@ -166,6 +166,19 @@ def _capabilities() -> pl.DataFrame:
     return pl.DataFrame({"code": [c.code for c in Capability], "capability": [c.value for c in Capability]})
 
 
+def _pitfalls() -> pl.DataFrame:
+    from surgeval.audit.pitfalls import pitfall_modules
+
+    entries = [module.ABOUT for module in pitfall_modules()]
+    return pl.DataFrame(
+        [
+            {"pitfall": one.code, "title": one.title, "category": one.category.value, "what it is": one.what,
+             "seen": "; ".join(figure.text for figure in one.seen), "how it is checked": one.checked, "fix": one.fix}
+            for one in entries
+        ]
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "charts": partial(_things, "charts", "chart", _chart),
     "datasets": _data_sets,
@@ -179,5 +192,6 @@ KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "profiles": _profiles,
     "formats": _formats,
     "capabilities": _capabilities,
+    "pitfalls": _pitfalls,
 }
 """Each kind of thing with the function that lists it."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.cli._default_verb import group_around
 from surgeval.cli._deliver import manifest_path
 from surgeval.cli._tables import read_better, read_columns
 from surgeval.cli._waiting import held
@@ -22,18 +21,9 @@ _ABOUT = "Make one page (HTML, and PDF where wanted) of everything a folder of r
 _WARNING = "Warning: {folder} holds {count:,} frames of operations (patient images); pass it on only if you may"
 
 
-class _MakeUnlessNamed(TyperGroup):
-    """`surgeval report DIR` is `surgeval report make DIR`: what is no name of a verb is the folder."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the verb before what was given without one."""
-        known = (*self.commands, "--help", "-h")
-        return super().parse_args(ctx, args if not args or args[0] in known else ["make", *args])
-
-
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
-    group = typer.Typer(help=f"{_ABOUT} `make` may be left out.", no_args_is_help=True, cls=_MakeUnlessNamed)
+    group = typer.Typer(help=f"{_ABOUT} `make` may be left out.", no_args_is_help=True, cls=group_around("make"))
     group.callback()(_report)
     group.command("make", help=_ABOUT)(report)
     group.command("serve", help="Show the page with its frames in a browser on this machine; nothing leaves it.")(serve)

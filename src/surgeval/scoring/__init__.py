@@ -17,6 +17,7 @@ __all__ = [
     "result",
     "run",
     "sanity",
+    "stored_scores",
     "study",
     "summary",
     "verdict",

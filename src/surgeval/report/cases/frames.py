@@ -184,9 +184,9 @@ def with_frames(
     for case in cases:
         shown = []
         for frame in frames.of(case):
-            told = {name: frame[name] for name in ("at", "b", "z", "n") if frame.get(name) is not None}
+            known = {name: frame[name] for name in ("at", "b", "z", "n") if frame.get(name) is not None}
             masks = [[who, address(picture)] for who, picture in frame.get("m", ())]
             base = {"u": address(frame["from"])} if frame["from"] else {}
-            shown.append({**base, **told, **({"m": masks} if masks else {})})
+            shown.append({**base, **known, **({"m": masks} if masks else {})})
         listed.append({**case, "f": shown} if shown else dict(case))
     return listed, sources

@@ -47,8 +47,8 @@ def originals_below(result: StoredResult, parameter: str, source: Path) -> Path 
         parameter: Such as `predictions`.
         source: The folder that is reported.
     """
-    if found := originals(result, parameter, source):
-        return Path(found[0])
+    if files := originals(result, parameter, source):
+        return Path(files[0])
     given, hashes = result.request.given.get(parameter), _hashes(result, parameter)
     home = source if source.is_dir() else source.parent
     for place in _places(Path(given), home) if isinstance(given, str) and hashes else ():

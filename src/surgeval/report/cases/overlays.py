@@ -88,7 +88,9 @@ class Overlays:
         except (SurgevalError, OSError):
             return None
         sides = {_REFERENCE: self.references} | {1 + number: maps for number, maps in self.masks.items()}
-        drawn = [(who, partial(_outlines, maps, case, who)) for who, maps in sides.items() if case in maps]
+        drawn: list[tuple[int, Picture]] = [
+            (who, partial(_outlines, maps, case, who)) for who, maps in sides.items() if case in maps
+        ]
         return Overlay(case, (width, height), [], drawn)
 
     def _boxes(self, image: int) -> Overlay:
@@ -126,10 +128,10 @@ def _add_boxes(made: Overlays, number: int, result: StoredResult, home: Path) ->
     if not predictions or not references:
         return
     options = result.options
-    said = ("box_format", "class_numbers", "prediction_labels", "columns")
+    keys = ("box_format", "class_numbers", "prediction_labels", "columns")
     detections = read_detections(
         Path(predictions[0]), Path(references[0]), video_column=options.get("video_column") or None,
-        video_pattern=options.get("video_pattern") or None, readings={name: options.get(name) or None for name in said},
+        video_pattern=options.get("video_pattern") or None, readings={key: options.get(key) or None for key in keys},
     )  # fmt: skip
     other = next(iter(made.detections.values()), detections)
     sized = all({"width", "height", "file_name"} <= record.keys() for record in detections.records)
