@@ -61,8 +61,12 @@ def ask(
             talk(f"images or video would be sent to {host}")
         return
     agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
-    with asking_line(f"asking {model}") as meter:
-        result = run(model, requests, **asked, max_cost=max_cost, send_media_to=agreed, progress=meter, **options)
+    try:
+        with asking_line(f"asking {model}") as meter:
+            result = run(model, requests, **asked, max_cost=max_cost, send_media_to=agreed, progress=meter, **options)
+    except KeyboardInterrupt:
+        talk(f"interrupted after {meter.line()}; answers are kept in {store}: run again to go on")
+        raise typer.Exit(130) from None
     if out is not None and out.suffix.lower() == ".json":
         from surgeval.results.manifest import write_manifest
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,8 @@ class RunCounts:
     """Money for what was asked now; None where the price is not known."""
     first_reason: str = ""
     """Why the first of those without an answer has none."""
+    damaged: list[str] = field(default_factory=list)
+    """Lines of the store that could not be read; what they held was asked again where it was wanted."""
 
     @property
     def failed(self) -> int:
@@ -115,6 +117,7 @@ def ask_all(
         keeps = opened is not None and model.stored
         run = _Run(model, done, StoredAnswers(opened) if keeps and opened is not None else None, max_cost, progress)
         model.ask(run.todo(prompts), run.outcome)
+        run.counts.damaged = [] if opened is None else list(opened.problems)
     return run.counts
 
 

@@ -164,6 +164,7 @@ def test_a_damaged_line_of_the_store_costs_one_question(tmp_path: Path) -> None:
     outcomes, counts = asked(model, questions(5), store=tmp_path / "store")
     assert model.calls == ["q1", "q2"]
     assert counts.answered == 5
+    assert len(counts.damaged) == 2
     assert all(outcome.answered for outcome in outcomes.values())
 
 
