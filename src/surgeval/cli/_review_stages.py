@@ -85,9 +85,9 @@ def moments(
         write_stage(out, "moments", {"form": form}, {}, annotations)
         show({}, json, f"{form.height} rows wait for raters; fill in rater, happened (yes, no) and second")
         return
-    said = pl.concat([read_plain_table(path, "video", "instance", "event", "rater", "happened") for path in ratings],
+    forms = pl.concat([read_plain_table(path, "video", "instance", "event", "rater", "happened") for path in ratings],
                      how="diagonal_relaxed")  # fmt: skip
-    settled = settle_moments(said, tolerance_s=tolerance)
+    settled = settle_moments(forms, tolerance_s=tolerance)
     (out / "procedures").mkdir(parents=True, exist_ok=True)
     odd = []
     for number, procedure in enumerate(procedures, start=1):
