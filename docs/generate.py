@@ -14,10 +14,11 @@ from docs import (
     tables_page,
     templates_page,
 )
+from docs.pitfalls_pages import pitfall_pages
 
 PAGES = (
     metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
-    tables_page, findings_page,
+    tables_page, findings_page, *pitfall_pages(),
 )  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 

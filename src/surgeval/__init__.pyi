@@ -1,16 +1,27 @@
 """Every public name and where it lives: read by type checkers, and by `__init__.py` to load names on first use."""
 
+from surgeval.audit.data_card import DataCard as DataCard
+from surgeval.audit.data_card import data_set_card as data_set_card
 from surgeval.audit.tables.audit import TableAudit as TableAudit
 from surgeval.audit.tables.audit import audit_tables as audit_tables
 from surgeval.errors import SurgevalError as SurgevalError
-from surgeval.models._ask import AskResult as AskResult
-from surgeval.models._ask import ask as ask
+from surgeval.models import AskResult as AskResult
+from surgeval.models import ask as ask
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
+from surgeval.report.monitor import MonitorResult as MonitorResult
+from surgeval.report.monitor import monitor as monitor
+from surgeval.report.plan import PlanResult as PlanResult
+from surgeval.report.plan import plan as plan
+from surgeval.report.preregistration import RegistrationResult as RegistrationResult
+from surgeval.report.preregistration import preregister as preregister
 from surgeval.report.report import Report as Report
 from surgeval.report.report import make_report as make_report
+from surgeval.report.sharing import share as share
 from surgeval.report.study import StudyResult as StudyResult
 from surgeval.report.study import study as study
+from surgeval.report.study_audit import StudyAudit as StudyAudit
+from surgeval.report.study_audit import audit_study as audit_study
 from surgeval.report.supplement.supplement import SupplementResult as SupplementResult
 from surgeval.report.supplement.supplement import supplement as supplement
 from surgeval.schema.ledger import Ledger as Ledger
@@ -28,6 +39,7 @@ from surgeval.scoring.diff import diff as diff
 from surgeval.scoring.evaluate.combine import combine as combine
 from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
 from surgeval.scoring.evaluate.run import evaluate as evaluate
+from surgeval.scoring.evaluate.sites import SitesResult as SitesResult
 from surgeval.scoring.floors import FloorsResult as FloorsResult
 from surgeval.scoring.floors import floors as floors
 from surgeval.scoring.lint import lint as lint
@@ -69,6 +81,11 @@ from surgeval.stats.strata import StrataResult as StrataResult
 from surgeval.stats.strata import strata as strata
 from surgeval.submissions.rehearsal import Rehearsal as Rehearsal
 from surgeval.submissions.rehearsal import rehearse as rehearse
+from surgeval.tasks.board import BoardResult as BoardResult
+from surgeval.tasks.board import task_board as task_board
+from surgeval.tasks.result import TaskResult as TaskResult
+from surgeval.tasks.run import parse_run as parse_run
+from surgeval.tasks.run import run_task as run_task
 
 __version__: str
 __all__: list[str]

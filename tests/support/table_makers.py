@@ -14,13 +14,18 @@ import numpy as np
 import polars as pl
 
 import surgeval
+from data_set_files import cholec80
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
+from scripted_model import ScriptedModel
 from small_questions import MODELS, answers, questions
+from surgeval.report.preregistration import EXAMPLE
 from surgeval.report.section import Section
 from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
+from surgeval.results.tables import TABLES
+from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.taxonomy import Capability
 from surgeval.scoring.evaluate.cvs_board import boards
 from surgeval.scoring.evaluate.measure import Measured
@@ -32,7 +37,9 @@ from surgeval.submissions.phase import phase_of
 from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_status import submission_status
 from surgeval.submissions.starter import new_pack
+from surgeval.tasks import open_task
 from surgeval.video.images import write_png
+from task_folders import build
 
 Tables = dict[str, pl.DataFrame]
 VIDEOS = ("u", "v", "w")
@@ -123,12 +130,38 @@ def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
 def _evaluate() -> Tables:
     """What every kind writes, and the boards."""
     tables = _evaluated(surgeval.evaluate)
-    measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {})
+    measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {}, {}, {})
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
 
 
 def _combine() -> Tables:
-    return _evaluated(_from_one_shard)
+    return {**_evaluated(_from_one_shard), **_from_sites()}
+
+
+def _from_sites() -> Tables:
+    frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for model in MODELS:
+            made = surgeval.evaluate("classification", frames, model=model, metrics=["accuracy"], share=True)
+            files.append(surgeval.share(made, Path(folder) / f"{model}.parquet", site="here", minimum_cases=1))
+        return dict(surgeval.combine(files).tables)
+
+
+def _plan() -> Tables:
+    return dict(surgeval.plan(difference=0.2, sd=0.4, icc=0.1, questions=[10], simulations=100).tables)
+
+
+def _preregister() -> Tables:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "plan.toml"
+        file.write_text(EXAMPLE, encoding="utf-8")
+        return dict(surgeval.preregister(file).tables)
+
+
+def _monitor() -> Tables:
+    rows = nested_frame(videos=7).with_columns(date=pl.col("video").rank("dense"))
+    return dict(surgeval.monitor(rows, since="5", replicates=99).tables)
 
 
 def _from_one_shard(*given: Any, **options: Any) -> EvaluationResult:
@@ -178,9 +211,13 @@ def _study() -> Tables:
 
 
 def _audit() -> Tables:
+    study = surgeval.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.2"]).tables
+    with tempfile.TemporaryDirectory() as folder:
+        cholec80(Path(folder))
+        card = surgeval.data_set_card("cholec80", folder, tasks=["phase"]).tables
     cells = {"A": "0.09", "wR": "0.40"}
     rows = [{"table": "1", "row": "ours", "column": name, "value": text} for name, text in cells.items()]
-    return dict(surgeval.audit_tables(rows, kind="multi-class").tables)
+    return {**study, **card, **surgeval.audit_tables(rows, kind="multi-class").tables}
 
 
 def _ask() -> Tables:
@@ -211,6 +248,28 @@ def _submission() -> Tables:
         return {**check_submission(phase).tables, **submission_status(run, phase).tables}
 
 
+@cache
+def _task_folder() -> tuple[Path, Path]:
+    """A folder with cases of one's own, and the task on it."""
+    folder = Path(tempfile.mkdtemp())
+    task = open_task("severity-im")
+    return build(task, folder / "mine"), folder
+
+
+def _task() -> Tables:
+    root, folder = _task_folder()
+    with tempfile.TemporaryDirectory() as runs:
+        for shots in (0, 1):
+            model = ScriptedModel(lambda _: "1")
+            result = surgeval.run_task(
+                "severity-im", model=model, root=root, frames=folder, shots=shots, name=f"m{shots}"
+            )
+            result.to_dir(Path(runs, str(shots)))
+        board = surgeval.task_board([runs], contrast="shots")
+    kept = set(TABLES["task"])
+    return {name: frame for name, frame in {**result.tables, **board.tables}.items() if name in kept}
+
+
 MAKERS: dict[str, Callable[[], Tables]] = {
     "ask": _ask,
     "score": _score,
@@ -238,6 +297,10 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "influence": lambda: _named(surgeval.influence(_labelled())),
     "supplement": lambda: tables_of(_sections()),
     "study": _study,
+    "plan": _plan,
+    "preregister": _preregister,
+    "monitor": _monitor,
     "rehearse": _rehearsal,
     "submission": _submission,
+    "task": _task,
 }

@@ -17,8 +17,10 @@ import polars as pl
 from typer.testing import CliRunner
 
 import surgeval
+from data_set_files import cholec80
 from small_questions import MODELS, answers, questions
 from surgeval.cli import build_app
+from surgeval.report.preregistration import EXAMPLE
 from surgeval.schema.rows import write_json_rows
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import read_phase
@@ -49,12 +51,24 @@ FOLDER_VERBS: dict[str, list[str]] = {
     ],
     "combine": ["combine", "shard"],
     "study": ["study", "wide.csv", "--metric", "dice"],
+    "audit": ["audit", "steady", "--pitfall", "P1.2", "--pitfall", "P3.4", "--pitfall", "P3.5"],
+    "audit card": ["audit", "card", "cholec80", "cholec80", "--task", "phase"],
+    "combine sites": ["combine", "north.parquet", "south.parquet"],
+    "plan": ["plan", "pilot.csv", "--difference", "0.1", "--better", "larger", "--simulations", "100"],
+    "preregister": ["preregister", "write", "plan.toml"],
+    "monitor": ["monitor", "pilot.csv", "--since", "5", "--time-column", "day", "--better", "larger", "--boot", "99"],
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
+    "task board": [
+        "task", "board", "--task", "phase-c80", "--contrast", "models", "--first", "GPT-4o", "--second", "CLIP",
+    ],
 }  # fmt: skip
 """The words of a run, without its output."""
 MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "task board": lambda: surgeval.task_board(
+        [], tasks=["phase-c80"], contrast="models", first=["GPT-4o"], second=["CLIP"]
+    ),
     "score": lambda: surgeval.score(
         "requests.json", "references.json", "moody.json", judges=["exact"], replicates=20
     ),
@@ -78,6 +92,14 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "evaluate": lambda: surgeval.evaluate("classification", "frames.csv", metrics=["accuracy"], replicates=20),
     "combine": lambda: surgeval.combine(["shard"]),
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
+    "audit": lambda: surgeval.audit_study("steady", pitfalls=["P1.2", "P3.4", "P3.5"]),
+    "audit card": lambda: surgeval.data_set_card("cholec80", "cholec80", tasks=["phase"]),
+    "combine sites": lambda: surgeval.combine(["north.parquet", "south.parquet"]),
+    "plan": lambda: surgeval.plan(["pilot.csv"], difference=0.1, better="larger", simulations=100),
+    "preregister": lambda: surgeval.preregister("plan.toml"),
+    "monitor": lambda: surgeval.monitor(
+        ["pilot.csv"], since="5", time_column="day", better="larger", replicates=99
+    ),
     "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
@@ -106,10 +128,21 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
+    for site in ("north", "south"):
+        made = surgeval.evaluate("classification", frames, metrics=["accuracy"], share=True)
+        surgeval.share(made, root / f"{site}.parquet", site=site, minimum_cases=1)
+    pilot = [
+        {"model": model, "case": f"{day}-{case}", "video": f"v{day}", "day": day, "metric": "score",
+         "value": 0.5 + 0.03 * (day * 7 % 5) + 0.02 * (case * day % 3) + lift * (1 + day % 2)}
+        for day in range(9) for case in range(3) for model, lift in (("unet", 0.1), ("swin", 0.0))
+    ]  # fmt: skip
+    pl.DataFrame(pilot).write_csv(root / "pilot.csv")
+    (root / "plan.toml").write_text(EXAMPLE, encoding="utf-8")
     (root / "films").mkdir()
     for video in {request.video for request in requests}:
         write_png(np.full((16, 24, 3), 90, np.uint8), root / "films" / f"{video}.png")
     (root / "printed.md").write_text("| Model | A | wR |\n|---|---|---|\n| CLIP | 0.09 | 0.40 |\n", encoding="utf-8")
+    cholec80(root / "cholec80")
     _submission(root)
     return root
 

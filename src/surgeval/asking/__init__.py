@@ -6,6 +6,7 @@ is on disk before the next is asked.
 
 __all__ = [
     "chat",
+    "connections",
     "driver",
     "exchange",
     "fingerprint",
@@ -14,6 +15,7 @@ __all__ = [
     "messages",
     "meter",
     "plan",
+    "replies",
     "session",
     "shelf",
     "store",

@@ -44,6 +44,9 @@ VERBS: tuple[str, ...] = (
     "judge",
     "lint",
     "list",
+    "monitor",
+    "plan",
+    "preregister",
     "profiles",
     "questions",
     "rank",
@@ -57,6 +60,7 @@ VERBS: tuple[str, ...] = (
     "study",
     "submission",
     "supplement",
+    "task",
     "width-ratio",
 )
 """Each names a module here (`-` written `_`) whose `register(app)` adds the verb."""

@@ -23,6 +23,7 @@ HOMES = {
     "metrics": "surgeval.metrics.METRICS",
     "models": "surgeval.models.MODELS",
     "rules": "surgeval.stats.ranking.RULES",
+    "tasks": "surgeval.tasks.TASKS",
 }
 """Where each catalogue lives; none is imported before it is asked for."""
 

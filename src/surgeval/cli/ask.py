@@ -44,9 +44,8 @@ def ask(
     force: o.Force = False,
 ) -> None:
     """Ask a model; exit 1 where it answered nothing."""
-    from surgeval.models import open_model, options_from
-    from surgeval.models._ask import ask as run
-    from surgeval.models._ask import estimate_ask
+    from surgeval.models import ask as run
+    from surgeval.models import estimate_ask, open_model, options_from
 
     _check_out(out, force=force)
     options = options_from(model_option)

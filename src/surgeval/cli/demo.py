@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from surgeval.questions.benchmark import Benchmark
     from surgeval.simulation.simulate import Simulation
 
-_PARTS = ("procedures", "questions", "answers", "submission", "scores", "floors", "rank", "failures")
+_PARTS = ("procedures", "questions", "answers", "submission", "scores", "floors", "rank", "failures", "audit")
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +61,7 @@ def demo(
     with say.step("asking why models fail"):
         why = chain.explained(run)
     with say.step("writing the report"):
+        chain.audited(run)
         page = _report(folder, pdf=pdf)
     _show_boards(boards)
     emit("")

@@ -166,6 +166,19 @@ def _capabilities() -> pl.DataFrame:
     return pl.DataFrame({"code": [c.code for c in Capability], "capability": [c.value for c in Capability]})
 
 
+def _pitfalls() -> pl.DataFrame:
+    from surgeval.audit.pitfalls import pitfall_modules
+
+    entries = [module.ABOUT for module in pitfall_modules()]
+    return pl.DataFrame(
+        [
+            {"pitfall": one.code, "title": one.title, "category": one.category.value, "what it is": one.what,
+             "seen": "; ".join(figure.text for figure in one.seen), "how it is checked": one.checked, "fix": one.fix}
+            for one in entries
+        ]
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "charts": partial(_things, "charts", "chart", _chart),
     "datasets": _data_sets,
@@ -174,9 +187,11 @@ KINDS: dict[str, Callable[[], pl.DataFrame]] = {
     "models": partial(_things, "models", "model", _model),
     "metrics": partial(_things, "metrics", "metric", _metric),
     "rules": partial(_things, "rules", "rule", lambda rule: {"what it does": rule.summary}),
+    "tasks": partial(_things, "tasks", "task", lambda task: {"study": task.study, "what is asked": task.summary}),
     "scores": _scores,
     "profiles": _profiles,
     "formats": _formats,
     "capabilities": _capabilities,
+    "pitfalls": _pitfalls,
 }
 """Each kind of thing with the function that lists it."""

@@ -17,8 +17,10 @@ from surgeval.schema.documents import read_json
 from surgeval.schema.question_files import split_source
 
 FUNCTIONS = {
-    "adjusted": "adjusted_effects", "audit tables": "audit_tables", "failure-table": "failure_table",
-    "questions": "make_questions", "width-ratio": "width_ratio",
+    "adjusted": "adjusted_effects", "audit": "audit_study", "audit card": "data_set_card",
+    "audit tables": "audit_tables", "failure-table": "failure_table",
+    "questions": "make_questions", "task board": "task_board", "task parse": "parse_run", "task run": "run_task",
+    "width-ratio": "width_ratio",
 }  # fmt: skip
 """Verbs whose function in Python has another name."""
 NOT_REPEATED = {

@@ -30,6 +30,7 @@ __all__ = [
     "classification",
     "counts",
     "detection",
+    "intervals",
     "latency",
     "metric",
     "metrics_for",

@@ -8,6 +8,7 @@ from surgeval.models._abilities import check_prompts as check_prompts
 from surgeval.models._abilities import lacking as lacking
 from surgeval.models._ask import AskResult as AskResult
 from surgeval.models._ask import ask as ask
+from surgeval.models._ask import estimate_ask as estimate_ask
 from surgeval.models._consent import check_consent as check_consent
 from surgeval.models._estimate import Estimate as Estimate
 from surgeval.models._estimate import estimate as estimate
@@ -51,6 +52,7 @@ __all__ = [
     "check_consent",
     "check_prompts",
     "estimate",
+    "estimate_ask",
     "lacking",
     "open_model",
     "options_from",

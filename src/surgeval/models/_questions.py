@@ -16,9 +16,9 @@ from surgeval.asking.fingerprint import file_mark
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.models._model import Clip, Model, Part, Picture, Prompt
 from surgeval.schema.questions import TRACK_LIMITS_S, Request
+from surgeval.video import sample
 from surgeval.video.clock import clock_text
 from surgeval.video.images import jpeg_bytes
-from surgeval.video.sampling import sample
 
 PROMPT = "focus-1"
 """Version of the words below; a change of them is another version."""

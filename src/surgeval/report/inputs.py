@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +10,16 @@ from typing import Any, cast
 
 import polars as pl
 
-from surgeval.errors import FileUnreadable, Misuse, SurgevalError, TableInvalid
+from surgeval.errors import FileUnreadable, Misuse
 from surgeval.report.live import Live
-from surgeval.report.words import plain
-from surgeval.results.reading import FolderReader, StoredResult, is_file
+from surgeval.results.reading import FolderReader, StoredResult
 from surgeval.results.request import SCORES
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import Better
-from surgeval.schema.missing import Missing, Rule
+from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable, read_score_table
-from surgeval.schema.table_facts import Directions, TableFacts, against_names, merged
-from surgeval.schema.tabular import first_line
-from surgeval.scoring.counted import MissingRules
+from surgeval.schema.table_facts import Directions
+from surgeval.scoring.stored_scores import recorded_missing, stacked, stored_results, stored_scores, without_rehearsed
 
 __all__ = ["SCORES", "Inputs", "StoredResult", "read_inputs", "stacked", "without_rehearsed"]
 
@@ -63,8 +61,7 @@ class Inputs:
         """
         if (given := self.options.get("missing")) is not None:
             return cast(Missing, given)
-        recorded = [_recorded_rules(result) for result in self.of("score")]
-        return recorded[0] if recorded and all(rules == recorded[0] for rules in recorded) else None
+        return recorded_missing(self.parts)
 
     @property
     def metric(self) -> str:
@@ -126,8 +123,8 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None,
     if columns:
         raise Misuse("columns can be renamed only where a single table is reported, not a folder")
     reader = FolderReader(place)
-    parts = without_rehearsed([result for folder in reader.folders() for result in reader.results(folder)])
-    scores = _scores(reader, parts)
+    parts = stored_results(reader)
+    scores = stored_scores(reader, parts)
     scores = scores.directed(better) if scores is not None else None
     if not parts and scores is None:
         reasons = [str(finding.message) for finding in reader.findings[:5]]
@@ -135,59 +132,3 @@ def read_inputs(source: str | Path, *, columns: Mapping[str, str] | None = None,
     return Inputs(
         place, parts, scores, tuple(reader.findings), tuple(reader.procedures), tuple(reader.frames), tuple(reader.read)
     )
-
-
-def _recorded_rules(result: StoredResult) -> dict[str, Rule] | None:
-    """What scores that are not there counted as in a scoring, by status; None where its manifest cannot be read so."""
-    given = result.options.get("missing")
-    try:
-        rules = MissingRules.of([str(word) for word in given] if isinstance(given, list) else given)
-    except SurgevalError:
-        return None
-    return {status.value: rule for status, rule in rules.by_status.items()}
-
-
-def _scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreTable | None:
-    """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
-    folders = [result.path for result in parts if result.kind in ("score", "evaluate")]
-    paths = [folder / SCORES for folder in folders if is_file(folder / SCORES)] or reader.loose_tables()
-    tables = [table for path in paths if (table := reader.score_table(path)) is not None]
-    try:
-        return stacked(tables)
-    except (SurgevalError, pl.exceptions.PolarsError) as error:
-        reader.complain(reader.root, f"the score tables do not fit together ({plain(first_line(error), limit=300)})")
-        return None
-
-
-def without_rehearsed(parts: Sequence[StoredResult]) -> tuple[StoredResult, ...]:
-    """The parts without the scores that a rehearsal gave itself, where others scored the models."""
-    rehearsals = {result.path for result in parts if result.kind == "rehearse"}
-    rehearsed = {
-        result.path for result in parts if result.kind in ("score", "evaluate") and result.path.parent in rehearsals
-    }
-    others = [result for result in parts if result.kind in ("score", "evaluate") and result.path not in rehearsed]
-    return tuple(result for result in parts if result.path not in rehearsed) if others else tuple(parts)
-
-
-def stacked(tables: Sequence[ScoreTable]) -> ScoreTable | None:
-    """Sound tables as one.
-
-    Tables of different models need not be looked at again as a whole, which for a hundred models saves most of the
-    time and memory; only whether they agree on the video of each case is checked.
-
-    Raises:
-        TableInvalid: They contradict each other.
-    """
-    if len(tables) < 2:
-        return tables[0] if tables else None
-    frame = pl.concat([table.frame for table in tables], how="diagonal_relaxed")
-    models = [model for table in tables for model in table.models]
-    key = [name for name in ("case", "task") if name in frame.columns]
-    homes = frame.select(*key, "video").unique()
-    whole = merged({", ".join(table.models): TableFacts(table.facts, table.main) for table in tables})
-    without = {", ".join(table.models): [m for m in table.metrics if m not in table.facts] for table in tables}
-    if problems := against_names(whole, without):
-        raise TableInvalid("score tables", problems)
-    if homes.select(key).is_duplicated().any() or len(set(models)) < len(models):
-        frame = ScoreTable.of(frame, facts=whole.metrics).frame
-    return ScoreTable(frame, all(table.has_videos for table in tables), whole.metrics, whole.main)

@@ -35,6 +35,8 @@ VIEWS: Mapping[str, str] = {
     "statistics": "Uncertainty",
     "latency": "Time",
     "evaluation": "Metrics",
+    "models_on_tasks": "Models on tasks",
+    "audit": "Pitfalls",
 }
 """Sections of the instrument, as its switch calls them; the others, but for the verdict, are the appendix."""
 OF_A_RANKING = frozenset({"board", "buckets", "stability", "significance", "statistics"})
@@ -47,23 +49,23 @@ TEMPLATES: dict[str, Template] = {
             "challenge",
             "Challenge report",
             ("verdict", "board", "buckets", "stability", "significance", "statistics", "tasks", "answers", "failures",
-             "cases", "evaluation", "data", "latency", *_END),
-            frozenset({"tasks", "cases", "evaluation", "latency", "data"}),
+             "cases", "evaluation", "models_on_tasks", "data", "latency", "audit", *_END),
+            frozenset({"tasks", "cases", "evaluation", "models_on_tasks", "latency", "data", "audit"}),
         ),
         Template(
             "single",
             "Report on one model",
-            ("verdict", "buckets", "statistics", "answers", "latency", "failures", "cases", "evaluation", "data",
-             *_END),
-            frozenset({"cases", "evaluation", "data"}),
+            ("verdict", "buckets", "statistics", "answers", "latency", "failures", "cases", "evaluation",
+             "models_on_tasks", "data", "audit", *_END),
+            frozenset({"cases", "evaluation", "models_on_tasks", "data", "audit"}),
         ),
         Template(
             "study",
             "Study report",
             ("verdict", "tasks", "board", "buckets", "stability", "significance", "statistics", "failures", "cases",
-             "evaluation", "answers", "data", "latency", *_END),
-            frozenset({"board", "buckets", "stability", "significance", "tasks", "cases", "evaluation", "answers",
-                       "data", "latency"}),
+             "evaluation", "models_on_tasks", "answers", "data", "latency", "audit", *_END),
+            frozenset({"board", "buckets", "stability", "significance", "tasks", "cases", "evaluation",
+                       "models_on_tasks", "answers", "data", "latency", "audit"}),
         ),
     )
 }  # fmt: skip

@@ -233,7 +233,9 @@ def read_score_table(
     rows = stacked(frames, where)
     known = {**carried.metrics, **(facts or {})}
     places = {str(path): table for path in paths if (table := statistics_beside(path)) is not None}
-    statistics = stacked_statistics(places)
+    # Statistics know no task: those of several tasks on the same videos would be taken for one.
+    of_one_task = "task" not in rows.columns or rows["task"].n_unique() == 1
+    statistics = stacked_statistics(places) if of_one_task else None
     return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main, statistics=statistics)
 
 

@@ -113,8 +113,10 @@ def aggregate(
     elif weights is None:
         text = "No weights were given, so the weighted phase-wise strategy is not shown."
         notes.append(remark("strategies-left-out", text))
-    values = _strategies(matrix, statistic, phase if has_phase else None, combine, weights)
-    frame, agreement = summarise(matrix.models, values, better=_better(matrix, combine), default=FRAME_WISE)
+    values = strategy_values(matrix, statistic, phase if has_phase else None, combine, weights)
+    frame, agreement = summarise(
+        matrix.models, values, better=better_of_strategies(matrix, combine), default=FRAME_WISE
+    )
     prose = (
         f"Models were ranked by the {operator} of {matrix.metric.name!r} under {len(values)} aggregation strategies, "
         f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
@@ -195,15 +197,20 @@ def _agreement(ranks: np.ndarray, default: np.ndarray, models: list[str]) -> dic
     }
 
 
-def _better(matrix: ScoreMatrix, combine: Combine) -> dict[str, Better]:
+def better_of_strategies(matrix: ScoreMatrix, combine: Combine) -> dict[str, Better]:
     """Which final numbers are better: of scores by the metric's direction, of mean ranks the smaller ones."""
     score: Better = "larger" if matrix.metric.sign > 0 else "smaller"
     return {name: score if name == FRAME_WISE or combine == "scores" else "smaller" for name in STRATEGIES}
 
 
-def _strategies(
+def strategy_values(
     matrix: ScoreMatrix, statistic: Statistic, phase: str | None, combine: Combine, weights: Mapping[str, float] | None
 ) -> dict[str, np.ndarray]:
+    """The value of every model under every strategy; see `aggregate`.
+
+    Raises:
+        Misuse: Cases without a phase, or weights that do not fit the phases.
+    """
     better: Better = "larger" if matrix.metric.sign > 0 else "smaller"
     video = matrix.videos
     values = {FRAME_WISE: unweighted(statistic, matrix.values)}

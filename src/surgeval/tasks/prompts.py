@@ -65,7 +65,7 @@ class PromptText:
     @property
     def digest(self) -> str:
         """A short hash of everything that is put to a model."""
-        content = [self.asks, self.text, self.texts, self.by, dict(self.text_by), self.after_shots]
+        content: list[Any] = [self.asks, self.text, self.texts, self.by, dict(self.text_by), self.after_shots]
         content += [self.first_case_only, self.native_video]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
@@ -183,9 +183,12 @@ def _texts(value: Any) -> bool:
 
 
 def _made(entry: Mapping[str, Any]) -> PromptText:
-    lists = {name: tuple(entry.get(name, ())) for name in _LISTS}
+    lists: dict[str, Any] = {name: tuple(entry.get(name, ())) for name in _LISTS}
     words = {name: entry[name] for name in _WORDS if name in entry and name != "asks"}
-    more = {"text_by": entry.get("text_by", {}), **{flag: bool(entry.get(flag, False)) for flag in _FLAGS}}
+    more: dict[str, Any] = {
+        "text_by": entry.get("text_by", {}),
+        **{flag: bool(entry.get(flag, False)) for flag in _FLAGS},
+    }
     return PromptText(asks=Asks(entry.get("asks", Asks.ONCE)), **lists, **words, **more)
 
 

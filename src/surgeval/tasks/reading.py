@@ -56,7 +56,7 @@ def task_of(content: Mapping[str, Any], *, name: str, file: str = "") -> TaskIns
         InputInvalid: With every problem.
     """
     problems: list[str] = []
-    made = {key: _table(kind, content.get(key), f"[{key}]", problems) for key, kind in _TABLES.items()}
+    made: dict[str, Any] = {key: _table(kind, content.get(key), f"[{key}]", problems) for key, kind in _TABLES.items()}
     made["scored"] = _table(Scored, content.get("metrics", {}), "[metrics]", problems)
     made["published"] = _published(content.get("published", {}), problems)
     plain = {key: value for key, value in content.items() if key not in (*_TABLES, "metrics", "published")}

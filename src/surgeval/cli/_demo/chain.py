@@ -11,6 +11,7 @@ import polars as pl
 from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED
 from surgeval.questions.benchmark import Benchmark
 from surgeval.questions.make import make_questions
+from surgeval.report.study_audit import StudyAudit, audit_study
 from surgeval.schema.questions import Response
 from surgeval.schema.rows import write_json_rows
 from surgeval.scoring.floors import TEXT_PRIOR, FloorsResult, floors
@@ -166,4 +167,11 @@ def explained(demo: Demo) -> FailuresResult:
         properties=demo.folder / "properties.csv", per_model=True, metric="correct",
     )  # fmt: skip
     result.to_dir(demo.folder / "failures", force=True)
+    return result
+
+
+def audited(demo: Demo) -> StudyAudit:
+    """The demo held against the pitfalls of validation, as far as its folder tells."""
+    result = audit_study(demo.folder)
+    result.to_dir(demo.folder / "audit", force=True)
     return result

@@ -21,11 +21,14 @@ from surgeval.report.charts.diagnostics import caterpillar, normal_qq, simulated
 from surgeval.report.charts.differences import pair_differences
 from surgeval.report.charts.failures import effects_forest, model_effects
 from surgeval.report.charts.intervals import value_intervals
+from surgeval.report.charts.monitoring import video_timeline
 from surgeval.report.charts.pairs import dominance_matrix, significance_map
 from surgeval.report.charts.patients import patient_values
 from surgeval.report.charts.places import place_frequencies, place_shares, places_by_rule
+from surgeval.report.charts.planning import plan_curve, plan_trade
 from surgeval.report.charts.podium import podium, ranking_heat_map
 from surgeval.report.charts.properties import marginal_means, property_prevalence
+from surgeval.report.charts.settings import setting_curves
 from surgeval.report.charts.strata import strata_deltas
 from surgeval.report.charts.task_distance import task_dendrogram, task_network
 from surgeval.report.charts.tasks import task_boxes, tau_violin
@@ -54,9 +57,12 @@ __all__ = [
     "place_frequencies",
     "place_shares",
     "places_by_rule",
+    "plan_curve",
+    "plan_trade",
     "podium",
     "property_prevalence",
     "ranking_heat_map",
+    "setting_curves",
     "significance_map",
     "simulated_residuals",
     "strata_deltas",
@@ -68,6 +74,7 @@ __all__ = [
     "timeline",
     "value_intervals",
     "video_leverage",
+    "video_timeline",
 ]
 
 _CHARTS: dict[str, Callable[..., Chart]] = {
@@ -79,7 +86,8 @@ _CHARTS: dict[str, Callable[..., Chart]] = {
         naive_against_cluster, strata_deltas, aggregation_flips, difference_intervals, video_leverage,
         calibration, time_error, count_confusion, latency_against_budget,
         effects_forest, model_effects, caterpillar, normal_qq, simulated_residuals, property_prevalence, marginal_means,
-        timeline, agreement_matrix, patient_values,
+        timeline, agreement_matrix, patient_values, setting_curves,
+        plan_curve, plan_trade, video_timeline,
     )
 }  # fmt: skip
 

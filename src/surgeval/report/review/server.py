@@ -110,22 +110,21 @@ class ReviewServer(LocalServer):
 
     def _ratings_of(self, who: str) -> dict[str, Any]:
         """All items with what this rater said of them; nothing of what others said."""
-        verdicts = latest(self.log.history, [who])
+        votes = latest(self.log.history, [who])
         items = [
-            {**self._shown(item), "mine": _verdict(verdicts.get(item.name, {}).get(who))}
-            for item in self.items.values()
+            {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))} for item in self.items.values()
         ]
         return {"role": "rater", "who": who, "items": items}
 
     def _decisions(self) -> dict[str, Any]:
         """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
         history = self.log.history
-        verdicts = latest(history, self.raters)
+        votes = latest(history, self.raters)
         items = [
             {
                 **self._shown(self.items[name]),
                 "mine": None,
-                "said": [_verdict(verdicts[name][who]) for who in self.raters],
+                "said": [_verdict(votes[name][who]) for who in self.raters],
             }
             for name in queue(history, self.raters)
             if name in self.items

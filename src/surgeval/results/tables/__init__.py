@@ -13,22 +13,27 @@ import polars as pl
 from surgeval.results.tables import (
     asking,
     auditing,
+    auditing_studies,
     evaluation,
     failures,
+    monitoring,
+    planning,
     ranking,
+    registrations,
     scoring,
     statistics,
     studies,
     submissions,
     supplement,
+    tasks,
 )
 from surgeval.results.tables.table import KINDS, Column, Table, number, text, whole, yes_no
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "asking", "auditing", "current", "evaluation", "failures", "number", "ranking", "scoring", "statistics", "studies",
-    "submissions",
-    "supplement", "text", "whole", "yes_no",
+    "asking", "auditing", "auditing_studies", "current", "evaluation", "failures", "monitoring", "number", "planning",
+    "ranking", "registrations", "scoring", "statistics", "studies", "submissions", "supplement", "tasks", "text",
+    "whole", "yes_no",
 ]  # fmt: skip
 
 
@@ -39,7 +44,7 @@ def _by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
 TABLES: Mapping[str, Mapping[str, Table]] = {
     "ask": _by_name(asking.ASK),
     "score": _by_name(scoring.SCORE),
-    "audit": _by_name(auditing.AUDIT),
+    "audit": _by_name([*auditing_studies.STUDY_AUDIT, *auditing_studies.CARD, *auditing.AUDIT]),
     "rank": _by_name(ranking.FOCUS),
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),
@@ -61,12 +66,16 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
+    "monitor": _by_name(monitoring.MONITOR),
+    "plan": _by_name(planning.PLAN),
+    "preregister": _by_name(registrations.REGISTRATION),
     "study": _by_name(studies.STUDY),
     "supplement": _by_name(supplement.SUPPLEMENT),
     "questions": {},
     "lint": {},
     "rehearse": _by_name([scoring.REHEARSE]),
     "submission": _by_name(submissions.SUBMISSION),
+    "task": _by_name(tasks.TASK),
 }
 """Tables of every verb by the name of their file; `result` is a file that the user names."""
 RESULT_FILES = tuple(verb for verb, tables in TABLES.items() if "result" in tables)
@@ -79,8 +88,10 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "failures": ("fit",),
     "evaluate": ("conventions",),
     "combine": ("conventions",),
+    "task": ("conventions", "run"),
     "questions": ("data_card",),
     "lint": ("lint",),
+    "preregister": ("registration",),
 }
 """JSON documents beside the tables."""
 MARKS: Mapping[str, str] = {

@@ -26,7 +26,8 @@ def read_labels(text: str, answer: AnswerForm, names: ClassNames, *, missing_key
     if held is None:
         listed = last_list(text) if answer.lists else None
         return _of_list(listed, answer, names) if listed else failed("no object in the answer")
-    if answer.lists:
+    by_name = any(names.exact(str(key)) for key in _inner(held.value))
+    if answer.lists and not by_name:
         return _of_lists(held, answer, names)
     return _of_keys(_inner(held.value), held.strict, answer, names, missing_keys)
 

@@ -1,0 +1,94 @@
+"""The pages of the pitfalls, from the catalogue: an overview, and one page each with its figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from surgeval.audit.answers import QUESTIONS
+from surgeval.audit.pitfall import CONSEQUENCES, RISKS, Pitfall
+from surgeval.audit.pitfalls import pitfall_modules
+
+HERE = Path(__file__).parent
+_HEAD = """# The 18 pitfalls of validation
+
+Made by `make docs` from the catalogue; a test keeps it true. The list of pitfalls, consequences and risks and the
+shares of papers are those of Reinke et al., "Current validation practice undermines surgical AI development" (2025),
+who screened the 46 papers on surgical data science at MICCAI 2023; words, checks and figures are ours. `surgeval list
+pitfalls` prints the catalogue, [`surgeval audit`](../how-to/audit-a-study.md) runs the checks.
+
+| pitfall | where | what may follow |
+|---|---|---|
+"""
+_MAPPING = """
+Which consequence may follow from which pitfall is drawn in a figure of the source (Fig. 2b) whose marks are not in its
+text. Listed here are the consequences that the text itself names for a pitfall, which can be fewer.
+
+## Consequences
+
+{consequences}
+
+## Risks
+
+Any of these may follow from a consequence; the source draws the lines in Fig. 2c.
+
+{risks}
+"""
+
+
+class Index(NamedTuple):
+    """The overview."""
+
+    PAGE: Path = HERE / "pitfalls" / "index.md"
+
+    def page(self) -> str:
+        """The overview as the catalogue is now."""
+        entries = [module.ABOUT for module in pitfall_modules()]
+        rows = [
+            f"| [{one.code} {one.title}]({Path(one.page).name}) | {one.category.value} | "
+            f"{', '.join(one.consequences)} |\n"
+            for one in entries
+        ]
+        consequences = "\n".join(f"- **{name}**: {text}" for name, text in CONSEQUENCES.items())
+        risks = "\n".join(f"- **{name}**: {text}" for name, text in RISKS.items())
+        return _HEAD + "".join(rows) + _MAPPING.format(consequences=consequences, risks=risks)
+
+
+class PitfallPage(NamedTuple):
+    """The page of one pitfall."""
+
+    about: Pitfall
+    looks: tuple[tuple[str, bool], ...]
+    """What its check looks at, and whether it cannot pass without."""
+
+    @property
+    def PAGE(self) -> Path:
+        """Where the page lies."""
+        return HERE / self.about.page
+
+    def page(self) -> str:
+        """The page as the catalogue is now."""
+        one = self.about
+        name = Path(one.page).stem
+        seen = "\n".join(f"- {figure.text}" for figure in one.seen) or "The source gives no figure for it."
+        looks = "\n".join(f"- {about}{'' if needed else ' (where the study holds it)'}" for about, needed in self.looks)
+        asked = [f"- `{key}`: {question.text}" for key, question in QUESTIONS.items() if question.pitfall == one.code]
+        items = ", ".join(one.items)
+        return (
+            f"# {one.code} {one.title}\n\n{one.what}\n\n"
+            f"![{one.code}: a sound simulated study beside one with this fault](../figures/pitfalls/{name}.svg)\n\n"
+            f"*Made by `docs/figures/pitfalls.py` from simulated studies.*\n\n"
+            f"**What may follow:** {', '.join(CONSEQUENCES[name] for name in one.consequences)}.\n\n"
+            f"## How often\n\n{seen}\n\n## How it is checked\n\n{one.checked}\n\nThe check looks at:\n\n{looks}\n\n"
+            + (f"What is asked:\n\n{chr(10).join(asked)}\n\n" if asked else "")
+            + f"## How to mend it\n\n{one.fix}\n\n## Items of reporting guidelines\n\n{items}.\n"
+        )
+
+
+def pitfall_pages() -> list[Index | PitfallPage]:
+    """Every page, the overview first."""
+    pages = [
+        PitfallPage(module.ABOUT, tuple((look.about, look.needed) for look in module.LOOKS))
+        for module in pitfall_modules()
+    ]
+    return [Index(), *pages]

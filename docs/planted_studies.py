@@ -1,0 +1,314 @@
+"""Simulated studies for audits: a sound one, and for every pitfall its twin with one planted fault.
+
+Only tables are simulated, no films: phases of procedures, three models that recognise them moment by moment, three
+raters, splits, reported numbers, and every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgeval.audit.study import Study
+from surgeval.schema.metric_facts import MetricFacts
+from surgeval.schema.score_table import ScoreTable
+from surgeval.stats.interval import interval
+
+PHASES = ("access", "dissection", "clipping", "removal", "closure")
+MODELS = {"steady": 0.86, "middling": 0.78, "weak": 0.66}
+CENTERS = ("A", "B", "C", "D")
+FACTS = {"accuracy": MetricFacts("accuracy", conventions={"absent phases": "left out"})}
+RATERS = ("one", "two", "three")
+
+
+def clean_study(seed: int = 0, *, videos: int = 14, moments: int = 60) -> Study:
+    """A sound study: every check passes, or would with probability 0.99."""
+    rng = np.random.default_rng([seed, 20])
+    frames, segments = [], []
+    for number in range(videos):
+        ends = np.sort(rng.choice(np.arange(5, moments - 4), len(PHASES) - 1, replace=False))
+        reference = np.searchsorted(ends, np.arange(moments), side="right")
+        center, device = str(rng.choice(CENTERS)), str(rng.choice(["x", "y"]))
+        ease = rng.normal(0, 0.06)
+        for model, skill in MODELS.items():
+            prediction = _predicted(rng, reference, np.clip(skill + ease + rng.normal(0, 0.02), 0.3, 0.98))
+            frames.append(_frame_rows(f"v{number:02d}", model, reference, prediction, center, device))
+        segments += [row for rater in RATERS for row in _segment_rows(rng, f"v{number:02d}", rater, ends, moments, 1.0)]
+    return _study(pl.concat(frames), pl.DataFrame(segments))
+
+
+def _predicted(rng: np.random.Generator, reference: np.ndarray, skill: float) -> np.ndarray:
+    """Predictions with errors in stretches of four moments, as models make them."""
+    stretch = np.repeat(rng.random(len(reference) // 4 + 1) < skill, 4)[: len(reference)]
+    other = (reference + np.repeat(rng.integers(1, len(PHASES), len(reference) // 4 + 1), 4)[: len(reference)]) % len(
+        PHASES
+    )
+    return np.asarray(np.where(stretch, reference, other))
+
+
+def _frame_rows(
+    video: str, model: str, reference: np.ndarray, prediction: np.ndarray, center: str, device: str
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"model": model, "video": video, "time_s": np.arange(len(reference), dtype=float),
+         "reference": np.array(PHASES)[reference], "prediction": np.array(PHASES)[prediction],
+         "center": center, "device": device}
+    )  # fmt: skip
+
+
+def _segment_rows(
+    rng: np.random.Generator, video: str, rater: str, ends: np.ndarray, moments: int, jitter_s: float
+) -> list[dict[str, Any]]:
+    """The phases as one rater marks them."""
+    marks = np.sort(np.clip(ends + rng.normal(0, jitter_s, len(ends)), 1, moments - 1))
+    edges = np.concatenate([[0.0], marks, [float(moments)]])
+    return [
+        {
+            "video": video,
+            "rater": rater,
+            "label": phase,
+            "start_s": float(edges[place]),
+            "end_s": float(edges[place + 1]),
+        }
+        for place, phase in enumerate(PHASES)
+    ]
+
+
+def _study(frames: pl.DataFrame, segments: pl.DataFrame) -> Study:
+    scores = scores_of(frames)
+    test = frames["video"].unique().sort().to_list()
+    splits = pl.DataFrame(
+        [{"split": "train", "video": f"t{n:02d}", "patient": f"q{n:02d}"} for n in range(20)]
+        + [{"split": "test", "video": video, "patient": f"p{video}"} for video in test]
+    )
+    return Study(
+        "sound", scores, None, "accuracy", stored=(),
+        tables={"cases": cases_of(frames), "splits": splits, "segments": segments, "frames": frames,
+                "reported": reported_of(scores)},
+        conventions={"accuracy": {"absent phases": "left out"}, "segment_edit": {"idle": "none"}},
+        answers={
+            "target": {"center": dict.fromkeys(CENTERS, 0.25)}, "exclusions": "none were left out",
+            "sparsity": "all moments are annotated", "protocol": "protocol 2, residents", "tuned_on": "validation",
+            "requirements": [{"requirement": "phases are told apart", "metric": "accuracy"}],
+            "tolerance": 5.0, "tolerance_source": "raters", "hyperparameters": "no threshold but the tolerance",
+            "conventions": "stated", "intervals": "videos", "aggregation": "mean over moments",
+            "critical_phases": ["clipping"], "threshold": 0.7,
+            "claims": [{"better": "steady", "than": "weak"}], "ethics": "approved", "funding": "public",
+            "bias": "four centres", "availability": "code public",
+        },
+    )  # fmt: skip
+
+
+def scores_of(frames: pl.DataFrame) -> ScoreTable:
+    """One score per model and moment: whether the phase is right."""
+    rows = frames.drop_nulls("reference").select(
+        "model", "video", case=pl.col("video") + "@" + pl.col("time_s").cast(pl.Int64).cast(pl.String),
+        value=(pl.col("reference") == pl.col("prediction")).cast(pl.Float64), metric=pl.lit("accuracy"),
+        phase="reference", center="center",
+    )  # fmt: skip
+    return ScoreTable.of(rows, facts=FACTS)
+
+
+def cases_of(frames: pl.DataFrame) -> pl.DataFrame:
+    """One row per moment: video, reference and what the recording is."""
+    rows = frames.unique(subset=["video", "time_s"], maintain_order=True)
+    case = pl.col("video") + "@" + pl.col("time_s").cast(pl.Int64).cast(pl.String)
+    return rows.select("video", "reference", "center", "device", case=case)
+
+
+def reported_of(scores: ScoreTable) -> pl.DataFrame:
+    """The numbers that the study prints, with their intervals over videos."""
+    return interval(scores).table.select("model", "metric", "value", "low", "high")
+
+
+# --- one planted fault each --------------------------------------------------------------------------------------
+
+
+def _with(study: Study, **tables: pl.DataFrame) -> Study:
+    return replace(study, tables={**study.tables, **tables})
+
+
+def _answered(study: Study, **answers: Any) -> Study:
+    return replace(study, answers={**study.answers, **answers})
+
+
+def _reframed(study: Study, frames: pl.DataFrame) -> Study:
+    scores = scores_of(frames)
+    return replace(
+        study, scores=scores,
+        tables={**study.tables, "frames": frames, "cases": cases_of(frames), "reported": reported_of(scores)},
+    )  # fmt: skip
+
+
+def one_center(study: Study) -> Study:
+    """Every video is from one of four centres."""
+    return _reframed(study, study.tables["frames"].with_columns(center=pl.lit("A")))
+
+
+def four_videos(study: Study) -> Study:
+    """Four videos are left."""
+    kept = pl.col("video").is_in(["v00", "v01", "v02", "v03"])
+    return _reframed(study, study.tables["frames"].filter(kept))
+
+
+def telling_device(study: Study) -> Study:
+    """The device tells the critical phase."""
+    device = pl.when(pl.col("reference") == "clipping").then(pl.lit("y")).otherwise(pl.lit("x"))
+    return _reframed(study, study.tables["frames"].with_columns(device=device))
+
+
+def gaps(study: Study) -> Study:
+    """Every seventh moment has no reference."""
+    gone = (pl.col("time_s") % 7 == 3).over("video")
+    reference = pl.when(gone).then(None).otherwise(pl.col("reference"))
+    return _with(study, frames=study.tables["frames"].with_columns(reference=reference))
+
+
+def raters_apart(study: Study) -> Study:
+    """Raters mark phases at random."""
+    rng = np.random.default_rng(5)
+    rows = study.tables["segments"]
+    shuffled = rows.with_columns(label=pl.Series([PHASES[i] for i in rng.integers(0, len(PHASES), rows.height)]))
+    return _with(study, segments=shuffled)
+
+
+def video_in_both(study: Study) -> Study:
+    """A test video is in the training set."""
+    extra = pl.DataFrame([{"split": "train", "video": "v03", "patient": "pv03"}])
+    return _with(study, splits=pl.concat([study.tables["splits"], extra]))
+
+
+def need_without_metric(study: Study) -> Study:
+    """A clinical need has no reported metric."""
+    needs = [{"requirement": "no bleeding is missed", "metric": "recall"}]
+    return _answered(study, requirements=needs)
+
+
+def no_metric_of_time(study: Study) -> Study:
+    """No metric sees time."""
+    return replace(study, conventions={"accuracy": {"absent phases": "left out"}})
+
+
+def tight_tolerance(study: Study) -> Study:
+    """Raters are further apart than the tolerance."""
+    rng = np.random.default_rng(6)
+    rows = study.tables["segments"].with_columns(
+        start_s=pl.col("start_s") + pl.Series(rng.normal(0, 8, study.tables["segments"].height)).abs()
+    )
+    rows = rows.with_columns(end_s=pl.max_horizontal("end_s", pl.col("start_s") + 0.5))
+    return _answered(_with(study, segments=rows), tolerance=0.5)
+
+
+def right_at_key_frames(study: Study) -> Study:
+    """Predictions are right at every fifth moment only."""
+    key = pl.col("time_s") % 5 == 0
+    frames = study.tables["frames"]
+    prediction = pl.when(key).then(pl.col("reference")).otherwise(pl.lit("nothing"))
+    return _reframed(study, frames.with_columns(prediction=prediction))
+
+
+def metric_without_conventions(study: Study) -> Study:
+    """One metric has no conventions."""
+    return replace(study, conventions={**study.conventions, "relaxed_f1": {}})
+
+
+def winner_by_tolerance(study: Study) -> Study:
+    """`steady` errs anywhere, `middling` only beside transitions, and there often."""
+    frames = study.tables["frames"].sort("model", "video", "time_s")
+    change = (pl.col("reference") != pl.col("reference").shift(1)).over("model", "video")
+    here = frames.with_columns(step=change.fill_null(False))
+    near = pl.any_horizontal(pl.col("step").shift(by).over("model", "video").fill_null(False) for by in range(-3, 1))
+    before = pl.col("reference").shift(4).over("model", "video").fill_null(pl.col("reference"))
+    wrong = pl.when(pl.col("time_s") % 6 == 2).then(pl.lit("nothing")).otherwise(pl.col("reference"))
+    late = (
+        pl.when(near)
+        .then(pl.coalesce(pl.col("reference").shift(-4).over("model", "video"), before))
+        .otherwise(pl.col("reference"))
+    )
+    prediction = (
+        pl.when(pl.col("model") == "steady").then(wrong)
+        .when(pl.col("model") == "middling").then(late)
+        .otherwise(pl.col("prediction"))
+    )  # fmt: skip
+    return _answered(
+        _reframed(study, here.with_columns(prediction=prediction).drop("step")), tolerance=0, hyperparameters=""
+    )
+
+
+def one_large_class(study: Study) -> Study:
+    """One class is nearly everything, and accuracy is all."""
+    cases = study.tables["cases"]
+    label = pl.when(pl.int_range(pl.len()) % 25 == 0).then(pl.lit("bleeding")).otherwise(pl.lit("none"))
+    reported = study.tables["reported"]
+    return replace(
+        _with(study, cases=cases.with_columns(reference=label), reported=reported),
+        conventions={"accuracy": {"absent phases": "left out"}},
+    )  # fmt: skip
+
+
+def frames_as_units(study: Study) -> Study:
+    """Videos differ, and intervals took frames as units."""
+    rng = np.random.default_rng(7)
+    frames = study.tables["frames"]
+    hard = {video: rng.random() < 0.4 for video in frames["video"].unique().sort()}
+    spoilt = pl.col("video").replace_strict(hard, return_dtype=pl.Boolean) & (pl.col("time_s") % 5 != 0)
+    prediction = pl.when(spoilt).then(pl.lit("nothing")).otherwise(pl.col("prediction"))
+    return _answered(_reframed(study, frames.with_columns(prediction=prediction)), intervals="single frames")
+
+
+def winner_in_long_phases(study: Study) -> Study:
+    """`steady` is right in the longest phase of each video only, `middling` in all others."""
+    frames = study.tables["frames"]
+    size = pl.len().over("model", "video", "reference")
+    longest = size == size.max().over("model", "video")
+    prediction = (
+        pl.when(pl.col("model") == "weak").then(pl.lit("nothing"))
+        .when((pl.col("model") == "steady") == longest).then(pl.col("reference"))
+        .otherwise(pl.lit("nothing"))
+    )  # fmt: skip
+    kept = frames.with_columns(prediction=prediction).filter(longest | (pl.col("time_s") % 3 == 0))
+    return _reframed(study, kept)
+
+
+def empty_claim(study: Study) -> Study:
+    """A worse model is called better."""
+    return _answered(study, claims=[{"better": "weak", "than": "steady"}])
+
+
+def bare_numbers(study: Study) -> Study:
+    """Numbers have no intervals."""
+    return _with(
+        study, reported=study.tables["reported"].with_columns(low=None, high=None).cast({"low": float, "high": float})
+    )
+
+
+def no_ethics(study: Study) -> Study:
+    """There is no statement on ethics."""
+    return _answered(study, ethics=False)
+
+
+PLANTED: dict[str, Callable[[Study], Study]] = {
+    "P1.1": one_center,
+    "P1.2": four_videos,
+    "P1.3": telling_device,
+    "P1.4": gaps,
+    "P1.5": raters_apart,
+    "P1.6": video_in_both,
+    "P2.1": need_without_metric,
+    "P2.2": no_metric_of_time,
+    "P2.3": tight_tolerance,
+    "P2.4": right_at_key_frames,
+    "P2.5": metric_without_conventions,
+    "P2.6": winner_by_tolerance,
+    "P2.7": one_large_class,
+    "P3.1": frames_as_units,
+    "P3.2": winner_in_long_phases,
+    "P3.3": empty_claim,
+    "P3.4": bare_numbers,
+    "P3.5": no_ethics,
+}
+"""By the code of a pitfall, what plants its fault into a sound study."""

@@ -1,0 +1,110 @@
+"""P3.3: a value stands alone, without what would be good, trivial or human."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
+from surgeval.audit.measures import end, listed
+from surgeval.audit.pitfall import Category, Pitfall, Seldom
+from surgeval.audit.study import Study
+from surgeval.stats.comparison import compare
+from surgeval.stats.interval import interval
+from surgeval.stats.sign_flip_interval import FEWEST_TESTED
+
+ABOUT = Pitfall(
+    "P3.3", "Values without context", Category.REPORTING,
+    "A value is printed without what raters reach, what a predictor without eyes reaches, what would be enough for the "
+    "clinic, or whether a difference is more than chance.",
+    ("waste",),
+    (Seldom(80.4, "did not put values into context", 46),),
+    "Every value against the declared clinical threshold and against trivial floors, and every claim that one model is "
+    "better than another by the exact test over videos. Fails where a claim is not significant at 5 %, and where the "
+    "best value does not beat its floor.",
+    "Give the threshold that the task asks for, the agreement of raters, trivial floors, and tests of differences.",
+    ("TRIPOD+AI 25", "CLAIM 29", "CLAIM 41", "DECIDE-AI 15", "FUTURE-AI Usability 5"),
+)  # fmt: skip
+LEVEL = 0.05
+
+
+def against_threshold(study: Study) -> Iterator[Evidence]:
+    """How many models reach what is wanted."""
+    wanted = study.answer("threshold")
+    if wanted is False:
+        yield failed("By the study's own word nobody said which value would be good enough.", weight=Weight.LOW)
+        return
+    matrix = study.directed
+    rows = interval(study.scores, **study.options).table.drop_nulls("value").to_dicts()
+    numbers = [
+        Number(f"{matrix.metric.name} (wanted: {wanted:g})", row["value"], row["low"], row["high"], row["model"],
+               n=row["videos"])
+        for row in rows
+    ]  # fmt: skip
+    sign = matrix.metric.sign
+    good = [one.subject for one in numbers if sign * (_safe_end(one, sign) - wanted) >= 0]
+    reach = [one.subject for one in numbers if sign * (one.value - wanted) >= 0]
+    text = f"Wanted: {wanted:g}. {len(reach)} of {len(numbers)} models reach it, {len(good)} with their whole interval"
+    yield passed(f"{text}{f' ({listed(good)})' if good else ''}.", *numbers, picture="intervals")
+
+
+def _safe_end(number: Number, sign: float) -> float:
+    bad_end = number.low if sign > 0 else number.high
+    return -sign * float("inf") if bad_end is None else bad_end
+
+
+def against_floors(study: Study) -> Iterator[Evidence]:
+    """What trivial predictors reach, beside the best model."""
+    metrics = [result.frame("metrics") for result in study.of("evaluate", "combine")]
+    rows = [row for frame in metrics if {"floor", "value"} <= set(frame.columns) for row in frame.to_dicts()[:1]]
+    rows = [row for row in rows if row["floor"] is not None and row["value"] is not None]
+    numbers = [Number(f"{row['metric']}: trivial floor", row["floor"], subject=str(row.get("floor_predictor") or ""))
+               for row in rows]  # fmt: skip
+    numbers += [
+        Number("trivial floor", float(row["accuracy"]), end(_nan(row.get("low"))), end(_nan(row.get("high"))),
+               subject=str(row.get("floor") or row.get("name") or ""))
+        for result in study.of("floors")
+        for row in result.frame("floors").to_dicts()[:20]
+        if row.get("accuracy") is not None
+    ]  # fmt: skip
+    if not numbers:
+        raise NotThere("trivial floors (`surgeval floors`, or an evaluation of predictions)")
+    yield passed(f"{len(numbers)} trivial floors stand beside the values.", *numbers)
+
+
+def _nan(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def claims_hold(study: Study) -> Iterator[Evidence]:
+    """Whether claims that one model is better survive the test."""
+    if not study.has_answer("claims"):
+        if study.of("rank", "rank-tasks", "compare"):
+            yield passed("Differences are tested in the results (rank or compare).")
+            return
+        raise NotThere("claims to be tested (answers.claims), or results of rank or compare")
+    matrix = study.directed
+    numbers, bad = [], []
+    for claim in study.answer("claims"):
+        pair = (claim["better"], claim["than"])
+        if absent := [name for name in pair if name not in matrix.models]:
+            raise NotThere(f"scores of {listed(absent)}, about which a claim is made")
+        row = compare(study.scores, *pair, **study.options).table.to_dicts()[0]
+        numbers.append(Number("difference claimed", row["difference"], row["low"], row["high"], " over ".join(pair),
+                              n=row["videos"]))  # fmt: skip
+        p_value = row["p_value"]
+        if (row["videos"] or 0) < FEWEST_TESTED or p_value is None:
+            bad.append(f"{pair[0]} over {pair[1]} (fewer than {FEWEST_TESTED} videos: no test can show it)")
+        elif p_value > LEVEL or matrix.metric.sign * row["difference"] <= 0:
+            bad.append(f"{pair[0]} over {pair[1]} ({row['difference']:+.3g}, p = {p_value:.2g})")
+    if bad:
+        yield failed(f"Claims that the scores do not carry: {listed(bad)}.", *numbers, weight=Weight.HIGH,
+                     picture="intervals")  # fmt: skip
+    else:
+        yield passed(f"{len(numbers)} claims hold at {LEVEL:.0%}.", *numbers, picture="intervals")
+
+
+LOOKS = (
+    Look("the value that would be good enough", against_threshold),
+    Look("trivial floors", against_floors, needed=False),
+    Look("claims of superiority", claims_hold, needed=False),
+)

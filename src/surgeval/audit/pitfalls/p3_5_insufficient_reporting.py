@@ -1,0 +1,74 @@
+"""P3.5: nobody could repeat the study from what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from surgeval.audit.declared import declared
+from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
+from surgeval.audit.measures import listed
+from surgeval.audit.pitfall import Category, Pitfall, Seldom
+from surgeval.audit.study import Study
+from surgeval.results.folder import current, outputs_of
+from surgeval.results.manifest import sha256_of
+from surgeval.results.reading import StoredResult, is_file
+
+ABOUT = Pitfall(
+    "P3.5", "Insufficient reporting", Category.REPORTING,
+    "Data sources, metric definitions, aggregation, versions, ethics, funding and known biases are missing, so a "
+    "reader can neither repeat nor judge the result.",
+    ("opaque",),
+    (
+        Seldom(97.8, "described their validation only in part", 46),
+        Seldom(78.3, "did not report ethical aspects", 46),
+        Seldom(89.1, "did not report on fairness or bias", 46),
+    ),
+    "What manifests hold (versions, options, seeds, hashes of inputs) and whether files still are what was written; "
+    "and the declared statements on ethics, funding, bias and availability. Fails where a file was changed since, and "
+    "where a statement is said not to exist.",
+    "Keep results in the folders that verbs write, add the missing statements, and follow a reporting guideline.",
+    ("TRIPOD+AI 17", "TRIPOD+AI 18a", "TRIPOD+AI 18e", "TRIPOD+AI 18f", "CLAIM 43", "CLAIM 44", "DECIDE-AI III",
+     "DECIDE-AI 17", "FUTURE-AI Traceability 2"),
+)  # fmt: skip
+MOST_BYTES = 64_000_000
+_HELD = ("surgeval", "packages", "options", "inputs", "outputs")
+
+
+def manifests(study: Study) -> Iterator[Evidence]:
+    """What manifests hold, and whether outputs still are what they were."""
+    if not study.stored:
+        raise NotThere("results with manifests (the folders that verbs of surgeval write)")
+    lacking = [f"{result.label} ({name})" for result in study.stored for name in _HELD if name not in result.stored]
+    changed = [f"{result.label}/{name}" for result in study.stored for name in _changed(result)]
+    whole = sum(all(name in result.stored for name in _HELD) for result in study.stored)
+    number = Number("results with a whole manifest", float(whole), n=len(study.stored))
+    if changed:
+        yield failed(f"Files are no longer what was written: {listed(changed)}.", number, weight=Weight.HIGH)
+    elif lacking:
+        yield failed(f"Manifests lack what a repeat needs: {listed(lacking)}.", number, weight=Weight.MEDIUM)
+    else:
+        yield passed(
+            f"{len(study.stored)} results name versions, options, inputs and hashes; no file was changed.", number
+        )
+
+
+def _changed(result: StoredResult) -> Iterator[str]:
+    """Files whose hash is not the recorded one; what is gone, and films, are not looked at."""
+    home = result.path if result.path.is_dir() else result.path.parent
+    recorded = {
+        str(one.get("file")): one.get("sha256") for one in result.stored.get("outputs", ()) if isinstance(one, dict)
+    }
+    for name in outputs_of(result.stored):
+        path = current(home, name)
+        small = is_file(path) and path.stat().st_size <= MOST_BYTES
+        if small and recorded.get(name) and sha256_of(path) != recorded[name]:
+            yield name
+
+
+LOOKS = (
+    Look("manifests and unchanged files", manifests, needed=False),
+    declared("ethics", "a statement on ethics", weight=Weight.MEDIUM),
+    declared("funding", "a statement on funding"),
+    declared("bias", "a statement on bias and fairness", weight=Weight.MEDIUM),
+    declared("availability", "a statement on data and code"),
+)

@@ -1,0 +1,113 @@
+"""The tables of an audit as sections of a page: what each check came to, its evidence in numbers and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from surgeval.audit.evidence import Outcome
+from surgeval.audit.pitfall import Category
+from surgeval.report.section import Block, Note, Point, Points, Prose, Section, Table
+from surgeval.report.sections._pictures import picture
+
+Frames = Mapping[str, pl.DataFrame]
+MOST_NUMBERS = 60
+_FEWEST_DRAWN = 2
+_WORDS = {
+    Outcome.FAIL.value: "Fails",
+    Outcome.ASK.value: "Needs an answer",
+    Outcome.UNKNOWN.value: "Not assessable",
+    Outcome.PASS.value: "Passes",
+}
+
+
+def audit_sections(tables: Frames, prose: str) -> list[Section]:
+    """Everything that an audit says: the overview, a section per category, and what to do next."""
+    checks = tables["checks"]
+    sections = [Section("overview", "What each check came to", (*overview(tables), Prose(prose)))]
+    for category in Category:
+        rows = checks.filter(pl.col("category") == category.value).to_dicts()
+        blocks = [block for row in rows for block in pitfall_blocks(row, tables)]
+        if blocks:
+            sections.append(Section(category.name.lower(), category.value.capitalize(), tuple(blocks)))
+    return [*sections, *_further(tables)]
+
+
+def overview(tables: Frames) -> list[Block]:
+    """The checks as a table, the failures as sentences."""
+    checks = tables["checks"]
+    failing = checks.filter(pl.col("outcome") == Outcome.FAIL.value).to_dicts()
+    points = tuple(
+        Point(f"{row['evidence']} {row['fix']}", label=f"{row['pitfall']} {row['title']}") for row in failing
+    )
+    blocks: list[Block] = [Points("failures", "What fails, and what mends it", points)] if points else []
+    if not points:
+        blocks = [Prose("No check fails. Checks that are not assessable or need an answer say nothing.")]
+    shown = checks.select("pitfall", "title", "outcome", "severity", "evidence", "not_seen")
+    return [*blocks, Table("checks", "The checks", shown, labels={"not_seen": "not looked at"})]
+
+
+def pitfall_blocks(row: Mapping[str, Any], tables: Frames) -> list[Block]:
+    """One check: what was seen of each thing, with its picture, and the numbers."""
+    code, outcome = row["pitfall"], row["outcome"]
+    seen = tables["evidence"].filter(pl.col("pitfall") == code).to_dicts()
+    numbers = tables["numbers"].filter(pl.col("pitfall") == code)
+    points = tuple(Point(f"{_WORDS[one['outcome']]}. {one['sentence']}", label=one["about"]) for one in seen)
+    name = code.lower().replace(".", "-")
+    blocks: list[Block] = [Points(name, f"{code} {row['title']}: {_WORDS[outcome].lower()}", points)]
+    if outcome == Outcome.FAIL.value and row["fix"]:
+        blocks.append(Note(f"To mend it: {row['fix']}", "hint"))
+    for one in seen:
+        if one["picture"]:
+            mine = numbers.filter(pl.col("about") == one["about"])
+            blocks += _picture(f"{name}-{one['picture']}", one["picture"], mine, f"{code}: {one['about']}")
+    if numbers.height:
+        kept = [column for column in numbers.columns[2:] if numbers[column].null_count() < numbers.height]
+        blocks.append(
+            Table(f"{name}-numbers", f"Numbers of {code}", numbers.select(kept), folded=True, shown_rows=MOST_NUMBERS)
+        )
+    return blocks
+
+
+def _picture(name: str, kind: str, numbers: pl.DataFrame, title: str) -> list[Block]:
+    """The numbers as they are best drawn; nothing where there is too little to draw."""
+    known = numbers.with_columns(model="subject").drop_nulls("value")
+    if kind == "widths":
+        rows = known.filter(pl.col("setting").is_in(["naive", "cluster"])).drop_nulls(["low", "high"])
+        rows = rows.select("model", "value", "low", "high", resample="setting", videos="n")
+        return [picture("naive_against_cluster", rows, name=name, title=title)] if rows.height else []
+    if kind == "strategies":
+        rows = known.filter(pl.col("quantity") == "rank").select("model", strategy="setting", rank="value")
+        return [picture("aggregation_flips", rows, name=name, title=title)] if rows.height else []
+    if kind == "curves":
+        rows = known.select("model", "setting", "value")
+        quantity = str(known["quantity"][0]) if known.height else "value"
+        return [picture("setting_curves", rows, name=name, title=title, what=quantity)] if rows.height else []
+    rows = known.drop_nulls(["low", "high"]).filter(pl.col("model") != "")
+    first = rows.filter(pl.col("quantity") == rows["quantity"][0]) if rows.height else rows
+    if first.height < _FEWEST_DRAWN or first["model"].n_unique() < first.height:
+        return []
+    drawn = first.select("model", "value", "low", "high", "n")
+    return [picture("value_intervals", drawn, name=name, title=title, estimand=str(first["quantity"][0]),
+                    largest_is_best=None)]  # fmt: skip
+
+
+def _further(tables: Frames) -> Sequence[Section]:
+    asked, doubts, items = tables["questions"], tables["label_errors"], tables["guideline_items"]
+    sections = []
+    if asked.height:
+        text = Prose("Only people can say these; the study file has a place for each.")
+        table = Table("questions", "Open questions", asked.select("key", "pitfall", "question", "example"))
+        sections.append(Section("questions", "Questions to answer", (text, table)))
+    if doubts.height:
+        text = Prose(
+            "Models that are right elsewhere agree on another answer here. A person should look at these cases."
+        )
+        sections.append(Section("labels", "References in doubt", (text, Table("label-errors", "Cases", doubts))))
+    if items.height:
+        text = Prose("Facts of this audit by item; what the guidelines ask beyond them, the authors have to write.")
+        table = Table("guideline-items", "Items", items, folded=True)
+        sections.append(Section("guidelines", "Items of reporting guidelines", (text, table), folded=True))
+    return sections

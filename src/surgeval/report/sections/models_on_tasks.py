@@ -1,0 +1,99 @@
+"""Models on surgical tasks: values with intervals, printed rows beside them, lost answers, cost and latency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from surgeval.report.inputs import Inputs, StoredResult
+from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._wording import missing
+from surgeval.tasks import TASKS
+from surgeval.tasks.board import published_rows
+
+NAME, TITLE = "models_on_tasks", "Models on tasks"
+_READ = ("ok", "repaired", "failed", "refused", "no_answer")
+
+
+def section(inputs: Inputs) -> Section:
+    """The runs of models on tasks."""
+    runs = [
+        result for result in inputs.of("task") if "run" in result.records and not result.frame("metrics").is_empty()
+    ]
+    if not runs:
+        return missing(NAME, TITLE, "No model was run on a task.", "surgeval task run NAME --model SPEC ... --out DIR")
+    rows = pl.DataFrame([_row(result) for result in runs], infer_schema_length=None)
+    blocks: list[Block] = [
+        Prose(
+            "Every value is the headline metric of its task; an answer that could not be read counts as wrong. The "
+            "floor is what the best predictor reaches that does not look. Intervals are over videos."
+        ),
+        Table("task-matrix", "Models by tasks", _matrix(rows), "Value and interval; a dash where there is no run."),
+        Table("task-runs", "Every run", rows),
+    ]
+    blocks += [Note(text) for text in _lost(rows)]
+    blocks += _published(rows)
+    blocks.append(Table("task-readings", "How answers could be read", _readings(runs)))
+    blocks.append(Table("task-costs", "What the runs took", _costs(runs)))
+    return Section(NAME, TITLE, tuple(blocks))
+
+
+def _row(result: StoredResult) -> dict[str, Any]:
+    record: dict[str, Any] = result.records["run"]
+    metrics = result.frame("metrics").filter(pl.col("metric") == record["headline"])
+    row = metrics.row(0, named=True)
+    whole = result.frame("readings").filter(pl.col("stratum") == "all").row(0, named=True)
+    return {
+        "task": record["task"], "model": record["model"], "metric": record["headline"], "value": row["value"],
+        "low": row["low"], "high": row["high"], "floor": row["floor"], "cases": whole["cases"],
+        "videos": row["videos"], "share_lost": whole["share_lost"], "shots": record["shots"],
+        "prompts": record["prompt"],
+    }  # fmt: skip
+
+
+def _matrix(rows: pl.DataFrame) -> pl.DataFrame:
+    """Models by tasks, each cell a value with its interval."""
+    cells = [
+        "-" if value is None else f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+        for value, low, high in rows.select("value", "low", "high").rows()
+    ]
+    wide = rows.select("task", "model").with_columns(pl.Series("cell", cells))
+    return wide.pivot("task", index="model", values="cell", aggregate_function="first").fill_null("-")
+
+
+def _lost(rows: pl.DataFrame) -> list[str]:
+    return [
+        f"{model} on {task}: {share:.0%} of the cases have no answer and count as wrong."
+        for model, task, share in rows.filter(pl.col("share_lost") > 0).select("model", "task", "share_lost").rows()
+    ]
+
+
+def _published(rows: pl.DataFrame) -> list[Block]:
+    """The printed rows of the tasks that were run, those that contradict themselves with the reason."""
+    names = [name for name in rows["task"].unique(maintain_order=True) if name in TASKS]
+    printed = [row for name in names for row in published_rows(TASKS[name])]
+    if not printed:
+        return []
+    frame = pl.DataFrame(printed, infer_schema_length=None).select(
+        "task", "model", "source", "metric", "value", "doubt"
+    )
+    caption = "Printed without intervals, and computed by the study's own code on its own cases."
+    return [Table("task-published", "Published rows", frame, caption)]
+
+
+def _readings(runs: list[StoredResult]) -> pl.DataFrame:
+    frames = []
+    for result in runs:
+        record = result.records["run"]
+        whole = result.frame("readings").filter(pl.col("stratum") == "all").select("cases", *_READ, "share_lost")
+        named = (pl.lit(record["task"]).alias("task"), pl.lit(record["model"]).alias("model"))
+        frames.append(whole.select(*named, pl.all()))
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _costs(runs: list[StoredResult]) -> pl.DataFrame:
+    frames = [
+        result.frame("costs").with_columns(pl.lit(result.records["run"]["task"]).alias("task")) for result in runs
+    ]
+    return pl.concat(frames, how="diagonal_relaxed")

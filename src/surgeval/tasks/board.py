@@ -1,0 +1,342 @@
+"""Runs beside each other and beside published rows, and the differences that statements about them rest on.
+
+Published rows have no interval: the study printed none. A row that cannot be right as printed carries the reason, and a
+run that was not made on the cases of the published rows says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from surgeval.errors import FileUnreadable, Misuse, SurgevalError, UnknownName
+from surgeval.results.request import requested
+from surgeval.results.result import Result
+from surgeval.results.tables.tasks import BOARD, CONTRASTS, MATRIX
+from surgeval.stats.comparison import compare
+from surgeval.tasks._catalogue import TASKS, open_task
+from surgeval.tasks.published import doubts_of
+from surgeval.tasks.result import RUN_FILE
+from surgeval.tasks.task import TaskInstance
+
+RUN = "run"
+_NOT_THE_CASES = ("some-cases-only", "count-differs", "incomplete-split")
+_FEWEST_TASKS = 3
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One task with one model, as it lies in its folder."""
+
+    folder: Path
+    record: Mapping[str, Any]
+    metrics: pl.DataFrame
+    readings: pl.DataFrame
+    costs: pl.DataFrame
+    codes: tuple[str, ...]
+    """Of its findings."""
+
+    @property
+    def task(self) -> TaskInstance:
+        """Its task; of a file where it is none of ours."""
+        name = self.record["task"]
+        return open_task(name if name in TASKS else self.record["file"])
+
+
+def stored_runs(places: Iterable[str | Path]) -> list[StoredRun]:
+    """The runs in some folders and below them.
+
+    Raises:
+        FileUnreadable: A folder without any run, or a damaged one.
+    """
+    runs = []
+    for place in places:
+        folder = Path(place)
+        files = [folder / RUN_FILE] if (folder / RUN_FILE).is_file() else sorted(folder.rglob(RUN_FILE))
+        if not files:
+            raise FileUnreadable(str(folder), ["no run of a task in it or below it"])
+        runs += [_run(path.parent) for path in files]
+    return runs
+
+
+def _run(folder: Path) -> StoredRun:
+    try:
+        record = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        metrics, readings, costs = (pl.read_csv(folder / f"{name}.csv") for name in ("metrics", "readings", "costs"))
+        codes = tuple(str(one.get("code")) for one in manifest.get("findings", ()))
+        return StoredRun(folder, record, metrics, readings, costs, codes)
+    except (OSError, ValueError, AttributeError, TypeError, pl.exceptions.PolarsError) as error:
+        raise FileUnreadable(str(folder), [f"a damaged run ({str(error).splitlines()[0]})"]) from None
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class BoardResult(Result):
+    """Runs and published rows: tables `board`, `matrix`, and `contrasts` where one was asked for."""
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The board without the long columns."""
+        return self.table.drop("prompts", "labels")
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The board, and the differences."""
+        further = {"contrasts": self.tables["contrasts"]} if "contrasts" in self.tables else {}
+        return {"": self.shown, **further}
+
+
+@requested("task board", files=("runs",))
+def task_board(
+    runs: Sequence[str | Path] = (),
+    *,
+    tasks: Sequence[str] = (),
+    published: bool = True,
+    contrast: str | None = None,
+    first: Sequence[str] = (),
+    second: Sequence[str] = (),
+) -> BoardResult:
+    """Every run beside the published rows of its task, and what a statement about them rests on.
+
+    Args:
+        runs: Folders that `task run` wrote; those below them count too.
+        tasks: Further tasks whose published rows are wanted; all of a study by its name.
+        published: Whether published rows are among the rows.
+        contrast: `shots` (with examples against without), `demands` (recognition against reasoning) or `models`
+            (those of `first` against those of `second`).
+        first: Models of one side.
+        second: Models of the other.
+
+    Raises:
+        UnknownName: No such task, contrast or model.
+        FileUnreadable: A folder without a run.
+        Misuse: Nothing to show, or a contrast that these rows do not carry.
+    """
+    stored = stored_runs(runs)
+    rows = [_run_row(run) for run in stored]
+    instances = {run.task.name: run.task for run in stored} | {name: open_task(name) for name in _named(tasks)}
+    if published:
+        rows += [row for task in instances.values() for row in published_rows(task)]
+    if not rows:
+        raise Misuse("nothing to show: name folders of runs, or tasks whose published rows are wanted")
+    board = BOARD.frame(sorted(rows, key=lambda row: (row["task"], row["source"] != RUN, -(row["value"] or 0.0))))
+    tables = {"board": board, "matrix": _matrix(board)}
+    if contrast is not None:
+        tables["contrasts"] = contrast_table(contrast, board, stored, instances, first, second)
+    prose = (
+        f"{len(stored)} runs and {board.height - len(stored)} published rows of {board['task'].n_unique()} tasks. "
+        "Values are the headline metric of each task; intervals are over videos and only runs have them. Published "
+        "rows were computed by the study's own code, under its own rules for answers that could not be read."
+    )
+    return BoardResult(tables=tables, main="board", prose=prose)
+
+
+def _named(tasks: Sequence[str]) -> list[str]:
+    studies: dict[str, list[str]] = {}
+    for name in TASKS:
+        studies.setdefault(TASKS[name].study, []).append(name)
+    return [task for name in tasks for task in studies.get(name, [name])]
+
+
+def _run_row(run: StoredRun) -> dict[str, Any]:
+    record, headline = run.record, run.record["headline"]
+    row = run.metrics.filter(pl.col("metric") == headline).row(0, named=True)
+    whole = run.readings.filter(pl.col("stratum") == "all").row(0, named=True)
+    doubts = [code for code in run.codes if code in _NOT_THE_CASES]
+    doubt = "not the cases of the published rows" if doubts else None
+    return {
+        "task": record["task"], "model": record["model"], "source": RUN, "metric": headline, "value": row["value"],
+        "low": row["low"], "high": row["high"], "floor": row["floor"], "cases": whole["cases"],
+        "videos": row["videos"], "share_lost": whole["share_lost"], "shots": record["shots"],
+        "prompts": record["prompt"], "labels": run.task.scored.labels, "doubt": doubt,
+    }  # fmt: skip
+
+
+def published_rows(task: TaskInstance) -> list[dict[str, Any]]:
+    """The rows that a study printed of a task, each under the metric that comes nearest to the headline."""
+    rows = []
+    for one in task.published.rows:
+        wanted = [task.scored.headline, *task.scored.of_scores]
+        metric = next((name for name in wanted if name in one.values), None)
+        if metric is None:
+            continue
+        rows.append({
+            "task": task.name, "model": one.model, "source": task.published.source, "metric": metric,
+            "value": one.values[metric], "low": None, "high": None, "floor": None, "cases": task.data.samples,
+            "videos": None, "share_lost": None, "shots": 0, "prompts": None, "labels": task.scored.published_labels,
+            "doubt": "; ".join(doubts_of(task, one)) or None,
+        })  # fmt: skip
+    return rows
+
+
+def _matrix(board: pl.DataFrame) -> pl.DataFrame:
+    """Models by tasks; a run and a published row of one name are two rows."""
+    named = board.with_columns(
+        pl.when(pl.col("source") == RUN).then(pl.col("model")).otherwise(pl.col("model") + " (published)").alias("row")
+    )
+    wide = named.pivot("task", index="row", values="value", aggregate_function="first").rename({"row": "model"})
+    return MATRIX.frame(wide)
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+def contrast_table(
+    kind: str, board: pl.DataFrame, runs: Sequence[StoredRun], tasks: Mapping[str, TaskInstance],
+    first: Sequence[str], second: Sequence[str],
+) -> pl.DataFrame:  # fmt: skip
+    """The differences that a statement rests on, by task, and their mean over tasks.
+
+    Raises:
+        UnknownName: No such contrast, or a model that no row has.
+        Misuse: These rows do not carry the contrast.
+    """
+    if kind not in CONTRAST_KINDS:
+        raise UnknownName("contrast", kind, CONTRAST_KINDS)
+    rows = CONTRAST_KINDS[kind](board, runs, tasks, first, second)
+    if not rows:
+        raise Misuse(f"these rows do not carry the contrast {kind!r}: {_NEEDED[kind]}")
+    return CONTRASTS.frame(rows)
+
+
+_NEEDED = {
+    "shots": "run one model on one task with --shots and without",
+    "demands": "there must be tasks of recognition and of reasoning with one model",
+    "models": "name models of both sides with --first and --second, with a task in common",
+}
+
+
+def _shots(_: pl.DataFrame, runs: Sequence[StoredRun], __: object, ___: object, ____: object) -> list[dict[str, Any]]:
+    """Runs of one model with examples against those without, on the same cases."""
+    plain = {(run.record["task"], run.record["spec"]): run for run in runs if not run.record["shots"]}
+    rows = []
+    for run in runs:
+        other = plain.get((run.record["task"], run.record["spec"]))
+        if run.record["shots"] and other is not None:
+            rows.append(_paired("examples against none", run, other))
+    return [*rows, *_means(rows)]
+
+
+def _models(
+    board: pl.DataFrame, runs: Sequence[StoredRun], _: object, first: Sequence[str], second: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The mean of some models against the mean of others, task by task; one run each is compared case by case."""
+    known = set(board["model"])
+    for name in (*first, *second):
+        if name not in known:
+            raise UnknownName("model of these rows", name, known)
+    by_name = {(run.record["task"], run.record["model"]): run for run in runs}
+    rows = []
+    for (task,), here in board.group_by("task", maintain_order=True):
+        sides = [here.filter(pl.col("model").is_in(list(names))) for names in (first, second)]
+        if any(side.is_empty() for side in sides):
+            continue
+        pair = [by_name.get((str(task), side["model"][0])) if side.height == 1 else None for side in sides]
+        if pair[0] is not None and pair[1] is not None:
+            rows.append(_paired(f"{', '.join(first)} against {', '.join(second)}", pair[0], pair[1]))
+        else:
+            rows.append(_unpaired(", ".join(first), ", ".join(second), str(task), sides))
+    return [*rows, *_means(rows)]
+
+
+def _demands(
+    board: pl.DataFrame, _: object, tasks: Mapping[str, TaskInstance], first: Sequence[str], __: object
+) -> list[dict[str, Any]]:
+    """For every model, its mean over tasks of recognition against that over tasks of reasoning."""
+    rows = []
+    demands = {name: task.demands for name, task in tasks.items()}
+    for (model, source), here in board.with_columns(pl.col("source") == RUN).group_by(
+        "model", "source", maintain_order=True
+    ):
+        if first and model not in first:
+            continue
+        values = {side: here.filter(pl.col("task").replace_strict(demands, default="") == side)["value"].drop_nulls()
+                  for side in ("recognition", "reasoning")}  # fmt: skip
+        if any(one.is_empty() for one in values.values()):
+            continue
+        a, b = (one.to_numpy() for one in values.values())
+        low, high = _welch(a, b)
+        note = "other tasks, cases and metrics on either side; the interval takes tasks for the units"
+        rows.append({
+            "statement": "recognition against reasoning", "task": "all",
+            "first": f"{model}{'' if source else ' (published)'}, recognition", "second": "reasoning",
+            "metric": "headline", "first_value": float(a.mean()), "second_value": float(b.mean()),
+            "difference": float(a.mean() - b.mean()), "low": low, "high": high, "tasks": len(a) + len(b), "note": note,
+        })  # fmt: skip
+    return rows
+
+
+CONTRAST_KINDS: Mapping[str, Callable[..., list[dict[str, Any]]]] = {
+    "shots": _shots, "demands": _demands, "models": _models,
+}  # fmt: skip
+
+
+def _paired(statement: str, run: StoredRun, other: StoredRun) -> dict[str, Any]:
+    """The difference of two runs on the same cases, with the interval of `compare`."""
+    names, metric = (run.record["model"], other.record["model"]), run.record["headline"]
+    values = [float(_run_row(one)["value"]) for one in (run, other)]
+    row = {
+        "statement": statement, "task": run.record["task"], "first": names[0], "second": names[1], "metric": metric,
+        "first_value": values[0], "second_value": values[1], "difference": values[0] - values[1], "low": None,
+        "high": None, "tasks": 1, "note": None,
+    }  # fmt: skip
+    try:
+        made = compare([run.folder, other.folder], *names, metric=metric).table.row(0, named=True)
+        return {**row, **{name: made[name] for name in ("difference", "low", "high")}, "note": made.get("note")}
+    except SurgevalError as error:
+        return {**row, "note": f"no interval: {error}"}
+
+
+def _unpaired(first: str, second: str, task: str, sides: Sequence[pl.DataFrame]) -> dict[str, Any]:
+    means = [float(np.mean(side["value"].to_numpy())) for side in sides]
+    metrics = sorted({*sides[0]["metric"], *sides[1]["metric"]})
+    mixed = f"metrics differ: {', '.join(metrics)}" if len(metrics) > 1 else None
+    return {
+        "statement": f"{first} against {second}", "task": task, "first": first, "second": second,
+        "metric": metrics[0] if len(metrics) == 1 else "headline", "first_value": means[0], "second_value": means[1],
+        "difference": means[0] - means[1], "low": None, "high": None, "tasks": 1,
+        "note": mixed or "no interval: means of printed rows",
+    }  # fmt: skip
+
+
+def _means(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The mean of the differences over tasks, with an interval that takes tasks for the units."""
+    if not rows:
+        return []
+    differences = np.array([row["difference"] for row in rows], dtype=np.float64)
+    low, high = _student(differences)
+    few = f"fewer than {_FEWEST_TASKS} tasks: no interval" if len(differences) < _FEWEST_TASKS else None
+    return [{
+        **rows[0], "task": "all", "metric": "headline",
+        "first_value": float(np.mean([row["first_value"] for row in rows])),
+        "second_value": float(np.mean([row["second_value"] for row in rows])),
+        "difference": float(differences.mean()), "low": low, "high": high, "tasks": len(rows),
+        "note": few or "the interval takes tasks for the units",
+    }]  # fmt: skip
+
+
+def _student(values: np.ndarray) -> tuple[float | None, float | None]:
+    if len(values) < _FEWEST_TASKS:
+        return None, None
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def _welch(a: np.ndarray, b: np.ndarray) -> tuple[float | None, float | None]:
+    """The interval of a difference of means, variances apart (Welch 1947)."""
+    if min(len(a), len(b)) < _FEWEST_TASKS:
+        return None, None
+    parts = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    total = sum(parts)
+    if total <= 0:
+        return None, None
+    freedom = total**2 / (parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1))
+    half = float(stdtrit(freedom, 0.975) * np.sqrt(total))
+    middle = float(a.mean() - b.mean())
+    return middle - half, middle + half

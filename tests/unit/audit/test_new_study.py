@@ -1,0 +1,57 @@
+"""A study file to fill in: it asks what cannot be computed, and can be read once it is filled in."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from nested_tables import nested_frame
+from surgeval.audit.answers import QUESTIONS
+from surgeval.audit.new_study import new_study
+from surgeval.audit.study_files import read_study
+from surgeval.errors import WouldOverwrite
+
+
+def test_an_empty_folder_gets_every_question(tmp_path: Path) -> None:
+    text = new_study(tmp_path / "new").read_text(encoding="utf-8")
+    assert all(f"# {key} = {question.example}" in text for key, question in QUESTIONS.items())
+    assert tomllib.loads(text)["title"] == "new"
+
+
+def test_every_example_is_an_answer(tmp_path: Path) -> None:
+    nested_frame().write_csv(tmp_path / "scores.csv")
+    path = new_study(tmp_path / "new")
+    text = path.read_text(encoding="utf-8").replace("# false is", "## false is").split("[answers]")
+    answers = "\n".join(line.removeprefix("# ") for line in text[1].splitlines() if " = " in line)
+    path.write_text(f'[data]\nscores = "../scores.csv"\n[answers]\n{answers}\n', encoding="utf-8")
+    study, _ = read_study(path)
+    assert set(study.answers) == set(QUESTIONS)
+
+
+def test_what_the_folder_answers_is_not_asked(tmp_path: Path) -> None:
+    nested_frame().write_csv(tmp_path / "scores.csv")
+    text = new_study(tmp_path).read_text(encoding="utf-8")
+    assert 'scores = ["scores.csv"]' in text
+    assert "# sparsity" not in text, "there are no predictions over time"
+    assert "# ethics" in text
+    assert read_study(tmp_path)[0].matrix.models == ["M0", "M1", "M2"]
+
+
+def test_answers_that_are_given_at_once_stand_in_the_file(tmp_path: Path) -> None:
+    given = {"ethics": "approved, 12/2025", "confounders": "device, suction", "tolerance": "10", "funding": "no"}
+
+    def ask(question: str) -> str:
+        return next((answer for key, answer in given.items() if question.startswith(QUESTIONS[key].text)), "")
+
+    answers = tomllib.loads(new_study(tmp_path / "new", ask=ask).read_text(encoding="utf-8"))["answers"]
+    assert answers == {"ethics": "approved, 12/2025", "confounders": ["device", "suction"], "tolerance": 10,
+                       "funding": False}  # fmt: skip
+
+
+def test_a_study_file_is_not_replaced_unasked(tmp_path: Path) -> None:
+    new_study(tmp_path)
+    with pytest.raises(WouldOverwrite):
+        new_study(tmp_path)
+    new_study(tmp_path, force=True)

@@ -1,0 +1,183 @@
+"""Running tasks as a user does: examples without leakage, media that are missing, models that cannot, boards."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from scripted_model import ScriptedModel, words_of
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.report.report import make_report
+from surgeval.report.section import Table
+from surgeval.tasks import open_task, run_task
+from surgeval.tasks.board import task_board
+from surgeval.tasks.cases import cases_of
+from surgeval.tasks.reading import task_of
+from surgeval.tasks.shots import chosen_shots, refuse_leakage, training_cases
+from task_folders import build, right_answer
+
+
+@pytest.fixture(scope="module")
+def cholec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(open_task("phase-c80"), tmp_path_factory.mktemp("cholec"))
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("frames")
+
+
+def test_examples_come_from_the_training_part_and_stand_before_the_question(cholec: Path, frames: Path) -> None:
+    task = open_task("tool-c80")
+    model = ScriptedModel(lambda _: "{}")
+    run_task(task, model=model, root=cholec, frames=frames, shots=2)
+    texts = [piece for piece in model.asked[0].parts if isinstance(piece, str)]
+    assert texts[0].startswith('output: {"Grasper": true')
+    assert "You just saw some images" in texts[-1]
+    pictures = [str(piece.path) for piece in model.asked[0].parts if not isinstance(piece, str)]
+    assert all("train/video01" in name for name in pictures[:-1])
+    assert "test/video49" in pictures[-1]
+
+
+def test_an_example_from_a_video_that_is_asked_about_is_refused(cholec: Path) -> None:
+    task = open_task("phase-c80")
+    asked = cases_of(task, cholec)
+    pool = training_cases(task, cholec, asked)
+    assert not pool.videos & asked.videos
+    with pytest.raises(InputInvalid, match="which is asked about"):
+        chosen_shots(task, asked, asked, 2)
+    with pytest.raises(InputInvalid, match="training part"):
+        chosen_shots(task, pool, asked, 1)
+    shot = {"case": "x", "video": "v9"}
+    with pytest.raises(InputInvalid, match="'p1'"):
+        refuse_leakage([shot], asked, clusters={"v9": "p1", next(iter(asked.videos)): "p1"})
+
+
+def test_whatever_is_missing_is_named_before_anything_is_asked(cholec: Path, frames: Path, tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: "3")
+    with pytest.raises(UnknownName, match="did you mean 'phase-c80'"):
+        run_task("phase-c8", model=model, root=cholec, frames=frames)
+    with pytest.raises(InputInvalid, match="no such"):
+        run_task("phase-c80", model=model, root=tmp_path / "nowhere", frames=frames)
+    with pytest.raises(Misuse, match="states no split"):
+        run_task("phase-c80", model=model, root=cholec, frames=frames, split="camma 40/8/32:trial")
+    with pytest.raises(UnknownName, match="family"):
+        run_task("phase-c80", model=model, root=cholec, frames=frames, family="poem")
+    with pytest.raises(InputInvalid, match="takes no pictures"):
+        run_task("phase-c80", model=ScriptedModel(lambda _: "3", images=False), root=cholec, frames=frames)
+    copy = tmp_path / "copy"
+    shutil.copytree(cholec, copy)
+    shutil.rmtree(copy / "frames_25fps" / "test" / "video50")
+    with pytest.raises(InputInvalid, match=r"2 of 4 cases have no image here \(video50/0"):
+        run_task("phase-c80", model=model, root=copy, frames=frames)
+    with pytest.raises(InputInvalid, match=r"cases\.csv"):
+        run_task("cvs-im", model=model, root=cholec, frames=frames)
+    with pytest.raises(Misuse, match="cannot be run"):
+        run_task("surgvlm-phase", model=model, root=cholec, frames=frames)
+    assert model.asked == []
+
+
+def test_one_further_question_is_asked_where_an_answer_could_not_be_read(cholec: Path, frames: Path) -> None:
+    model = ScriptedModel(lambda prompt: '{"phase": 0}' if "could not be read" in words_of(prompt) else "hm")
+    result = run_task("phase-c80", model=model, root=cholec, frames=frames, re_ask=True)
+    assert set(result.answers["reading"]) == {"repaired"}
+    assert len(model.asked) == 2 * result.answers.height
+
+
+def test_a_limit_and_a_shard_are_said_to_be_other_cases_than_the_published(cholec: Path, frames: Path) -> None:
+    result = run_task("phase-c80", model="prior", root=cholec, frames=frames, limit=2)
+    assert result.answers.height == 2
+    assert "some-cases-only" in [one.code for one in result.findings]
+
+
+def test_a_board_sets_runs_beside_published_rows_and_marks_those_that_cannot_be(
+    cholec: Path, frames: Path, tmp_path: Path
+) -> None:
+    task = open_task("phase-c80")
+    rows = {row["case"]: row for row in cases_of(task, cholec).table.to_dicts()}
+    for name, shots in (("a", 0), ("b", 2)):
+        model = ScriptedModel(lambda p: right_answer(task, rows[p.id]), name="scripted")
+        run_task(task, model=model, root=cholec, frames=frames, name=name, shots=shots).to_dir(tmp_path / name)
+    board = task_board([tmp_path], contrast="shots")
+    ours = board.table.filter(pl.col("source") == "run")
+    assert sorted(ours["model"]) == ["a", "b"]
+    assert ours["prompts"].str.starts_with("chat/").all()
+    doubted = board.table.filter(pl.col("doubt").is_not_null() & (pl.col("source") != "run"))
+    assert doubted["model"].to_list() == ["PaliGemma"]
+    section = next(one for one in make_report(tmp_path).sections if one.name == "models_on_tasks")
+    tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
+    assert tables["task-matrix"]["model"].to_list() == ["a", "b"]
+    assert tables["task-published"]["doubt"].drop_nulls().len() == 1
+    assert {"task-runs", "task-readings", "task-costs"} <= set(tables)
+    contrast = board.tables["contrasts"]
+    assert contrast["difference"].to_list() == [0.0, 0.0]
+    with pytest.raises(Misuse, match="do not carry"):
+        task_board([tmp_path / "a"], contrast="shots")
+    with pytest.raises(UnknownName):
+        task_board([tmp_path], contrast="luck")
+    with pytest.raises(FileUnreadable, match="no run"):
+        task_board([frames])
+    with pytest.raises(Misuse, match="nothing to show"):
+        task_board([])
+
+
+def test_statements_about_published_rows_are_one_command_each() -> None:
+    models = task_board([], tasks=["surgical-vlms-2025"], contrast="models", first=["GPT-4o"], second=["Med-Gemini"])
+    whole = models.tables["contrasts"].filter(pl.col("task") == "all").row(0, named=True)
+    assert whole["tasks"] == 7
+    demands = task_board([], tasks=["surgical-vlms-2025"], contrast="demands", first=["GPT-4o"]).tables["contrasts"]
+    assert demands.height == 1
+    assert demands["low"][0] < demands["difference"][0] < demands["high"][0]
+
+
+def test_the_command_line_lists_shows_checks_and_runs(cholec: Path, tmp_path: Path) -> None:
+    runner, app = CliRunner(), build_app()
+    store = ["--store", str(tmp_path / "store")]
+    assert "tool-c80" in runner.invoke(app, ["task", "list", "--study", "surgical-vlms-2025"]).output
+    shown = runner.invoke(app, ["task", "show", "phase-c80"]).output
+    assert "one number where a case has one label" in shown
+    checked = runner.invoke(app, ["task", "check", "phase-c80", "--root", str(cholec)])
+    assert (checked.exit_code, "cases: 4" in checked.output) == (0, True)
+    assert runner.invoke(app, ["task", "check", "phase-c80", "--root", str(tmp_path)]).exit_code == 1
+    run = ["task", "run", "phase-c80", "--root", str(cholec), *store]
+    done = runner.invoke(app, [*run, "--model", "prior", "--out", str(tmp_path / "runs")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "runs" / "phase-c80" / "prior" / "scores.parquet").is_file()
+    parsed = runner.invoke(app, ["task", "parse", str(tmp_path / "runs" / "phase-c80" / "prior")])
+    assert parsed.exit_code == 0, parsed.output
+    assert runner.invoke(app, ["task", "board", str(tmp_path / "runs")]).exit_code == 0
+    lost = runner.invoke(app, [*run, "--model", "constant:no idea"])
+    assert lost.exit_code == 1
+    dry = runner.invoke(app, [*run, "--model", "prior", "--dry-run"])
+    assert "requests: 4" in dry.output
+
+
+def test_every_problem_of_a_task_file_is_named_at_once() -> None:
+    content = {
+        "title": "x", "summary": 3, "colour": "red",
+        "data": {"layout": "folder"}, "media": {"kind": "smell", "uniform": 2, "rate_hz": 1},
+        "answer": {"form": "choice", "classes": ["a", "A"]}, "metrics": {"names": ["luck"], "headline": "pluck"},
+    }  # fmt: skip
+    with pytest.raises(InputInvalid) as raised:
+        task_of(content, name="x")
+    text = "\n".join(raised.value.problems)
+    for piece in ("'summary' must be text", "no entry 'colour'", "'layout' must be one of"):
+        assert piece in text
+    content |= {"summary": "y", "data": {"layout": "cases"}}
+    del content["colour"]
+    with pytest.raises(InputInvalid) as raised:
+        task_of(content, name="x")
+    text = "\n".join(raised.value.problems)
+    for piece in (
+        "'kind' must be one of",
+        "both say which frames",
+        "two classes",
+        "needs 'column'",
+        "'luck' is no metric",
+    ):
+        assert piece in text
