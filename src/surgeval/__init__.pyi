@@ -9,8 +9,15 @@ from surgeval.models import AskResult as AskResult
 from surgeval.models import ask as ask
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
+from surgeval.report.monitor import MonitorResult as MonitorResult
+from surgeval.report.monitor import monitor as monitor
+from surgeval.report.plan import PlanResult as PlanResult
+from surgeval.report.plan import plan as plan
+from surgeval.report.preregistration import RegistrationResult as RegistrationResult
+from surgeval.report.preregistration import preregister as preregister
 from surgeval.report.report import Report as Report
 from surgeval.report.report import make_report as make_report
+from surgeval.report.sharing import share as share
 from surgeval.report.study import StudyResult as StudyResult
 from surgeval.report.study import study as study
 from surgeval.report.study_audit import StudyAudit as StudyAudit
@@ -32,6 +39,7 @@ from surgeval.scoring.diff import diff as diff
 from surgeval.scoring.evaluate.combine import combine as combine
 from surgeval.scoring.evaluate.result import EvaluationResult as EvaluationResult
 from surgeval.scoring.evaluate.run import evaluate as evaluate
+from surgeval.scoring.evaluate.sites import SitesResult as SitesResult
 from surgeval.scoring.floors import FloorsResult as FloorsResult
 from surgeval.scoring.floors import floors as floors
 from surgeval.scoring.lint import lint as lint

@@ -66,12 +66,12 @@ class UnknownName(Misuse):
 class DirectionUnknown(Misuse):
     """Whether larger or smaller values of a metric are better was never said, and this cannot be done without."""
 
-    def __init__(self, metric: str) -> None:
+    def __init__(self, metric: str, *, otherwise: str = "name a registered metric") -> None:
         self.metric = metric
         option = shlex.quote(f"{metric}=smaller")
         super().__init__(
             f"whether larger or smaller values of {metric!r} are better is not known, so nothing can be called better; "
-            f"say it with better='larger' or 'smaller' (--better {option}), or name a registered metric "
+            f"say it with better='larger' or 'smaller' (--better {option}), or {otherwise} "
             "(surgeval list scores)"
         )
 

@@ -19,7 +19,17 @@ from surgeval.schema.statistic_rules import STATISTIC_RULES
 SOURCE = Path(surgeval.__file__).parent
 FILES = [
     *sorted((SOURCE / "stats").rglob("*.py")),
-    *(SOURCE / name for name in ("scoring/study.py", "schema/missing.py", "schema/score_matrix.py")),
+    *(
+        SOURCE / name
+        for name in (
+            "scoring/study.py",
+            "schema/missing.py",
+            "schema/score_matrix.py",
+            "results/registration.py",
+            "report/preregistration.py",
+            "scoring/evaluate/sites.py",
+        )
+    ),
 ]
 CODES = {"NOT_THERE": "scores-not-there", "BUCKET_TOO_SMALL": "bucket-too-small",
          "NOTHING_SIGNIFICANT": "nothing-significant"}  # fmt: skip

@@ -110,7 +110,8 @@ def test_a_server_over_http_is_asked_with_the_media_of_every_case(name: str, fol
             boxes="xyxy-pixels",
         )  # fmt: skip
         assert server.asked == asked
-    assert asked == result.answers.height
+    assert 0 < asked <= result.answers.height  # cases that show the same are asked once
+    assert set(result.answers["outcome"]) == {"answered"}
     assert result.nothing_came == (task.answer.form not in WORDLESS)
     assert all("image_url" in json.dumps(body) for body in server.bodies)
 

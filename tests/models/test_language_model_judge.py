@@ -20,6 +20,7 @@ import pytest
 import torch
 import transformers
 
+from model_prompts import asked as asked_of
 from surgeval.asking.chat import ChatLimits
 from surgeval.judges import JudgeCase, Panel, VerdictStore
 from surgeval.judges._canaries import canaries
@@ -27,6 +28,7 @@ from surgeval.judges._gold import gold_pairs
 from surgeval.judges._official import says_correct
 from surgeval.judges._verdict_parser import parse_verdict
 from surgeval.judges.openai import OpenAIJudge
+from surgeval.models import Prompt, open_model
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 START_S = 300
@@ -115,6 +117,26 @@ def test_no_question_is_asked_of_a_real_server_twice(
     again.decide(kept)
     assert again.counts()["asked"] == 0
     again.close()
+
+
+def test_a_real_server_is_asked_as_a_model_and_nothing_twice(server: str, weights: Path, tmp_path: Path) -> None:
+    options = {"concurrency": 2, "timeout_s": 240.0, "text_only": True}
+    prompts = [Prompt(f"q{i}", (f"What is {i} plus {i}? Answer briefly.",), max_tokens=12) for i in range(3)]
+    outcomes, counts = asked_of(open_model(f"openai:{weights}@{server}", **options), prompts, store=tmp_path / "store")
+    assert counts.answered == 3, counts.first_reason
+    assert all(outcome.text and outcome.tokens_in > 10 and outcome.tokens_out > 0 for outcome in outcomes.values())
+    again, counts = asked_of(open_model(f"openai:{weights}@{server}", **options), prompts, store=tmp_path / "store")
+    assert (counts.asked, counts.reused) == (0, 3)
+    assert {name: outcome.text for name, outcome in again.items()} == {n: o.text for n, o in outcomes.items()}
+
+
+def test_a_real_model_says_the_same_here_and_over_its_server(server: str, weights: Path) -> None:
+    prompt = Prompt("q", ("Name one surgical instrument.",), max_tokens=12)
+    there, _ = asked_of(open_model(f"openai:{weights}@{server}", timeout_s=240.0, text_only=True), [prompt])
+    here, _ = asked_of(open_model(f"transformers:{weights}"), [prompt])
+    assert here["q"].answered
+    assert here["q"].text == there["q"].text
+    assert (here["q"].tokens_in, here["q"].finish) == (there["q"].tokens_in, there["q"].finish)
 
 
 def test_a_denial_of_a_real_model_is_correct_for_the_official_toolkit_and_not_for_us() -> None:

@@ -137,7 +137,7 @@ def test_a_server_that_is_not_there_is_tried_for_one_case_and_all_are_wrong(tmp_
     judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=ChatLimits(backoff_s=0.001))
     result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
     heard = [row["text"] for row in result.verdicts]
-    assert sum("ConnectError" in text for text in heard) == 1
+    assert sum("Unreachable" in text for text in heard) == 1
     assert sum("is it running there?" in text for text in heard) == len(heard) - 1 > 1
     judged = {row["qID"] for row in result.verdicts}
     assert not result.results.filter(pl.col("qID").is_in(judged))["correctness"].any()

@@ -252,8 +252,50 @@ def _example(name: str, names: Names) -> Chart:
     return draw_analysis(name, TABLES[name](names))
 
 
+def plan_rows(names: Names) -> pl.DataFrame:
+    rows = [
+        (
+            name,
+            videos,
+            min(1.0, videos / 60),
+            min(1.0, videos / 90),
+            min(1.0, videos / 40),
+            None if videos % 20 else 0.5,
+        )
+        for name in names
+        for videos in (10, 20, 40, 70)
+    ]
+    schema = {"goal": pl.String, "videos": pl.Int64, "chance": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+              "simulated": pl.Float64}  # fmt: skip
+    return _table(rows, schema)
+
+
+def trade_rows(names: Names) -> pl.DataFrame:
+    rows = [
+        (5 + 3 * place, float(n), float((5 + 3 * place) * n), (1 / (5 + 3 * place) * (0.2 + 1 / n)) ** 0.5, name)
+        for place, name in enumerate(names)
+        for n in (1, 10, 100)
+    ]
+    schema = {"videos": pl.Int64, "questions": pl.Float64, "total_questions": pl.Float64, "reach": pl.Float64,
+              "reach_of": pl.String}  # fmt: skip
+    return _table(rows, schema)
+
+
+def watched_rows(names: Names) -> pl.DataFrame:
+    rows = [
+        (names[0], name, f"2026-01-{1 + place % 28:02d}", "new" if place % 3 else "validation", 0.4 + 0.004 * place, 9)
+        for place, name in enumerate(names)
+    ]
+    schema = {"model": pl.String, "video": pl.String, "time": pl.String, "period": pl.String, "value": pl.Float64,
+              "cases": pl.Int64}  # fmt: skip
+    return _table(rows, schema)
+
+
 EXAMPLES_ANALYSIS: dict[str, Callable[[Names], Chart]] = {
     **{name: partial(_example, name) for name in TABLES},
+    "plan_curve": lambda names: CHARTS["plan_curve"](plan_rows(names), goal=names[0] if names else "", videos=48),
+    "plan_trade": lambda names: CHARTS["plan_trade"](trade_rows(names), wanted=0.1),
+    "video_timeline": lambda names: CHARTS["video_timeline"](watched_rows(names)),
     "count_confusion": lambda names: CHARTS["count_confusion"](count_rows(names), model=names[0] if names else ""),
 }
 """By the chart's name, a function from names to the chart."""

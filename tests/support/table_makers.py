@@ -20,6 +20,7 @@ from nested_tables import nested_frame
 from ranking_tables import focus_table
 from scripted_model import ScriptedModel
 from small_questions import MODELS, answers, questions
+from surgeval.report.preregistration import EXAMPLE
 from surgeval.report.section import Section
 from surgeval.report.supplement.supplement import tables_of
 from surgeval.results import TableResult
@@ -129,12 +130,38 @@ def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
 def _evaluate() -> Tables:
     """What every kind writes, and the boards."""
     tables = _evaluated(surgeval.evaluate)
-    measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {})
+    measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {}, {}, {})
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
 
 
 def _combine() -> Tables:
-    return _evaluated(_from_one_shard)
+    return {**_evaluated(_from_one_shard), **_from_sites()}
+
+
+def _from_sites() -> Tables:
+    frames = {"video": list("uuvvww"), "frame": [0, 1] * 3, "reference": list("ababab"), "prediction": list("abaabb")}
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for model in MODELS:
+            made = surgeval.evaluate("classification", frames, model=model, metrics=["accuracy"], share=True)
+            files.append(surgeval.share(made, Path(folder) / f"{model}.parquet", site="here", minimum_cases=1))
+        return dict(surgeval.combine(files).tables)
+
+
+def _plan() -> Tables:
+    return dict(surgeval.plan(difference=0.2, sd=0.4, icc=0.1, questions=[10], simulations=100).tables)
+
+
+def _preregister() -> Tables:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "plan.toml"
+        file.write_text(EXAMPLE, encoding="utf-8")
+        return dict(surgeval.preregister(file).tables)
+
+
+def _monitor() -> Tables:
+    rows = nested_frame(videos=7).with_columns(date=pl.col("video").rank("dense"))
+    return dict(surgeval.monitor(rows, since="5", replicates=99).tables)
 
 
 def _from_one_shard(*given: Any, **options: Any) -> EvaluationResult:
@@ -270,6 +297,9 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "influence": lambda: _named(surgeval.influence(_labelled())),
     "supplement": lambda: tables_of(_sections()),
     "study": _study,
+    "plan": _plan,
+    "preregister": _preregister,
+    "monitor": _monitor,
     "rehearse": _rehearsal,
     "submission": _submission,
     "task": _task,

@@ -20,6 +20,7 @@ import surgeval
 from data_set_files import cholec80
 from small_questions import MODELS, answers, questions
 from surgeval.cli import build_app
+from surgeval.report.preregistration import EXAMPLE
 from surgeval.schema.rows import write_json_rows
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import read_phase
@@ -52,6 +53,10 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "study": ["study", "wide.csv", "--metric", "dice"],
     "audit": ["audit", "steady", "--pitfall", "P1.2", "--pitfall", "P3.4", "--pitfall", "P3.5"],
     "audit card": ["audit", "card", "cholec80", "cholec80", "--task", "phase"],
+    "combine sites": ["combine", "north.parquet", "south.parquet"],
+    "plan": ["plan", "pilot.csv", "--difference", "0.1", "--better", "larger", "--simulations", "100"],
+    "preregister": ["preregister", "write", "plan.toml"],
+    "monitor": ["monitor", "pilot.csv", "--since", "5", "--time-column", "day", "--better", "larger", "--boot", "99"],
     "audit tables": ["audit", "tables", "printed.md", "--kind", "multi-class"],
     "submission check": ["submission", "check", "--phase", "phase.toml", "--description", "method.md"],
     "submission status": ["submission", "status", "--phase", "phase.toml", "--run", "run"],
@@ -89,6 +94,12 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "study": lambda: surgeval.study("wide.csv", metric="dice"),
     "audit": lambda: surgeval.audit_study("steady", pitfalls=["P1.2", "P3.4", "P3.5"]),
     "audit card": lambda: surgeval.data_set_card("cholec80", "cholec80", tasks=["phase"]),
+    "combine sites": lambda: surgeval.combine(["north.parquet", "south.parquet"]),
+    "plan": lambda: surgeval.plan(["pilot.csv"], difference=0.1, better="larger", simulations=100),
+    "preregister": lambda: surgeval.preregister("plan.toml"),
+    "monitor": lambda: surgeval.monitor(
+        ["pilot.csv"], since="5", time_column="day", better="larger", replicates=99
+    ),
     "audit tables": lambda: surgeval.audit_tables(["printed.md"], kind="multi-class"),
     "submission check": lambda: check_submission("phase.toml", description="method.md"),
     "submission status": lambda: submission_status("run", read_phase("phase.toml")),
@@ -117,6 +128,16 @@ def inputs_folder() -> Path:
         "swin": [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6],
     }
     pl.DataFrame(wide).write_csv(root / "wide.csv")
+    for site in ("north", "south"):
+        made = surgeval.evaluate("classification", frames, metrics=["accuracy"], share=True)
+        surgeval.share(made, root / f"{site}.parquet", site=site, minimum_cases=1)
+    pilot = [
+        {"model": model, "case": f"{day}-{case}", "video": f"v{day}", "day": day, "metric": "score",
+         "value": 0.5 + 0.03 * (day * 7 % 5) + 0.02 * (case * day % 3) + lift * (1 + day % 2)}
+        for day in range(9) for case in range(3) for model, lift in (("unet", 0.1), ("swin", 0.0))
+    ]  # fmt: skip
+    pl.DataFrame(pilot).write_csv(root / "pilot.csv")
+    (root / "plan.toml").write_text(EXAMPLE, encoding="utf-8")
     (root / "films").mkdir()
     for video in {request.video for request in requests}:
         write_png(np.full((16, 24, 3), 90, np.uint8), root / "films" / f"{video}.png")

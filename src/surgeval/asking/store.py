@@ -90,6 +90,8 @@ class ContentStore:
         self._files: dict[int, int] = {}
         self._keys, self._places = np.empty(0, np.uint64), np.empty(0, np.uint64)
         self._recent: dict[int, list[int]] = {}
+        self._looked_up_to: dict[Path, int] = {}
+        """Of each segment, where what was looked at ends."""
         self._writer: LineFile | None = None
         self._lock = threading.Lock()
         for segment in self.segments():
@@ -133,8 +135,12 @@ class ContentStore:
                 return
             line = json.dumps({"key": key, **row}).encode() + b"\n"
             try:
-                self._writer = self._writer or self._open_writer()
+                if self._writer is None:
+                    self._writer = self._open_writer()
+                    if not self._one_file:
+                        self._note_added(self._writer.path)  # by who wrote it before
                 offset = self._writer.add(line)
+                self._looked_up_to[self._writer.path] = offset + len(line)
             except OSError as error:
                 why = error.strerror or type(error).__name__
                 raise RunInterrupted(
@@ -144,6 +150,27 @@ class ContentStore:
             self._recent.setdefault(int(key[:16], 16), []).append(place)
             if len(self._recent) >= _FOLD:
                 self._fold()
+
+    def refresh(self) -> None:
+        """Take note of what other writers added; lines in another form than ours wait for the next opening."""
+        with self._lock:
+            for segment in () if self._one_file else self.segments():
+                self._note_added(segment)
+
+    def _note_added(self, segment: Path) -> None:
+        start = self._looked_up_to.get(segment, 0)
+        if segment.stat().st_size <= start:
+            return
+        number = self._number_of(segment)
+        with open(segment, "rb") as handle:
+            handle.seek(start)
+            for raw in handle:
+                if not raw.endswith(b"\n"):
+                    break  # still on its way
+                if (key := _plain_key(raw)) is not None and _is_key(key):
+                    self._recent.setdefault(int(key[:16], 16), []).append(number << _OFFSET_BITS | start)
+                start += len(raw)
+        self._looked_up_to[segment] = start
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Every stored row once, the first of equal keys, read from disk one by one."""
@@ -175,18 +202,17 @@ class ContentStore:
     def _scan(self, segment: Path) -> None:
         """Add where the keys of a segment stand; only lines in another form than ours are read whole."""
         number, keys, places = self._number_of(segment), array("Q"), array("Q")
-        offset, end, aside = 0, _KEY_LETTERS + len(_KEY_START), lines_set_aside(segment)
+        offset, aside = 0, lines_set_aside(segment)
         for line, raw in raw_lines(segment):
             if aside and raw.removesuffix(b"\n") in aside:
                 key: str | None = None
-            elif raw.startswith(_KEY_START) and raw.endswith(b"}\n") and raw[end : end + 1] == b'"':
-                key = raw[len(_KEY_START) : end].decode("ascii", "replace")
             else:
-                key = self._key_in(segment, line, raw)
+                key = _plain_key(raw) or self._key_in(segment, line, raw)
             if key is not None and _is_key(key):
                 keys.append(int(key[:16], 16))
                 places.append(number << _OFFSET_BITS | offset)
             offset += len(raw)
+            self._looked_up_to[segment] = offset if raw.endswith(b"\n") else offset - len(raw)
         self._keys = np.concatenate([self._keys, np.array(keys, np.uint64)])
         self._places = np.concatenate([self._places, np.array(places, np.uint64)])
 
@@ -250,6 +276,14 @@ class ContentStore:
         while True:
             with suppress(BlockingIOError):
                 return LineFile(self.path / f"segment-{next(numbers):03}.jsonl", lock=True)
+
+
+def _plain_key(raw: bytes) -> str | None:
+    """The key of a line as it is written here, found without reading the rest."""
+    end = _KEY_LETTERS + len(_KEY_START)
+    if raw.startswith(_KEY_START) and raw.endswith(b"}\n") and raw[end : end + 1] == b'"':
+        return raw[len(_KEY_START) : end].decode("ascii", "replace")
+    return None
 
 
 def _is_key(key: str) -> bool:

@@ -82,10 +82,11 @@ def audited(
     missing: Missing = None,
 ) -> Audited:
     """A study held against the pitfalls; see `surgeval.audit_study`."""
+    findings: tuple[Finding, ...] = ()
     if isinstance(source, Study):
         if columns or better or missing:
             raise Misuse("columns, better and missing stand in the study already")
-        study, findings = source, ()
+        study = source
     else:
         study, findings = read_study(source, columns=columns, better=better, missing=missing)
     checks = [Checked(one.ABOUT, tuple(looked(one.LOOKS, study))) for one in chosen_pitfalls(pitfalls)]

@@ -76,12 +76,14 @@ def read_study(
         return _StudyFile(place).study(better, missing)
     if not place.is_dir():
         raise FileUnreadable(str(place), [f"no such file or folder; {_EXPECTED}"])
-    stored, scores, findings, files = _folder(place)
-    if not stored and scores is None:
+    stored, held, findings, files = _folder(place)
+    if not stored and held is None:
         raise FileUnreadable(str(place), [f"nothing to audit; {_EXPECTED}", *(one.message for one in findings[:5])])
-    scores = scores.directed(better) if scores is not None else None
+    directed = held.directed(better) if held is not None else None
     rule = missing if missing is not None else recorded_missing(stored)
-    return Study(place.resolve().name, scores, rule, tables=split_tables(stored), stored=stored, files=files), findings
+    return Study(
+        place.resolve().name, directed, rule, tables=split_tables(stored), stored=stored, files=files
+    ), findings
 
 
 class _Stored(NamedTuple):
@@ -313,5 +315,5 @@ def typed(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     kind = TABLES[name]
     casts = [pl.col(column).cast(pl.Float64, strict=False) for column in kind.numbers if column in frame.columns]
     texts = [column for column in (*kind.needed, *kind.texts) if column not in kind.numbers and column in frame.columns]
-    empty_is_null = pl.col(texts).cast(pl.String).replace({"": None}) if texts else []
+    empty_is_null = [pl.col(column).cast(pl.String).replace({"": None}) for column in texts]
     return frame.with_columns(casts).with_columns(empty_is_null)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from surgeval.cli import _options as o
-from surgeval.cli._console import new_folder, progress_bar
+from surgeval.cli._console import new_folder, progress_bar, talk
 from surgeval.cli._deliver import deliver
 from surgeval.cli._table_verbs import with_options
-from surgeval.cli._tables import names_in, read_columns
+from surgeval.cli._tables import names_in, read_columns, read_deviations
 from surgeval.errors import Misuse
 
 MetricsOption = Annotated[
@@ -25,6 +25,14 @@ ShardOption = Annotated[
     typer.Option("--shard", metavar="I/N", help="Only the videos of part I of N, for surgeval combine."),
 ]
 
+ShareOption = Annotated[
+    Path | None,
+    typer.Option("--share", metavar="FILE", help="Write sums per video (.parquet) that may leave, for combine."),
+]
+SiteOption = Annotated[str, typer.Option("--site", help="With --share: what this hospital is called there.")]
+MinimumOption = Annotated[
+    int, typer.Option("--minimum-cases", help="With --share: videos with fewer cases are left out.")
+]
 ExecutorOption = Annotated[
     str, typer.Option("--executor", help="local, or ray: the workers of a Ray cluster read the files.")
 ]
@@ -37,7 +45,12 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "method": (o.Method, "auto"),
     "seed": (o.Seed, 42),
     "shard": (ShardOption, ""),
+    "share": (ShareOption, None),
+    "site": (SiteOption, ""),
+    "minimum_cases": (MinimumOption, 10),
     "executor": (ExecutorOption, "local"),
+    "preregistration": (o.Preregistration, None),
+    "deviation": (o.Deviation, None),
     "json": (o.Json, False),
     "out": (o.Out, None),
     "force": (o.Force, False),
@@ -111,7 +124,12 @@ def _run(
     method: str,
     seed: int,
     shard: str,
+    share: Path | None,
+    site: str,
+    minimum_cases: int,
     executor: str,
+    preregistration: Path | None,
+    deviation: list[str] | None,
     json: bool,
     out: Path | None,
     force: bool,
@@ -119,10 +137,22 @@ def _run(
     from surgeval.scoring.evaluate.run import evaluate
 
     new_folder(out, force=force)
+    if share is None and site:
+        raise Misuse("--site names what --share writes; give --share FILE")
+    if share is not None:
+        from surgeval.scoring.evaluate.sharing import check_share
+
+        check_share(share, site=site, minimum_cases=minimum_cases, force=force)
     chosen: dict[str, Any] = {
         "metrics": metric or [], "model": model, "replicates": boot, "level": level, "method": method, "seed": seed,
-        "shard": shard or None, "executor": executor,
+        "shard": shard or None, "share": share is not None, "executor": executor, "preregistration": preregistration,
+        "deviations": read_deviations(deviation),
     }  # fmt: skip
     with progress_bar(f"evaluating {kind}") as step:
         result = evaluate(kind, predictions, references, progress=step, **chosen, **options)
     deliver(result, out=out, as_json=json, force=force)
+    if share is not None:
+        from surgeval.report.sharing import share as give
+
+        written = give(result, share, site=site, minimum_cases=minimum_cases, force=force)
+        talk(f"to share: {written}; what leaves: {written.with_suffix('.html')}; the key beside it stays here")

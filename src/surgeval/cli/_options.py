@@ -66,6 +66,20 @@ Missing = Annotated[
 ]
 By = Annotated[str, typer.Option("--by", metavar="COL,...", help="Report every combination of these columns.")]
 
+Preregistration = Annotated[
+    Path | None,
+    typer.Option("--preregistration", metavar="FILE", help="Registration that the settings must be those of."),
+]
+Deviation = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--deviation",
+        metavar="OPTION=REASON",
+        help="Why an option differs from its registration; may be repeated, and is shown in the result.",
+        show_default=False,
+    ),
+]
+
 # Statistics.
 Level = Annotated[float, typer.Option("--level", help="Coverage of the intervals.")]
 Boot = Annotated[int, typer.Option("--boot", help="Number of resamples, where a method resamples.")]
@@ -227,10 +241,11 @@ Runtime = Annotated[
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
 LOCAL: dict[str, str] = {
+    "--alpha": "rank: of every test; monitor: of all looks together",
     "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
-    "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out",
-    "--by": "strata: required, columns may overlap; annotate: who proposes; evaluate, supplement: each by itself",
+    "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out; monitor: splits of videos",
+    "--by": "strata: required, may overlap; annotate: who proposes; evaluate, monitor, supplement: each by itself",
     "--center": "simulate: centres to draw from",
     "--cluster": "adjusted: always, by default videos; failures: marginal odds ratios beside the mixed model",
     "--classes": "evaluate: their names; audit tables: how many",
@@ -239,6 +254,7 @@ LOCAL: dict[str, str] = {
     "--definitions": "ask: shown before every question; others read the classes in it",
     "--engine": "doctor looks at several, others run in one",
     "--fps": "simulate: of the videos to paint; evaluate phases, annotate reviewed: of frame numbers, no file to ask",
+    "--images": "annotate: a COCO file that lists them; report: the folder of the pictures",
     "--judge": "judge check asks one",
     "--kind": "submission new: of starter pack; audit tables: of classification",
     "--limit": "judge agreement: rows that are printed; task run: cases that are asked",
@@ -246,10 +262,13 @@ LOCAL: dict[str, str] = {
     "--missing-keys": "task parse: that of the run when left out",
     "--model": "ask: who is asked; others: what a model is called",
     "--metric": "evaluate: metrics to compute, repeatable",
+    "--models": "study: columns of a table; plan: models of a pilot",
+    "--order": "agreement: labels; plan: a goal",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
+    "--questions": "submission run: a folder; plan: how many per video",
     "--rater": "agreement: a column; annotate serve: a person",
     "--ratings": "annotate moments: forms; annotate experts: times",
     "--references": "each kind of evaluation takes other files; lint, ensembles and supplement can do without",
@@ -257,6 +276,7 @@ LOCAL: dict[str, str] = {
     "--shard": "submission run: of the questions, by default all; evaluate: of the predictions",
     "--store": "judge check measures now, and keeps nothing unless asked to",
     "--split": "evaluate cvs: of Endoscapes; failure-table: groups of rows",
+    "--step": "agreement: of time; plan: between neighbouring models",
     "--task": "check: repeatable",
     "--tolerance": "agreement: a chance; annotate moments: seconds",
     "--title": "report: the folder's name when left out",
@@ -265,7 +285,7 @@ LOCAL: dict[str, str] = {
     "--weights": "aggregate: of phases; ensembles: of models; rehearse and submission: files of a model",
     "--unit": "agreement: what was rated; failures: the finest unit",
     "--video": "agreement: a column; simulate: a switch; annotate instances: also for appearance",
-    "--videos": "ask: a folder of films; evaluate: which of the videos",
+    "--videos": "ask: a folder of films; evaluate: which of the videos; plan: how many",
     "--video-column": "evaluate detection: a key of images",
 }
 """Names that several verbs use for different things, and the reason."""

@@ -13,6 +13,7 @@ from surgeval.cli._annotations import SOURCE_HELP, about_files, read_boxes, read
 from surgeval.cli._console import emit, new_folder, talk
 from surgeval.cli._review_tasks import Reviewed, read_reviews
 from surgeval.cli._stage_files import now, show, write_stage
+from surgeval.cli._waiting import held
 
 HISTORY_TEXTS = ("item", "who", "at", "field", "before", "after", "note")
 
@@ -85,9 +86,9 @@ def moments(
         write_stage(out, "moments", {"form": form}, {}, annotations)
         show({}, json, f"{form.height} rows wait for raters; fill in rater, happened (yes, no) and second")
         return
-    said = pl.concat([read_plain_table(path, "video", "instance", "event", "rater", "happened") for path in ratings],
+    votes = pl.concat([read_plain_table(path, "video", "instance", "event", "rater", "happened") for path in ratings],
                      how="diagonal_relaxed")  # fmt: skip
-    settled = settle_moments(said, tolerance_s=tolerance)
+    settled = settle_moments(votes, tolerance_s=tolerance)
     (out / "procedures").mkdir(parents=True, exist_ok=True)
     odd = []
     for number, procedure in enumerate(procedures, start=1):
@@ -141,7 +142,8 @@ def serve(
         talk(f"Warning: no film lies here of {len(lacking)} videos (first: {min(lacking)}); say where with --films")
     talk("The page shows patient images; its addresses work on this machine alone. Ctrl-C ends it.")
     try:
-        server.serve_forever()
+        with held():
+            server.serve_forever()
     except KeyboardInterrupt:
         talk("ended")
     finally:

@@ -62,10 +62,10 @@ def read_reviews(files: Sequence[Path], *, fps: float) -> Reviewed:
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
     parts = [_studio(path) if path.suffix.lower() == ".json" else _cvat(path, fps) for path in files]
-    flags = pl.concat([part.flags for part in parts], how="diagonal_relaxed")
-    boxes = pl.concat([part.boxes for part in parts], how="diagonal_relaxed")
-    seconds = pl.concat([part.seconds for part in parts]).unique(maintain_order=True)
-    return Reviewed(flags, boxes, seconds, sum(part.elsewhere for part in parts))
+    flags = pl.concat([review.flags for review in parts], how="diagonal_relaxed")
+    boxes = pl.concat([review.boxes for review in parts], how="diagonal_relaxed")
+    seconds = pl.concat([review.seconds for review in parts]).unique(maintain_order=True)
+    return Reviewed(flags, boxes, seconds, sum(review.elsewhere for review in parts))
 
 
 def _cvat(path: Path, fps: float) -> Reviewed:

@@ -54,6 +54,10 @@ DRAWS: Options = {**LEVEL, "boot": Taken(o.Boot, 1000, argument="replicates")}
 METHOD: Options = {**DRAWS, "method": Taken(o.Method, "auto"), "seed": Taken(o.Seed, 42)}
 UNITS: Options = {"statistic": Taken(o.Statistic, "mean"), "resample": Taken(o.Resample, None)}
 INTERVALS: Options = {**UNITS, "estimand": Taken(o.Estimand, "rows"), **BY, **METHOD}
+REGISTERED: Options = {
+    "preregistration": Taken(o.Preregistration, None),
+    "deviation": Taken(o.Deviation, None, t.read_deviations, "deviations"),
+}
 _DELIVERY: Options = {"out": Taken(o.Out, None), "as_json": Taken(o.Json, False), "force": Taken(o.Force, False)}
 
 

@@ -62,6 +62,26 @@ def read_better(given: Sequence[str] | None) -> str | dict[str, str] | None:
     return {name: word.strip() for name, (_, _, word) in zip(names, pairs, strict=True)} or None
 
 
+def read_deviations(given: Sequence[str] | None) -> dict[str, str] | None:
+    """The reasons in the texts of `--deviation`, by option; an option may be named as on the command line.
+
+    Example:
+        >>> read_deviations(["task-column=the table has none"])
+        {'task_column': 'the table has none'}
+
+    Raises:
+        Misuse: A text without a reason, or an option named twice.
+    """
+    reasons: dict[str, str] = {}
+    for text in given or ():
+        name, _, reason = (piece.strip() for piece in text.partition("="))
+        name = {"boot": "replicates"}.get(name.lstrip("-"), name.lstrip("-").replace("-", "_"))
+        if not name or not reason or name in reasons:
+            raise Misuse(f"--deviation: write OPTION=REASON once for each option, got {text!r}")
+        reasons[name] = reason
+    return reasons or None
+
+
 def names_in(text: str) -> list[str]:
     """The parts of a comma-separated option.
 
@@ -86,6 +106,22 @@ def read_numbers(option: str, text: str) -> list[float]:
         return [float(number) for number in names_in(text)]
     except ValueError:
         raise Misuse(f"{option}: {text!r} is no list of numbers; write for example 0.5,0.9") from None
+
+
+def whole_numbers(option: str, text: str) -> list[int]:
+    """The whole numbers of a comma-separated option.
+
+    Example:
+        >>> whole_numbers("--videos", "20, 40")
+        [20, 40]
+
+    Raises:
+        Misuse: A part that is no whole number.
+    """
+    try:
+        return [int(number) for number in names_in(text)]
+    except ValueError:
+        raise Misuse(f"{option}: {text!r} is no list of whole numbers; write for example 20,40") from None
 
 
 def read_weights(path: Path | None) -> dict[str, float] | None:

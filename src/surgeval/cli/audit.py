@@ -6,30 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from click import Context
-from typer.core import TyperGroup
 
 from surgeval.cli import _options as o
 from surgeval.cli import _tables as t
 from surgeval.cli._console import talk
+from surgeval.cli._default_verb import group_around
 from surgeval.cli._deliver import check_out, deliver
 
 _ABOUT = "Check what is printed or claimed, and show the evidence; `audit PLACE` is `audit study PLACE`."
 
 
-class _StudyUnlessNamed(TyperGroup):
-    """The group of audits: words that name none of them are about a study."""
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Put `study` before words that do not begin with a verb of the group."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = ["study", *args]
-        return super().parse_args(ctx, args)
-
-
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
-    group = typer.Typer(help=_ABOUT, no_args_is_help=True, cls=_StudyUnlessNamed)
+    group = typer.Typer(help=_ABOUT, no_args_is_help=True, cls=group_around("study"))
     group.callback()(_audit)
     for name, verb in (("study", study), ("new", new), ("card", card), ("tables", tables)):
         group.command(name)(verb)

@@ -1,4 +1,4 @@
-"""`surgeval combine`: one evaluation from its shards."""
+"""`surgeval combine`: one evaluation from its shards, or from what sites shared."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ def register(app: typer.Typer) -> None:
 def combine(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="FOLDER...", help="What evaluate --shard wrote, in any order.", show_default=False),
+        typer.Argument(
+            metavar="FOLDER...",
+            help="What evaluate --shard wrote, in any order; or the .parquet files of evaluate --share.",
+            show_default=False,
+        ),
     ],
     out: o.Out = None,
     as_json: o.Json = False,
     force: o.Force = False,
 ) -> None:
-    """Put the shards of one evaluation together: the result that all videos at once would have given."""
+    """Put the shards of one evaluation together, or what several sites shared: as if all videos had been at hand."""
     from surgeval.scoring.evaluate.combine import combine as work
 
     check_out(out, force=force, inputs=folders)

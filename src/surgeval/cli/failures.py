@@ -8,7 +8,7 @@ from surgeval.cli import _mixed_options as m
 from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import names_in, read_better, read_columns
+from surgeval.cli._tables import names_in, read_better, read_columns, read_deviations
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +45,8 @@ def failures(
     symmetric: m.Symmetric = False,
     level: o.Level = 0.95,
     columns: o.Columns = "",
+    preregistration: o.Preregistration = None,
+    deviation: o.Deviation = None,
     json: o.Json = False,
     out: o.Out = None,
     force: o.Force = False,
@@ -60,6 +62,7 @@ def failures(
         metric=metric, better=read_better(better), missing=missing or None, symmetric=symmetric, unit=unit,
         inference=inference, slopes=m.read_slopes(slopes), separation=separation,  # type: ignore[arg-type]
         level=level, columns=read_columns(columns), where=", ".join(path.name for path in tables),
+        preregistration=preregistration, deviations=read_deviations(deviation),
     )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:

@@ -9,7 +9,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import new_folder
 from surgeval.cli._deliver import deliver
-from surgeval.cli._tables import read_better, read_columns
+from surgeval.cli._tables import read_better, read_columns, read_deviations
 from surgeval.errors import Misuse
 
 
@@ -46,6 +46,8 @@ def rank(
     ),
     metric: o.Metric = None,
     columns: o.Columns = "",
+    preregistration: o.Preregistration = None,
+    deviation: o.Deviation = None,
     json: o.Json = False,
     out: o.Out = None,
     force: o.Force = False,
@@ -60,6 +62,7 @@ def rank(
         prize_pool=prize_pool, task_column=task_column, bucket_weights=_weights(bucket_weight, "--bucket-weight"),
         task_weights=_weights(task_weight, "--task-weight"), consensus=consensus, better=read_better(better),
         missing=missing or None, challenger_compat=challenger_compat, metric=metric,
+        preregistration=preregistration, deviations=read_deviations(deviation),
     )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
 

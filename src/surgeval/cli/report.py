@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, progress_bar, talk
+from surgeval.cli._default_verb import group_around
 from surgeval.cli._deliver import manifest_path
 from surgeval.cli._tables import read_better, read_columns
 from surgeval.cli._waiting import held
@@ -22,18 +21,9 @@ _ABOUT = "Make one page (HTML, and PDF where wanted) of everything a folder of r
 _WARNING = "Warning: {folder} holds {count:,} frames of operations (patient images); pass it on only if you may"
 
 
-class _MakeUnlessNamed(TyperGroup):
-    """`surgeval report DIR` is `surgeval report make DIR`: what is no name of a verb is the folder."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the verb before what was given without one."""
-        known = (*self.commands, "--help", "-h")
-        return super().parse_args(ctx, args if not args or args[0] in known else ["make", *args])
-
-
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
-    group = typer.Typer(help=f"{_ABOUT} `make` may be left out.", no_args_is_help=True, cls=_MakeUnlessNamed)
+    group = typer.Typer(help=f"{_ABOUT} `make` may be left out.", no_args_is_help=True, cls=group_around("make"))
     group.callback()(_report)
     group.command("make", help=_ABOUT)(report)
     group.command("serve", help="Show the page with its frames in a browser on this machine; nothing leaves it.")(serve)
@@ -48,6 +38,12 @@ _SOURCE = typer.Argument(
     ..., metavar="DIR", help="Folder with what score, rank, failures, ... wrote; or a score table (CSV, Parquet)."
 )
 _TEMPLATE = typer.Option(None, "--template", help="challenge, single or study; chosen by what DIR holds when left out.")
+_IMAGES = typer.Option(
+    None,
+    "--images",
+    help="Folder of the images that evaluated predictions are about, under the names that they have there.",
+    show_default=False,
+)
 _TITLE = typer.Option(None, "--title", help="The heading; the folder's name when left out.")
 
 
@@ -65,6 +61,7 @@ def report(
     frames: bool = typer.Option(
         False, "--with-frames", help="Write frames of wrong answers into a folder beside the page: patient images!"
     ),
+    images: Path | None = _IMAGES,
     template: str | None = _TEMPLATE,
     title: str | None = _TITLE,
     columns: o.Columns = "",
@@ -81,6 +78,7 @@ def report(
     targets = [out, *([out.with_suffix(".pdf")] if pdf else [])]
     record = manifest_path(out)
     _check([*targets, record], force=force)
+    _check_images(images, frames=frames)
     check_extras(pdf=pdf)
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
     with progress_bar("writing the report", steps) as step:
@@ -90,7 +88,7 @@ def report(
         )  # fmt: skip
         made = made.shortened() if short else made
         out.parent.mkdir(parents=True, exist_ok=True)
-        written = made.to_html_with_frames(out) if frames else (made.to_html(out), None, 0)
+        written = made.to_html_with_frames(out, images=images) if frames else (made.to_html(out), None, 0)
         step(1)
         if pdf:
             made.to_pdf(targets[1], full=short is False)
@@ -125,6 +123,7 @@ def report(
 def serve(
     source: Path = _SOURCE,
     port: int = typer.Option(0, "--port", help="Of 127.0.0.1; 0 takes a free one.", show_default=False),
+    images: Path | None = _IMAGES,
     template: str | None = _TEMPLATE,
     title: str | None = _TITLE,
 ) -> None:
@@ -132,9 +131,11 @@ def serve(
     from surgeval.report.report import check_extras, make_report
     from surgeval.report.serving import ReportServer
 
+    _check_images(images, frames=True)
     check_extras()
     with progress_bar("making the report") as step:
-        server = ReportServer(make_report(source, template=template, title=title, progress=step), port=port)
+        report = make_report(source, template=template, title=title, progress=step)
+        server = ReportServer(report, port=port, images=images)
     emit(server.address)
     talk("The page shows patient images; its address works on this machine alone. Ctrl-C ends it.")
     try:
@@ -144,6 +145,16 @@ def serve(
         talk("ended")
     finally:
         server.server_close()
+
+
+def _check_images(images: Path | None, *, frames: bool) -> None:
+    """Refuse a folder of images that is none, or that nothing would be shown of."""
+    if images is None:
+        return
+    if not images.is_dir():
+        raise Misuse(f"--images {images}: no such folder")
+    if not frames:
+        raise Misuse("--images: images are shown only where frames are asked for; add --with-frames")
 
 
 def _page(out: Path) -> Path:

@@ -16,9 +16,8 @@ from surgeval.cli.ask import agreed_at_terminal
 from surgeval.errors import InputInvalid, UnknownName
 
 if TYPE_CHECKING:
-    from surgeval.scoring.result import ScoreResult
+    from surgeval.results.result import Result
     from surgeval.tasks import TaskInstance
-    from surgeval.tasks.result import TaskResult
 
 _NAME = typer.Argument(..., help="A name of `surgeval task list`, or a TOML file of a task.")
 _ROOT_HELP = "Folder of the data set, or your own with cases.csv."
@@ -132,17 +131,17 @@ def run(
     from surgeval.tasks.task import Layout
 
     options = options_from(model_option)
-    tasks = [open_task(name) for name in names]
+    tasks = {name: open_task(name) for name in names}
     given: dict[str, Any] = {
         "shots": shots, "prompts": prompts, "family": family, "split": split, "videos": _names(videos), "limit": limit,
         "shard": shard, "structured": structured, "re_ask": re_ask, "missing_keys": missing_keys, "lenient": lenient,
         "seed": seed,
     }  # fmt: skip
-    places = {(task.name, spec): _place(out, task.name, spec, shots) for task in tasks for spec in model}
+    places = {(task.name, spec): _place(out, task.name, spec, shots) for task in tasks.values() for spec in model}
     for place in places.values():
         new_folder(place, force=force)
     nothing = False
-    for task in tasks:
+    for name, task in tasks.items():
         for spec in model:
             talk(f"{task.name}, {spec}")
             if dry_run:
@@ -153,14 +152,14 @@ def run(
             asked: dict[str, Any] = {
                 "model": spec, "root": root, "store": store, "max_cost": max_cost, "send_media_to": agreed, **options
             }  # fmt: skip
-            result: TaskResult | ScoreResult
             with asking_line(f"{task.name}, {spec}") as meter:
                 if task.data.layout is Layout.QUESTIONS:
-                    result, counts = run_questions(task, judges=judge, progress=meter, **asked)
-                    lost = counts.all_failed
+                    questioned = run_questions(name, judges=judge, progress=meter, **asked)
+                    result: Result = questioned.result
+                    lost = questioned.counts.all_failed
                 else:
-                    result = ran = run_task(task, frames=store, level=level, progress=meter, **given, **asked)
-                    lost = ran.nothing_came
+                    result = made = run_task(name, frames=store, level=level, progress=meter, **given, **asked)
+                    lost = made.nothing_came
             deliver(result, out=places[task.name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:
@@ -173,14 +172,20 @@ def _say_estimate(
     """Print what a run would take; frames are cut, nothing is sent."""
     from surgeval.models import open_model
     from surgeval.tasks.prepare import TaskOptions
+    from surgeval.tasks.questions import estimate_questions
     from surgeval.tasks.run import estimate_task
+    from surgeval.tasks.task import Layout
 
+    if task.data.layout is Layout.QUESTIONS:
+        guess = estimate_questions(task, model=spec, root=root, store=store, **options)
+        emit("\n".join(f"  {line}" for line in guess.lines()))
+        return
     opened = open_model(spec, **options)
     try:
         guess = estimate_task(task, model=opened, root=root, options=TaskOptions(**given), frames=store, store=store)
     finally:
         opened.close()
-    emit("\n".join([f"{task.name}, {spec}", *(f"  {line}" for line in guess.lines())]))
+    emit("\n".join(f"  {line}" for line in guess.lines()))
 
 
 def _names(text: str) -> tuple[str, ...]:

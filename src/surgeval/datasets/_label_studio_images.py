@@ -54,8 +54,8 @@ def _picture(
     problems: list[str],
 ) -> Picture:
     data = task.get("data")
-    told = str(data.get("image") or data.get("img") or "") if isinstance(data, dict) else ""
-    name = PurePosixPath(unquote(urlsplit(told).path)).name or f"task {task.get('id', place)}"
+    address = str(data.get("image") or data.get("img") or "") if isinstance(data, dict) else ""
+    name = PurePosixPath(unquote(urlsplit(address).path)).name or f"task {task.get('id', place)}"
     results = rows(annotation.get("result"))
     sizes = {_size(row, about) for row in results} - {(None, None)}
     shapes = list(_shapes(name, results, about, counts, problems))

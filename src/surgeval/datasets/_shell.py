@@ -58,4 +58,8 @@ def _take_tracks(draft: VideoDraft, shell: Procedure, unseen: set[str]) -> None:
             known.attributes, known.changes = dict(track.attributes), list(track.changes)
             known.instrument = track in shell.instruments
             ordered[track.instance] = known
+    roles = {track.class_name for track in shell.instruments} - {track.class_name for track in shell.tracks}
+    for name, drawn in draft.tracks.items():  # drawn anew, or of an export that keeps no names
+        drawn.instrument |= drawn.class_name in roles
+        draft.proposed += [name] if shell.proposed and not drawn.instrument else []
     draft.tracks = {**ordered, **draft.tracks}

@@ -87,9 +87,9 @@ def _from_json(path: Path, counts: Counter[str], problems: list[str]) -> Picture
     return Picture(_file_name(document.get("imagePath"), path), shapes, *size)
 
 
-def _file_name(told: Any, path: Path) -> str:
+def _file_name(stated: Any, path: Path) -> str:
     """The image's own name; the folder that labelme names beside it is seen from the file and tells nothing."""
-    return Path(str(told or path.stem).replace("\\", "/")).name
+    return Path(str(stated or path.stem).replace("\\", "/")).name
 
 
 def _shape_box(kind: str, points: list[Any]) -> Rectangle | None:

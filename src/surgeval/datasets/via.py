@@ -87,8 +87,8 @@ def _picture(
 
 def _shapes(name: str, regions: list[dict[str, Any]], counts: Counter[str], problems: list[str]) -> Iterator[Shape]:
     for place, region in enumerate(regions, start=1):
-        drawn, told = region.get("shape_attributes"), region.get("region_attributes")
-        attributes = {str(k): _text(v) for k, v in told.items()} if isinstance(told, dict) else {}
+        drawn, described = region.get("shape_attributes"), region.get("region_attributes")
+        attributes = {str(k): _text(v) for k, v in described.items()} if isinstance(described, dict) else {}
         kind = str(drawn.get("name")) if isinstance(drawn, dict) else ""
         if kind in ("point", "polyline"):
             counts["points"] += 1

@@ -74,7 +74,7 @@ def _picture(path: Path, counts: Counter[str], problems: list[str]) -> Picture:
 
 
 def _attributes(element: Element) -> dict[str, str]:
-    told = (
+    stated = (
         (one.findtext("name") or "", one.findtext("value") or "") for one in element.iterfind("attributes/attribute")
     )
-    return {name.strip(): value.strip() for name, value in told if name.strip() not in ("", "rotation", "occluded")}
+    return {name.strip(): value.strip() for name, value in stated if name.strip() not in ("", "rotation", "occluded")}

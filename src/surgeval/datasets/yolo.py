@@ -90,8 +90,8 @@ def _picture(
     path: Path, home: Path, names: list[str], about: About, counts: Counter[str], problems: list[str]
 ) -> Picture:
     image = _image_of(path)
-    told = (about.width_px, about.height_px)
-    width, height = told if None not in told else (image_size(image) if image else None) or (None, None)
+    stated = (about.width_px, about.height_px)
+    width, height = stated if None not in stated else (image_size(image) if image else None) or (None, None)
     lines = [line for line in read_text(path).splitlines() if line.strip()]
     where = path.relative_to(home).as_posix()
     if lines and (width is None or height is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from surgeval.asking.store import ANSWER, Asked, ContentStore
 from surgeval.models._model import Clip, Model, Outcome, Part, Picture, Prompt, Trouble
 from surgeval.schema.outcomes import Status
 
+_LOOK_EVERY_S = 1.0
 _KEPT = frozenset({Status.ANSWERED, Status.REFUSED})
 
 
@@ -36,9 +38,13 @@ class StoredAnswers:
 
     def __init__(self, store: ContentStore) -> None:
         self.store = store
+        self._looked_at = 0.0
 
     def get(self, key: str) -> Outcome | None:
-        """The stored answer, or None."""
+        """The stored answer, or None; what another run has added meanwhile is seen within a second."""
+        if (now := time.monotonic()) - self._looked_at > _LOOK_EVERY_S:
+            self.store.refresh()
+            self._looked_at = now
         outcome = self.store.get(key, _outcome)
         return None if outcome is None else replace(outcome, reused=True)
 

@@ -153,15 +153,16 @@ class _Asking:
     ) -> None:  # fmt: skip
         if options and not isinstance(model, str):
             raise Misuse(f"options of a model ({', '.join(options)}) are for one that is named, not for an open one")
-        self._scratch = tempfile.TemporaryDirectory(prefix="sg-") if store is None else None
-        cut = Path(self._scratch.name) if self._scratch is not None else Path(str(store)) / "frames"
-        self.media = QuestionMedia(Path(videos), track, cut, frames=frames, media=media)
+        self.media = QuestionMedia(Path(videos), track, Path(store or ".") / "frames", frames=frames, media=media)
         self.requests = list(load_questions(requests, ()).requests.values())
         self.media.check(self.requests)
         self.words = "" if definitions is None else Path(definitions).read_text(encoding="utf-8").strip()
         self.max_tokens = max_tokens
         self._is_ours = isinstance(model, str)
         self.model: Model = open_model(model, **options) if isinstance(model, str) else model
+        self._scratch = tempfile.TemporaryDirectory(prefix="sg-") if store is None else None
+        if self._scratch is not None:
+            self.media.cut = Path(self._scratch.name)
 
     def prompts(self, requests: Sequence[Request] | None = None) -> Iterator[Prompt]:
         chosen = self.requests if requests is None else requests

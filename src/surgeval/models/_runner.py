@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from surgeval.asking.meter import Progress, advance
+from surgeval.asking.meter import Meter, Progress, advance
 from surgeval.asking.store import ContentStore
 from surgeval.errors import Misuse
 from surgeval.models._abilities import lacking
@@ -195,6 +195,8 @@ class _Run:
         self.counts.tokens_out += outcome.tokens_out
         if self.model.price is not None:
             self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(outcome.tokens_in, outcome.tokens_out)
+            if isinstance(self.progress, Meter):
+                self.progress.money = self.counts.cost
         if outcome.tokens_in:
             ratio = outcome.tokens_in / max(1.0, tokens_in_of(prompt))
             self._replies += 1

@@ -44,7 +44,8 @@ class TransformersModel(LocalModel):
         super().__init__("transformers", folder, options)
         self._transformers = needed("transformers", self.kind)
         config = loaded(self._transformers.AutoConfig.from_pretrained, folder)
-        sees = type(config) in self._transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+        self._is_listed = type(config) in self._transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+        sees = self._is_listed or hasattr(config, "vision_config")  # Phi-4 stands in another list
         self.can = Can(
             images=sees, most_frames=options.most_frames, boxes=options.boxes or _BOXES.get(config.model_type)
         )
@@ -96,7 +97,7 @@ class TransformersModel(LocalModel):
 
     def _opened(self) -> _Loaded:
         transformers = self._transformers
-        auto = transformers.AutoModelForImageTextToText if self.can.images else transformers.AutoModelForCausalLM
+        auto = transformers.AutoModelForImageTextToText if self._is_listed else transformers.AutoModelForCausalLM
         precision = {precision_name(transformers): self.options.dtype}
         model = loaded(auto.from_pretrained, self.weights, **precision).to(self.device).eval()
         opener = transformers.AutoProcessor if self.can.images else transformers.AutoTokenizer
@@ -143,7 +144,9 @@ def _text(processor: Any, prompt: Prompt) -> str:
 
 
 def _templated(processor: Any, messages: list[dict[str, Any]]) -> str:
-    options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+    options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True}
+    if "enable_thinking" in str(processor.chat_template):
+        options["enable_thinking"] = False
     return str(processor.apply_chat_template(messages, **options))
 
 

@@ -5,4 +5,7 @@ its table does not hold. A section puts charts and tables in order and says what
 the print (PDF) are two renderings of the same sections.
 """
 
-__all__ = ["chart", "charts", "report", "serving", "study", "study_audit", "supplement", "templates"]
+__all__ = [
+    "chart", "charts", "monitor", "plan", "preregistration", "report", "review", "serving", "sharing", "study",
+    "study_audit", "supplement", "templates",
+]  # fmt: skip

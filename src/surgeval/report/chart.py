@@ -110,6 +110,7 @@ def drawn(name: str, picture: Any, *, title: str, alt: str, caption: str, data: 
     """The chart of an Altair picture, in the house's looks."""
     spec = picture.to_dict(validate=False)  # slow; that every chart can be drawn is shown by tests
     spec.pop("$schema", None)  # an address that nothing has to fetch
+    spec["datasets"] = {key: list(values) for key, values in spec.get("datasets", {}).items()}
     spec["config"] = CONFIG
     spec.setdefault("background", "white")
     return Chart(name, title, alt, caption, data, spec)

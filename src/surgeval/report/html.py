@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import zlib
 from base64 import b64encode
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -394,4 +396,21 @@ def _asset(name: str) -> str:
 @cache
 def _engine() -> str:
     """The script that draws interactive pictures, wrapped so that its names stay its own."""
-    return f"(function(){{{renderer().javascript_bundle()}}})();"
+    return f"(function(){{{_bundle()}}})();"
+
+
+def _bundle() -> str:
+    """The script as the drawing package puts it together, which takes seconds; kept beside our compiled files."""
+    package = renderer()
+    kept = Path(__file__).with_name("__pycache__") / f"drawing-{version_of('vl-convert-python')}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        made = str(package.javascript_bundle())
+    draft = kept.with_suffix(f".{os.getpid()}.part")
+    try:
+        draft.write_text(made, encoding="utf-8")
+        draft.replace(kept)
+    except OSError:  # nobody may write there: the next report puts it together again
+        pass
+    return made

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from surgeval.report.cases.frames import Frames, frame_bytes, frames_in, with_frames
+from surgeval.report.cases.frames import Frames, frames_in, with_frames
+from surgeval.report.cases.overlays import Picture
 from surgeval.report.chart import altair, renderer
 from surgeval.report.competitions import Competition, competitions, named_after
 from surgeval.report.html import made_with, page
@@ -63,15 +64,15 @@ class Report:
         sections = [section for section in self.sections if section.name == "limitations"]
         return [block.sentence for section in sections for block in section.blocks if isinstance(block, Note)]
 
-    def html_with_frames(self, frames: Frames, url: str) -> tuple[str, list[tuple[Path, float | None]]]:
-        """The page with the addresses of the frames of its cases, and where each frame comes from, by number.
+    def html_with_frames(self, frames: Frames, url: str) -> tuple[str, list[Picture]]:
+        """The page with the addresses of the frames of its cases, and what makes each picture, by number.
 
         Args:
             frames: Where frames lie.
             url: What an address begins with; a number and `.png` follow.
         """
         sections: list[Section] = []
-        sources: list[tuple[Path, float | None]] = []
+        sources: list[Picture] = []
         for section in self.sections:
             blocks: list[Block] = []
             for block in section.blocks:
@@ -103,19 +104,25 @@ class Report:
         target.write_text(self.html(), encoding="utf-8", errors="replace")
         return target
 
-    def to_html_with_frames(self, path: str | Path) -> tuple[Path, Path, int]:
+    def to_html_with_frames(self, path: str | Path, *, images: str | Path | None = None) -> tuple[Path, Path, int]:
         """Write the page, and the frames of its cases into a folder beside it. They are patient images.
+
+        Args:
+            path: Of the page.
+            images: Folder of the images that predictions are about, where the reported folder does not hold them.
 
         Returns:
             The page, the folder and the number of frames in it.
         """
         target = Path(path)
         folder = target.with_name(f"{target.stem}-frames")
-        page, sources = self.html_with_frames(frames_in(self.inputs), f"{quote(folder.name)}/")
+        page, sources = self.html_with_frames(
+            frames_in(self.inputs, Path(images) if images else None), f"{quote(folder.name)}/"
+        )
         folder.mkdir(exist_ok=True)
         written = 0
         for number, source in enumerate(sources):
-            if (data := frame_bytes(*source)) is not None:
+            if (data := source()) is not None:
                 (folder / f"{number:05d}.png").write_bytes(data)
                 written += 1
         (folder / "README.txt").write_text(FRAMES_README, encoding="utf-8")

@@ -14,9 +14,11 @@ __all__ = [
     "manifest",
     "read",
     "reading",
+    "registration",
     "request",
     "requested",
     "result",
+    "signatures",
     "table_result",
     "tables",
 ]

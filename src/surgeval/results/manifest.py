@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from surgeval.results.request import Request
+from surgeval.results.request import version_of as version_of
 from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding
 
@@ -63,11 +63,3 @@ def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file, read in pieces."""
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
-def version_of(package: str) -> str:
-    """The installed version of a package, or `unknown`."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"

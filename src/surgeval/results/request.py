@@ -8,12 +8,16 @@ function again with `given` and `options`.
 from __future__ import annotations
 
 import inspect
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from surgeval.errors import Misuse
+from surgeval.results.registration import Kept, held_to
 from surgeval.schema.question_files import split_source
 from surgeval.schema.statistics_table import STATISTICS_FILE
 from surgeval.schema.table_facts import facts_files
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from surgeval.results.result import Result
 
 SCORES = "scores.parquet"
+REGISTERED = "preregistration"
+"""The parameter of functions whose settings may be registered; `deviations` goes with it."""
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made", bound="Result")
 _NO_OPTION = ("progress", "engine", "executor", "where")
@@ -70,14 +76,62 @@ def requested(
 
         @wraps(function)
         def recording(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
+            registered = _registered(verb, signature, files, arguments, named)
             result = function(*arguments, **named)
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
-            return replace(result, request=_request(verb, dict(_flat(signature, bound)), files, result.request))
+            request = _request(verb, dict(_flat(signature, bound)), files, result.request)
+            if registered is None:
+                return replace(result, request=request)
+            settled = {**request.settled, REGISTERED: dict(registered)}
+            findings = (*registered.findings, *result.findings)
+            return replace(result, request=replace(request, settled=settled), findings=findings)
 
         return recording
 
     return mark
+
+
+def _registered(
+    verb: str, signature: inspect.Signature, files: Sequence[str], arguments: Any, named: Mapping[str, Any]
+) -> Kept | None:
+    """What is recorded of a run under a registration; None without one.
+
+    Raises:
+        InputInvalid: Settings differ from the registered ones without a reason.
+    """
+    if named.get(REGISTERED) is None:
+        if named.get("deviations"):
+            raise Misuse("deviations are from a registration; name it with --preregistration")
+        return None
+    bound = signature.bind(*arguments, **named)
+    bound.apply_defaults()
+    flat = dict(_flat(signature, bound))
+    path, reasons = flat.pop(REGISTERED), flat.pop("deviations")
+    return held_to(path, verb.format(**flat), settings_of(flat, files), reasons, software())
+
+
+def settings_of(arguments: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """The options among the arguments of a call, as plain data; what names files is none."""
+    return {
+        name: plain_value(value)
+        for name, value in arguments.items()
+        if name not in (*files, *_NO_OPTION, REGISTERED, "deviations", "kind") and not isinstance(value, Path)
+    }
+
+
+def software() -> dict[str, str]:
+    """The versions that results depend on."""
+    names = ("surgeval", "numpy", "scipy", "polars")
+    return {"python": platform.python_version(), **{name: version_of(name) for name in names}}
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package, or `unknown`."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _flat(signature: inspect.Signature, bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:
@@ -91,15 +145,17 @@ def _flat(signature: inspect.Signature, bound: inspect.BoundArguments) -> Iterat
 
 def _request(verb: str, arguments: dict[str, Any], files: Sequence[str], made: Request) -> Request:
     """The request of a call; `made` is what the function itself knows better: files read, what options came to."""
+    files = (*files, REGISTERED)
     named = [name for name, value in arguments.items() if name in files or isinstance(value, Path)]
     sources = {name: arguments[name] for name in named if arguments[name] is not None}
     read = {name: [file for path in _paths(sources[name]) for file in files_of(path)] for name in sources}
+    kept = (REGISTERED,) if made.inputs else files
     return replace(
         made,
         verb=verb.format(**arguments),
         options={name: plain_value(value) for name, value in arguments.items() if name not in named},
         given={name: plain_value(source) for name, source in sources.items()},
-        inputs=made.inputs or {name: paths for name, paths in read.items() if paths and name in files},
+        inputs={**{name: paths for name, paths in read.items() if paths and name in kept}, **made.inputs},
     )
 
 

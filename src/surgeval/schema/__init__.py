@@ -16,6 +16,7 @@ __all__ = [
     "metric",
     "metric_facts",
     "missing",
+    "model_names",
     "outcomes",
     "plain_tables",
     "procedure_files",

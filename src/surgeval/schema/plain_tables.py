@@ -31,6 +31,8 @@ CASES = {
 }  # fmt: skip
 _METRICS = {"metric", "measure"}
 _VALUES = {"value", "score"}
+UNNAMED = "score"
+"""What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
 _NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 _FILLERS = {"id", "name", "no", "nr", "number", "identifier"}
 _MOST_LEVELS = 30
@@ -266,7 +268,7 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
         model = (
             pl.col("__column__").str.strip_prefix(prefix).str.strip_chars("_-. ") if prefix else pl.col("__column__")
         )
-        metric = pl.lit(measured or (prefix or (stem if known_as(stem) else "score")).strip("_-. "))
+        metric = pl.lit(measured or (prefix or (stem if known_as(stem) else UNNAMED)).strip("_-. "))
     elif not roles.model:
         taken.append(f"no column names a model: the table is one, called {stem!r} after its file")
     taken += _sentences(roles, metric_name=prefix.strip("_-. ") if prefix else "")

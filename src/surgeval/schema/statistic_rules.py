@@ -108,6 +108,29 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("seen-in-few-videos", _W, "An effect is seen in few videos."),
         ("differs-in-few-videos", _W, "A property differs in one or two videos only."),
         ("no-random-slope", _W, "Effects are assumed to be equal in all videos."),
+        # plans
+        ("spread-stated", _N, "A plan rests on a spread that was stated and not measured."),
+        ("pilot-small", _W, "A pilot has few videos, so its spread and the plan are hardly known."),
+        ("difference-as-seen", _W, "A plan takes the difference that a pilot happened to show for the true one."),
+        ("widest-model", _N, "Which of several models a plan is made for."),
+        ("questions-unplanned", _W, "A pilot does not show what more questions per video would buy."),
+        ("closed-form-alone", _N, "A plan was not simulated, because no mean over videos is judged."),
+        ("raised-by-simulation", _N, "Simulated studies reach the goal less often than the closed form says."),
+        ("out-of-reach", _W, "No number of videos reaches the goal."),
+        # registrations
+        ("registered-when", _N, "A hash does not show when a registration was written."),
+        ("preregistered", _N, "The settings are those of a registration, which is named."),
+        ("deviation", _W, "A setting differs from the registered one; the reason that was given."),
+        ("registered-version", _N, "The registration was written under other versions of the software."),
+        # sites
+        ("metric-not-shared", _W, "A metric cannot be shared as sums per video, so sites cannot be pooled under it."),
+        ("videos-not-shared", _W, "Sites left out videos with few cases, so pooled values are not of all videos."),
+        ("sites-not-compared", _W, "Two models share no videos with equal numbers of scores."),
+        # monitoring
+        ("alarm", _W, "New videos differ from those of the validation more than chance would have it."),
+        ("alarm-unreachable", _W, "So few new videos cannot raise an alarm, whatever they show."),
+        ("checks-not-made", _N, "Checks rest on fewer than two videos in one of the periods."),
+        ("single-look", _N, "The chance of a false alarm holds for one look only."),
         # studies
         ("unlike-patients", _W, "Models were scored on different patients; the study is about those all have."),
         ("other-metrics", _W, "Nobody chose among several metrics, and others may name another model."),

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse, SurgevalError, TableInvalid
+from surgeval.errors import DirectionUnknown, Misuse, SurgevalError, TableInvalid
 from surgeval.results.tables import studies as t
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing, missing_rules
 from surgeval.schema.outcomes import Status
-from surgeval.schema.plain_tables import PlainTable, plain_table
+from surgeval.schema.plain_tables import UNNAMED, PlainTable, plain_table
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
@@ -65,6 +65,8 @@ def study_of(
     plain, given = _read(table, models, scores, columns, better, metric)
     name = given.chosen_metric(metric)
     facts = given.facts_of(name)
+    if facts.better is None and metric is None and name == UNNAMED:
+        raise DirectionUnknown(name, otherwise="say which metric the table holds, such as --metric dice")
     sign, unit = facts.sign, "patient" if given.has_videos else "case"
     whole, unlike = _on_common_patients(given, name, missing, unit)
     asked: dict[str, Any] = {"metric": name, "missing": missing, "level": level}
@@ -178,7 +180,8 @@ def _pairs(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -
     for first, second in all_pairs:
         result = compare(table, first, second, **asked)
         rows.append(result.table.row(0, named=True))
-        spoken += result.findings if first == models[0] else []
+        if first == models[0]:
+            spoken += [one for one in result.findings if one.code != "not-significant"]  # the verdict says it by name
     p_values = np.array([np.nan if row["p_value"] is None else row["p_value"] for row in rows])
     known = np.isfinite(p_values)
     corrected = np.full(len(rows), np.nan)

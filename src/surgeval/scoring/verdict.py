@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
-from scipy.optimize import brentq
 
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.shown_tables import p_text
-from surgeval.stats.comparison import min_detectable
+from surgeval.stats.planning.closed_forms import videos_like_these
 
 ALPHA = 0.05
 MOST_TIMES = 100
@@ -130,33 +129,16 @@ def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
     is_open = row["p_corrected"] is not None and row["p_corrected"] >= ALPHA and not _is_split(row)
     if not is_open or not row["min_detectable"] or not row["difference"]:
         return []
-    times = _times_as_many(row)
-    if times is None:
+    wanted = videos_like_these(abs(row["difference"]), row["sd"], row["df"], row["videos"], most=MOST_TIMES)
+    if wanted is None:
         return [
             f"The difference to {row['model_b']} is so small that a hundred times as many {unit}s might not show it."
         ]
-    wanted = max(round(row["videos"] * times), row["videos"] + 1)
+    wanted = max(wanted, row["videos"] + 1)
     return [
         f"If the true difference to {row['model_b']} is what was seen, a study of these two that shows it four times "
         f"in five needs roughly {wanted:,} {unit}s like these {row['videos']:,}."
     ]
-
-
-def _times_as_many(row: Mapping[str, Any]) -> float | None:
-    """How many times as many units show the difference with 80 % power; None beyond `MOST_TIMES`.
-
-    With k times as many units of the same kind (and the same mix of sizes) the variance of the difference is a k-th,
-    and its degrees of freedom are k times as many: what few or unequal units cost now, more of them do not cost again.
-    """
-    sd, size = row["sd"], abs(row["difference"])
-    df = row["videos"] - 1 if row["df"] is None else row["df"]
-
-    def lacking(times: float) -> float:
-        return float(min_detectable(sd / times**0.5, df * times, level=1 - ALPHA) - size)
-
-    if lacking(MOST_TIMES) > 0:
-        return None
-    return 1.0 if lacking(1.0) <= 0 else float(brentq(lacking, 1.0, MOST_TIMES))
 
 
 def _differing(row: Mapping[str, Any]) -> int:

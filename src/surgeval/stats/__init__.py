@@ -21,6 +21,8 @@ __all__ = [
     "labels",
     "macro_interval",
     "mixed",
+    "monitoring",
+    "planning",
     "profiles",
     "proportions",
     "ranking",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,11 +95,15 @@ def compare(
     missing: Missing = None,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
+    preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
+    deviations: Mapping[str, str] | None = None,  # noqa: ARG001
 ) -> ComparisonResult:
     """The difference of `model_a` minus `model_b` on the cases both were scored on, with its interval.
 
     Args are those of `interval`; `better` says whether `larger` or `smaller` values are better where neither the table
-    nor the name of the metric does. `favours` in the result is the model that looks better, from six videos on.
+    nor the name of the metric does. `preregistration` is the registration that the settings must be those of, and
+    `deviations` says why they differ, by the name of the option. `favours` in the result is the model that looks
+    better, from six videos on.
 
     Raises:
         UnknownName: A model that the table does not have.

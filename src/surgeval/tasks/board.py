@@ -72,7 +72,7 @@ def _run(folder: Path) -> StoredRun:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         metrics, readings, costs = (pl.read_csv(folder / f"{name}.csv") for name in ("metrics", "readings", "costs"))
         codes = tuple(str(one.get("code")) for one in manifest.get("findings", ()))
-        return StoredRun(folder, record, metrics, readings, costs, codes=codes)
+        return StoredRun(folder, record, metrics, readings, costs, codes)
     except (OSError, ValueError, AttributeError, TypeError, pl.exceptions.PolarsError) as error:
         raise FileUnreadable(str(folder), [f"a damaged run ({str(error).splitlines()[0]})"]) from None
 

@@ -79,8 +79,9 @@ def checked(
         rows = [row for row in rows if row["case"] in kept]
     media = finder.find(rows)
     frames = sum(len(one.moments.times_s) if one.moments else len(one.images) for one in media.values())
-    return {
+    facts = {
         "cases": len(rows), "of the study": task.data.samples, "videos": len({row["video"] for row in rows}),
         "part": cases.which, "frames": frames, "independent unit": cases.unit,
-        "findings": [finding.text for finding in cases.findings],
+        "findings": [finding.text for finding in cases.findings] or None,
     }  # fmt: skip
+    return {name: value for name, value in facts.items() if value is not None}

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import Misuse, SurgevalError
+from surgeval.errors import Misuse, SurgevalError, UnknownName
 from surgeval.models import Can, Prompt
 from surgeval.schema.findings import Finding, Severity
 from surgeval.tasks._catalogue import open_task
@@ -17,7 +17,7 @@ from surgeval.tasks.asking import Asking, class_shares, typical_answer
 from surgeval.tasks.cases import Cases, cases_of
 from surgeval.tasks.media import CaseMedia, FrameShelf, MediaFinder, Plan
 from surgeval.tasks.parsing.label_sets import KEY_RULES
-from surgeval.tasks.prompts import PromptText, chosen_prompt, prompts_of
+from surgeval.tasks.prompts import Asks, PromptText, chosen_prompt, prompts_of
 from surgeval.tasks.shots import chosen_shots, training_cases
 from surgeval.tasks.task import Layout, TaskInstance
 
@@ -43,6 +43,8 @@ class TaskOptions:
     def __post_init__(self) -> None:
         if self.shots < 0:
             raise Misuse(f"--shots must be 0 or more, got {self.shots}")
+        if self.missing_keys not in KEY_RULES:
+            raise UnknownName("rule for classes that are not mentioned", self.missing_keys, KEY_RULES)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class Prepared:
     def prompts(self) -> Iterator[Prompt]:
         """The prompts, made as they are taken."""
         return self.asking.prompts()
+
+    @property
+    def requests(self) -> int:
+        """How many prompts there are."""
+        per_case = len(self.asking.text.texts) if self.asking.text.asks is Asks.PER_CLASS else 1
+        return self.cases.table.height * per_case
 
     def cut(self) -> None:
         """Cut the frames of all cases and examples, one pass per video, where frames are shown."""

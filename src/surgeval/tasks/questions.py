@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from surgeval.asking.meter import Progress
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import RunCounts, ask
+from surgeval.models import Estimate, RunCounts, ask, estimate_ask
 from surgeval.scoring.result import ScoreResult
 from surgeval.scoring.run import score
 from surgeval.tasks._catalogue import open_task
@@ -55,14 +55,7 @@ def run_questions(
         Misuse: Another kind of task, or one that nobody outside the study can run.
         InputInvalid: The folder lacks a file.
     """
-    instance = open_task(task)
-    if instance.data.layout is not Layout.QUESTIONS:
-        raise Misuse(f"task {instance.name!r} is not made of questions")
-    if instance.not_public:
-        raise Misuse(f"task {instance.name!r} cannot be run: {instance.not_public}")
-    places = {place: Path(root) / place for place in (REQUESTS, REFERENCES, VIDEOS)}
-    if absent := [f"{place} is missing" for place, path in places.items() if not path.exists()]:
-        raise InputInvalid(str(root), absent)
+    instance, places = _checked(task, root)
     track = instance.data.track
     answers = ask(
         model, places[REQUESTS], videos=places[VIDEOS], track=track, max_tokens=instance.answer.max_tokens,
@@ -72,3 +65,26 @@ def run_questions(
         places[REQUESTS], places[REFERENCES], list(answers.responses), model=name or model, judges=judges
     )  # fmt: skip
     return Questioned(result, answers.counts or RunCounts())
+
+
+def estimate_questions(
+    task: str | Path | TaskInstance, *, model: str, root: str | Path, store: str | Path | None = None, **options: Any
+) -> Estimate:
+    """What asking the questions of a folder would take; nothing is sent."""
+    instance, places = _checked(task, root)
+    return estimate_ask(
+        model, places[REQUESTS], videos=places[VIDEOS], track=instance.data.track, store=store, **options
+    )  # fmt: skip
+
+
+def _checked(task: str | Path | TaskInstance, root: str | Path) -> tuple[TaskInstance, dict[str, Path]]:
+    """The task and the files of its folder, where all are there."""
+    instance = open_task(task)
+    if instance.data.layout is not Layout.QUESTIONS:
+        raise Misuse(f"task {instance.name!r} is not made of questions")
+    if instance.not_public:
+        raise Misuse(f"task {instance.name!r} cannot be run: {instance.not_public}")
+    places = {place: Path(root) / place for place in (REQUESTS, REFERENCES, VIDEOS)}
+    if absent := [f"{place} is missing" for place, path in places.items() if not path.exists()]:
+        raise InputInvalid(str(root), absent)
+    return instance, places

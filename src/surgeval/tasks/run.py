@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from surgeval.asking.meter import Progress
+from surgeval.asking.meter import Progress, expect
 from surgeval.errors import FileUnreadable, Misuse
 from surgeval.models import (
     Can,
@@ -141,6 +141,7 @@ def _asked(
     def hear(prompt: Prompt, outcome: Outcome) -> None:
         replies[prompt.id] = outcome
 
+    expect(progress, prepared.requests)
     counts = ask_all(model, prepared.prompts(), done=hear, store=store, max_cost=max_cost, progress=progress)
     responses = [Response(one, replies[one]) for one in sorted(replies)]
     if options.re_ask and prepared.asking.text.asks is Asks.ONCE:

@@ -110,7 +110,8 @@ class Scoring:
         labelled = self.task.answer.form in (Form.CHOICE, Form.LABELS)
         runs = [(Policy.WRONG, name) for name in (LABEL_POLICIES if labelled else ("",))]
         runs.append((Policy.EXCLUDED, self.task.scored.labels if labelled else ""))
-        runs.append((Policy.STUDY, self.task.scored.published_labels if labelled else ""))
+        if self.task.study:
+            runs.append((Policy.STUDY, self.task.scored.published_labels if labelled else ""))
         rows: list[dict[str, Any]] = []
         for policy, labels in runs:
             rows += self._policy_rows(policy, labels)

@@ -29,8 +29,8 @@ def training_cases(task: TaskInstance, root: str | Path, asked: Cases, *, every_
         Misuse: There is no such part.
         InputInvalid: Its files cannot be used.
     """
-    data = replace(task.data, rate_hz=None, every_frames=None) if every_frame else task.data
-    trained = replace(task, data=data)
+    sampled: dict[str, Any] = {"rate_hz": None, "every_frames": None} if every_frame else {}
+    trained = replace(task, data=replace(task.data, **sampled))
     if task.data.layout is Layout.CASES:
         return cases_of(trained, root, split="train")
     if task.data.train:

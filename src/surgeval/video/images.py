@@ -6,7 +6,7 @@ import struct
 import zlib
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,32 @@ def png_bytes(rgb: NDArray[np.uint8], *, level: int = 6) -> bytes:
     rows[:, 4:] = (rgb[:, 1:] - rgb[:, :-1]).reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), level)), (b"IEND", b""))
+    return _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def outline_png(labels: NDArray[Any], colour: tuple[int, int, int], *, thickness_px: int = 2) -> bytes:
+    """The edges of all labels but 0 in one colour, as a PNG file that is transparent elsewhere.
+
+    Raises:
+        Misuse: Not an array of two dimensions.
+    """
+    if labels.ndim != 2 or not labels.size:
+        raise Misuse(f"a label map needs shape (height, width), got {labels.shape}")
+    edge = np.zeros(labels.shape, dtype=bool)
+    for axis in (0, 1):
+        for step in range(1, thickness_px + 1):
+            for sign in (-step, step):
+                edge |= labels != np.roll(labels, sign, axis)
+    edge[0], edge[-1], edge[:, 0], edge[:, -1] = True, True, True, True
+    rows = np.zeros((labels.shape[0], 1 + labels.shape[1]), dtype=np.uint8)
+    rows[:, 1:] = edge & (labels != 0)
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", labels.shape[1], labels.shape[0], 8, 3, 0, 0, 0)),
+        (b"PLTE", bytes(3) + bytes(colour)),
+        (b"tRNS", b"\x00\xff"),
+        (b"IDAT", zlib.compress(rows.tobytes(), 6)),
+        (b"IEND", b""),
+    )
     return _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
 
 

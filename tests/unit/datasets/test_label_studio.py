@@ -12,7 +12,7 @@ from procedures import tiny_procedure
 from surgeval.datasets import About
 from surgeval.datasets.label_studio import read, write
 from surgeval.errors import FileUnreadable, ProcedureInvalid
-from surgeval.schema.tracks import Phase
+from surgeval.schema.tracks import Phase, Procedure, track_from_points
 
 
 def saved(tmp_path: Path, document: Any) -> Path:
@@ -112,3 +112,16 @@ def test_the_smaller_export_is_read_as_the_full_one() -> None:
     assert small.phases == full.phases
     assert small.duration_s == full.duration_s
     assert small.facts == full.facts
+
+
+def test_an_export_without_names_makes_no_object_of_an_instrument_and_confirms_nothing(tmp_path: Path) -> None:
+    box = (1, 2, 30, 20)
+    tracks = track_from_points("s1", "Sponge", [(2, box), (3, box)]), track_from_points("g1", "Grasper", [(2, box)])
+    procedure = Procedure("v", "T", "A", 9, 64, 48, tracks[:1], instruments=tracks[1:], proposed=("s1",))
+    write(procedure, tmp_path / "a.json")
+    [task] = json.loads((tmp_path / "a.json").read_text())
+    values = [row["value"] for row in task["annotations"][0]["result"]]
+    back = read(saved(tmp_path, [{**task["data"], "id": 1, "box": values, "annotator": 2}])).procedures[0]
+    assert [(track.class_name, len(track)) for track in back.tracks] == [("Sponge", 2)]
+    assert [track.class_name for track in back.instruments] == ["Grasper"]
+    assert back.proposed == tuple(track.instance for track in back.tracks)

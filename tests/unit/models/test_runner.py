@@ -15,6 +15,7 @@ import pytest
 
 from fake_server import completion, serving
 from model_prompts import asked, picture, questions
+from surgeval.asking.meter import Meter
 from surgeval.asking.store import ContentStore
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.models import Can, Outcome, Prompt, Trouble, ask_all, check_consent, check_prompts, estimate, open_model
@@ -111,6 +112,14 @@ def test_money_is_never_exceeded_and_the_rest_is_not_asked(tmp_path: Path) -> No
     assert (counts.asked, counts.reused) == (0, len(model.calls))
 
 
+def test_the_line_of_a_run_says_failures_and_money() -> None:
+    model, meter = Counting(q1=FAILED), Meter("asking")
+    model.price = Price(1000.0, 2000.0)
+    asked(model, questions(5), progress=meter)
+    assert meter.line().startswith("asking: 5, 1 failed, ")
+    assert meter.line().endswith("0.80 spent")
+
+
 def test_a_limit_without_a_price_is_refused() -> None:
     with pytest.raises(Misuse, match="has no known price, so a limit of 1 cannot be kept"):
         asked(open_model("openai:m@http://localhost"), questions(1), max_cost=1.0)
@@ -171,6 +180,19 @@ def test_two_runs_at_once_share_a_store_and_lose_nothing(tmp_path: Path) -> None
     late = Counting()
     _, counts = asked(late, questions(300), store=tmp_path / "store")
     assert (late.calls, counts.reused) == ([], 300)
+
+
+def test_what_another_run_answered_meanwhile_is_not_asked_again(tmp_path: Path) -> None:
+    with ContentStore(tmp_path / "store") as opened_before:
+        asked(Counting(), questions(5), store=tmp_path / "store")
+        model = Counting()
+        asked(model, questions(6), store=opened_before)
+        assert model.calls == ["q5"]
+        other = Counting()
+        asked(other, questions(7), store=tmp_path / "store")
+        assert other.calls == ["q6"]
+        opened_before.refresh()
+        assert len(opened_before) == 7
 
 
 def test_a_kill_loses_what_was_under_way_and_nothing_else(tmp_path: Path) -> None:

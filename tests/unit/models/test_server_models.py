@@ -95,12 +95,12 @@ def test_newer_names_of_limits_are_learnt_once() -> None:
 
 
 def test_log_probabilities_become_scores_of_labels() -> None:
-    top = [{"token": "Clip", "logprob": -0.1}, {"token": " sp", "logprob": -2.5}, {"token": "?", "logprob": -9.0}]
+    top = [{"token": "Clip", "logprob": -0.1}, {"token": " sp", "logprob": -2.5}, {"token": "s", "logprob": -1.0}]
     choice = {"message": {"content": "Clip"}, "finish_reason": "stop", "logprobs": {"content": [{"top_logprobs": top}]}}
     answer = Answer(json.dumps({"choices": [choice]}).encode())
-    outcomes, _, bodies = heard(says(answer), questions(1, labels=("clip", "sponge")), logprobs=True)
+    outcomes, _, bodies = heard(says(answer), questions(1, labels=("clip", "sponge", "scissors")), logprobs=True)
     assert bodies[0]["logprobs"] is True
-    assert outcomes["q0"].scores == pytest.approx({"clip": 0.905, "sponge": 0.082}, abs=1e-3)
+    assert outcomes["q0"].scores == pytest.approx({"clip": 0.905, "sponge": 0.082, "scissors": 0.0}, abs=1e-3)
 
 
 # --- what comes back -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from surgeval.report.inputs import Inputs
 from surgeval.report.limits import gravest, limitations
 from surgeval.report.section import Prose
 from surgeval.report.sections import verdict
-from surgeval.report.verdict.advice import MOST_ADVICE, NOTHING, advice, times_as_many
+from surgeval.report.verdict.advice import MOST_ADVICE, NOTHING, advice, videos_wanted
 from surgeval.report.verdict.leads import Lead
 from surgeval.report.verdict.weaknesses import Effect, Examined, Lost, Weaknesses
 from surgeval.results.reading import StoredResult
@@ -40,7 +40,7 @@ def table(videos: int = 40, **columns: str) -> Inputs:
 
 
 def test_an_open_lead_asks_for_as_many_videos_as_would_show_it() -> None:
-    assert times_as_many(OPEN) == pytest.approx((0.2 * 2.8 / 1.96 / 0.1) ** 2)
+    assert videos_wanted(OPEN) == pytest.approx(40 * (0.2 * 2.8 / 1.96 / 0.1) ** 2, rel=0.02)
     [sentence] = advice(table(), [OPEN], NO_MODELS)
     assert sentence == (
         "To tell a from b on the technical board, test on roughly 327 videos like these 40, if what was seen is true."

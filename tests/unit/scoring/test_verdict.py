@@ -280,3 +280,12 @@ def test_the_advice_on_the_number_of_patients_is_about_right_where_few_hold_most
     rng = np.random.default_rng(4)
     studies = np.stack([patients_like_these(rng, wanted, shift)[0] for _ in range(200)], axis=1)
     assert 0.6 < np.mean(flip_p(studies) < 0.05) < 0.95
+
+
+def test_a_wide_table_of_a_metric_that_nobody_named_is_told_how_to_name_it() -> None:
+    wide = pl.DataFrame({"patient": [f"p{n % 6}" for n in range(24)], "case": [f"c{n}" for n in range(24)]})
+    wide = wide.with_columns(A=pl.int_range(24) % 5 / 5, B=pl.int_range(24) % 7 / 7)
+    with pytest.raises(DirectionUnknown, match="say which metric the table holds, such as --metric dice"):
+        surgeval.study(wide)
+    result = surgeval.study(wide, metric="dice")
+    assert [finding for finding in result.findings if finding.code == "not-significant"] == [], "the verdict says it"

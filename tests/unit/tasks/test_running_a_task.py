@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from scripted_model import ScriptedModel, words_of
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.report.report import make_report
+from surgeval.report.section import Table
 from surgeval.tasks import open_task, run_task
 from surgeval.tasks.board import task_board
 from surgeval.tasks.cases import cases_of
@@ -107,6 +109,11 @@ def test_a_board_sets_runs_beside_published_rows_and_marks_those_that_cannot_be(
     assert ours["prompts"].str.starts_with("chat/").all()
     doubted = board.table.filter(pl.col("doubt").is_not_null() & (pl.col("source") != "run"))
     assert doubted["model"].to_list() == ["PaliGemma"]
+    section = next(one for one in make_report(tmp_path).sections if one.name == "models_on_tasks")
+    tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
+    assert tables["task-matrix"]["model"].to_list() == ["a", "b"]
+    assert tables["task-published"]["doubt"].drop_nulls().len() == 1
+    assert {"task-runs", "task-readings", "task-costs"} <= set(tables)
     contrast = board.tables["contrasts"]
     assert contrast["difference"].to_list() == [0.0, 0.0]
     with pytest.raises(Misuse, match="do not carry"):

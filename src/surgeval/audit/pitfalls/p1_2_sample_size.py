@@ -93,7 +93,7 @@ def classes_per_video(study: Study) -> Iterator[Evidence]:
     if alone and cases["video"].n_unique() > 1:
         yield failed(f"{text}; in one video only: {listed(alone)}. Their values have no interval.", *numbers)
     else:
-        yield passed(f"{text}; each occurs in {counts['videos'].min()} videos or more.", *numbers)
+        yield passed(f"{text}; each occurs in {min(counts['videos'].to_list())} videos or more.", *numbers)
 
 
 def classes_in_splits(study: Study) -> Iterator[Evidence]:

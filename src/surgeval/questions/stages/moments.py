@@ -77,16 +77,16 @@ def settle_moments(ratings: Any, *, tolerance_s: int = 5) -> Moments:
         raise Misuse(f"the tolerance must not be negative, got {tolerance_s}")
     frame = _checked(ratings)
     rows = []
-    for (video, instance, event), said in frame.group_by("video", "instance", "event", maintain_order=True):
-        happened = said["happened"].to_list()
-        times = sorted(said["second"].drop_nulls().to_list())
+    for (video, instance, event), votes in frame.group_by("video", "instance", "event", maintain_order=True):
+        happened = votes["happened"].to_list()
+        times = sorted(votes["second"].drop_nulls().to_list())
         spread = times[-1] - times[0] if times else None
         reason = _reason(happened, spread, tolerance_s)
         certain = not reason
         middle = int(np.median(times)) if all(happened) and times else None
         rows.append((
             video, instance, event, happened[0] if len(set(happened)) == 1 else None, middle if certain else None,
-            said.height, spread, certain, reason,
+            votes.height, spread, certain, reason,
         ))  # fmt: skip
     return Moments(pl.DataFrame(rows, schema=_MOMENTS, orient="row"))
 
@@ -157,8 +157,8 @@ def with_moments(procedure: Procedure, moments: Moments, *, kinds: Sequence[Even
     if strangers := sorted(set(here["instance"]) - known):
         raise TableInvalid("moments", [f"video {procedure.video!r} has no instance {name!r}" for name in strangers])
     settled = here.filter("settled")
-    told = {kind: set(settled.filter(pl.col("event") == kind.value)["instance"]) for kind in kinds}
-    complete = tuple(kind for kind in kinds if told[kind] >= known)
+    settled_of = {kind: set(settled.filter(pl.col("event") == kind.value)["instance"]) for kind in kinds}
+    complete = tuple(kind for kind in kinds if settled_of[kind] >= known)
     events = [event for event in procedure.events if event.kind not in kinds]
     events += [
         Event(EventKind(row["event"]), row["second"], row["instance"], _details(procedure, row))

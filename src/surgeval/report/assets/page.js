@@ -239,23 +239,39 @@ function matching(contents) {
   const explains = (one) => Number(one.w.some((pair) => String(pair[0]) === model));
   return listed.map((one, index) => ({ one, index })).sort((a, b) => explains(b.one) - explains(a.one) || a.index - b.index).map((pair) => pair.one);
 }
-function pictured(one) {
+/* Reference, and one model: the chosen one, or the first that has the case wrong. */
+function pictured(one, contents, model) {
   const strip = made("div", "strip");
+  const theirs = model !== "" ? Number(model) : (one.a.find((answer) => answer[5] && !chosen.hidden.has(String(answer[0]))) ?? [-1])[0];
+  const drawn = (who) => who === 0 || who === theirs + 1;
+  const picture = (source, words, name) => {
+    const image = made("img", name);
+    image.src = source;
+    image.alt = words;
+    image.loading = "lazy";
+    return image;
+  };
   for (const frame of one.f ?? []) {
     const holder = made("div", "frame");
-    const image = made("img");
-    image.src = frame.u;
-    image.alt = `Frame of ${one.v} at ${frame.at} s`;
-    image.loading = "lazy";
-    holder.append(image);
-    for (const [who, label, x, y, width, height] of frame.b ?? []) {
+    const where = frame.n ?? one.v + (frame.at === undefined ? "" : ` at ${frame.at} s`);
+    if (frame.u) holder.append(picture(frame.u, `Frame of ${where}`, ""));
+    else holder.classList.add("bare");
+    if (frame.z) holder.style.aspectRatio = `${frame.z[0]} / ${frame.z[1]}`;
+    for (const [who, source] of (frame.m ?? []).filter(([who]) => drawn(who))) {
+      const whose = who ? `prediction of ${contents.models[theirs]}` : "reference";
+      holder.append(picture(source, `Outlines of the ${whose} in ${where}`, "over"));
+    }
+    for (const [who, label, x, y, width, height] of (frame.b ?? []).filter(([who]) => drawn(who))) {
       const box = made("span", who ? "box theirs" : "box");
       box.style.cssText = `left:${100 * x}%;top:${100 * y}%;width:${100 * width}%;height:${100 * height}%`;
       box.append(made("span", "", label));
       holder.append(box);
     }
+    if (frame.n) holder.append(made("span", "named", frame.n));
     strip.append(holder);
   }
+  const predicted = one.f.some((frame) => [...(frame.m ?? []), ...(frame.b ?? [])].some(([who]) => who && drawn(who)));
+  if (one.f.some((frame) => frame.z)) strip.append(made("p", "about legend", `Yellow: reference. ${predicted ? `Blue: ${contents.models[theirs]}` : theirs < 0 ? "" : `${contents.models[theirs]} has none here`}.`));
   return strip;
 }
 function caseNode(one, contents, model) {
@@ -263,7 +279,7 @@ function caseNode(one, contents, model) {
   const facts = [one.k, one.t, one.v, one.s && (one.s[0] === one.s[1] ? `at ${one.s[0]} s` : `${one.s[0]} to ${one.s[1]} s`), one.c];
   item.append(made("p", "about", facts.filter(Boolean).join(" · ")));
   if (one.q) item.append(made("p", "question", one.q));
-  if (one.f?.length) item.append(pictured(one));
+  if (one.f?.length) item.append(pictured(one, contents, model));
   if (one.r !== undefined) item.append(made("p", "reference", `Reference: ${one.r}`));
   const table = made("table", "answers");
   const head = table.createTHead().insertRow();

@@ -6,6 +6,7 @@ make a report show a file whose content he does not know already.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from surgeval.results.manifest import sha256_of
 from surgeval.results.reading import StoredResult
 
 MOST_BYTES = 300_000_000
+MOST_FILES = 20_000
+"""Of one folder."""
 
 
 def originals(result: StoredResult, parameter: str, source: Path) -> list[str]:
@@ -25,9 +28,7 @@ def originals(result: StoredResult, parameter: str, source: Path) -> list[str]:
         parameter: Such as `requests`.
         source: The folder that is reported.
     """
-    listed = result.stored.get("inputs")
-    rows = listed if isinstance(listed, list) else []
-    hashes = {row.get("sha256") for row in rows if isinstance(row, Mapping) and row.get("parameter") == parameter}
+    hashes = _hashes(result, parameter)
     home = source if source.is_dir() else source.parent
     files = []
     for word in _words(result.request.given.get(parameter)):
@@ -36,6 +37,40 @@ def originals(result: StoredResult, parameter: str, source: Path) -> list[str]:
         if place is not None:
             files.append(f"{name}={place}" if name else str(place))
     return files
+
+
+def originals_below(result: StoredResult, parameter: str, source: Path) -> Path | None:
+    """The file or folder given as that parameter, where all that a run read of it is there unchanged; None otherwise.
+
+    Args:
+        result: The run.
+        parameter: Such as `predictions`.
+        source: The folder that is reported.
+    """
+    if files := originals(result, parameter, source):
+        return Path(files[0])
+    given, hashes = result.request.given.get(parameter), _hashes(result, parameter)
+    home = source if source.is_dir() else source.parent
+    for place in _places(Path(given), home) if isinstance(given, str) and hashes else ():
+        if place.is_dir() and not place.is_symlink() and _are_those(place, hashes):
+            return place
+    return None
+
+
+def _are_those(folder: Path, hashes: set[Any]) -> bool:
+    """Whether the folder holds as many files as were read, each with a recorded content."""
+    files = []
+    for below, _, names in os.walk(folder, followlinks=False):
+        files += [Path(below, name) for name in names]
+        if len(files) > MOST_FILES:
+            return False
+    return all(_is_that(file, hashes) for file in files)
+
+
+def _hashes(result: StoredResult, parameter: str) -> set[Any]:
+    listed = result.stored.get("inputs")
+    rows = listed if isinstance(listed, list) else []
+    return {row.get("sha256") for row in rows if isinstance(row, Mapping) and row.get("parameter") == parameter}
 
 
 def _words(given: Any) -> Iterator[str]:

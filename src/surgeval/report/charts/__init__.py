@@ -21,9 +21,11 @@ from surgeval.report.charts.diagnostics import caterpillar, normal_qq, simulated
 from surgeval.report.charts.differences import pair_differences
 from surgeval.report.charts.failures import effects_forest, model_effects
 from surgeval.report.charts.intervals import value_intervals
+from surgeval.report.charts.monitoring import video_timeline
 from surgeval.report.charts.pairs import dominance_matrix, significance_map
 from surgeval.report.charts.patients import patient_values
 from surgeval.report.charts.places import place_frequencies, place_shares, places_by_rule
+from surgeval.report.charts.planning import plan_curve, plan_trade
 from surgeval.report.charts.podium import podium, ranking_heat_map
 from surgeval.report.charts.properties import marginal_means, property_prevalence
 from surgeval.report.charts.settings import setting_curves
@@ -55,6 +57,8 @@ __all__ = [
     "place_frequencies",
     "place_shares",
     "places_by_rule",
+    "plan_curve",
+    "plan_trade",
     "podium",
     "property_prevalence",
     "ranking_heat_map",
@@ -70,6 +74,7 @@ __all__ = [
     "timeline",
     "value_intervals",
     "video_leverage",
+    "video_timeline",
 ]
 
 _CHARTS: dict[str, Callable[..., Chart]] = {
@@ -82,6 +87,7 @@ _CHARTS: dict[str, Callable[..., Chart]] = {
         calibration, time_error, count_confusion, latency_against_budget,
         effects_forest, model_effects, caterpillar, normal_qq, simulated_residuals, property_prevalence, marginal_means,
         timeline, agreement_matrix, patient_values, setting_curves,
+        plan_curve, plan_trade, video_timeline,
     )
 }  # fmt: skip
 

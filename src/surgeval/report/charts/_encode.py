@@ -23,10 +23,12 @@ def labelled(frame: pl.DataFrame, column: str = "model", *, limit: int = 28) -> 
 
 
 def chart_data(frame: pl.DataFrame) -> Any:
-    """The rows as inline data: text made harmless, numbers that JSON does not know left out."""
-    return altair().InlineData(
-        values=[{name: _value(value) for name, value in row.items()} for row in frame.to_dicts()]
-    )
+    """The rows as inline data: text made harmless, numbers that JSON does not know left out.
+
+    They are a tuple, which the package passes on; lists it would copy cell by cell for every layer.
+    """
+    rows = ({name: _value(value) for name, value in row.items()} for row in frame.to_dicts())
+    return altair().InlineData(values=tuple(rows))
 
 
 def _value(value: Any) -> Any:

@@ -18,24 +18,24 @@ _REPLICATES = 500
 
 def latest(history: History, people: Sequence[str]) -> dict[str, dict[str, Entry]]:
     """By item and person, their last verdict."""
-    said: dict[str, dict[str, Entry]] = {}
+    votes: dict[str, dict[str, Entry]] = {}
     for entry in history.entries:
         if entry.action in VERDICTS and entry.who in people:
-            said.setdefault(entry.item, {})[entry.who] = entry
-    return said
+            votes.setdefault(entry.item, {})[entry.who] = entry
+    return votes
 
 
 def queue(history: History, people: Sequence[str]) -> list[str]:
     """Items on which somebody decides: objected to, and not decided since, once every rater has had their say."""
-    said = latest(history, people)
+    votes = latest(history, people)
     states = history.states()
-    return [i for i, state in states.items() if state is ReviewState.DISPUTED and len(said.get(i, {})) >= len(people)]
+    return [i for i, state in states.items() if state is ReviewState.DISPUTED and len(votes.get(i, {})) >= len(people)]
 
 
 def progress(history: History, people: Sequence[str], items: Sequence[str]) -> dict[str, Any]:
     """How many items each has rated, and where all stand."""
-    said = latest(history, people)
-    rated = {who: sum(who in said.get(item, {}) for item in items) for who in people}
+    votes = latest(history, people)
+    rated = {who: sum(who in votes.get(item, {}) for item in items) for who in people}
     states = Counter(str(state) for item, state in history.states().items() if item in set(items))
     return {"items": len(items), "rated": rated, "states": dict(states)}
 

@@ -23,7 +23,7 @@ PROGRAM = "surgeval"
 _KINDS = {"review.css": "text/css; charset=utf-8", "review.js": "text/javascript; charset=utf-8"}
 _FILM_KINDS = {".mp4": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska"}
 _PARTS = ("script", "style", "media", "connect")
-_POLICY = "; ".join(["default-src 'none'", "img-src 'self' data:", *(f"{part}-src 'self'" for part in _PARTS)])
+_POLICY = "; ".join(["default-src 'none'", "img-src 'self' data:", *(f"{kind}-src 'self'" for kind in _PARTS)])
 _SHOWN_FRAMES = 128
 
 
@@ -110,18 +110,22 @@ class ReviewServer(LocalServer):
 
     def _ratings_of(self, who: str) -> dict[str, Any]:
         """All items with what this rater said of them; nothing of what others said."""
-        said = latest(self.log.history, [who])
+        votes = latest(self.log.history, [who])
         items = [
-            {**self._shown(item), "mine": _verdict(said.get(item.name, {}).get(who))} for item in self.items.values()
+            {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))} for item in self.items.values()
         ]
         return {"role": "rater", "who": who, "items": items}
 
     def _decisions(self) -> dict[str, Any]:
         """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
         history = self.log.history
-        said = latest(history, self.raters)
+        votes = latest(history, self.raters)
         items = [
-            {**self._shown(self.items[name]), "mine": None, "said": [_verdict(said[name][who]) for who in self.raters]}
+            {
+                **self._shown(self.items[name]),
+                "mine": None,
+                "said": [_verdict(votes[name][who]) for who in self.raters],
+            }
             for name in queue(history, self.raters)
             if name in self.items
         ]

@@ -7,6 +7,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._titles import board_title
 from surgeval.report.sections._wording import (
     boards_of,
     competitors,
@@ -73,7 +74,7 @@ def _board(result: StoredResult, board: str) -> list[Block]:
     table = Table(f"places-{slug(board)}", f"Places, {board} board", places.select(order), caption, labels=_LABELS)
     chart = picture(
         "board", result.frame("places"), optional(result, "stability"), summary=optional(result, "summary"),
-        buckets=optional(result, "buckets"), group=board,
+        buckets=optional(result, "buckets"), group=board, title=board_title(places, competitors(result, board)),
         name=f"board-{slug(board)}",
     )  # fmt: skip
     return [Prose(_spoken(board, places.filter(pl.col("model").is_in(competitors(result, board))))), chart, table]

@@ -7,6 +7,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture, picture_of_foremost
+from surgeval.report.sections._titles import buckets_title
 from surgeval.report.sections._wording import (
     boards_of,
     bucket_label,
@@ -52,9 +53,12 @@ def _of_board(result: StoredResult, board: str, floors: pl.DataFrame | None) -> 
     )
     tables = (result.frame("buckets"), optional(result, "places"))
     blocks = [
-        picture("bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}"),
+        picture(
+            "bucket_matrix", *tables, floors, group=board, name=f"bucket-matrix-{slug(board)}",
+            title=buckets_title(frame),
+        ),
         picture("podium", *tables, group=board, name=f"podium-{slug(board)}"),
-    ]
+    ]  # fmt: skip
     name = f"ranking-heat-map-{slug(board)}"
     blocks.append(picture_of_foremost("ranking_heat_map", result, board, "buckets", name=name))
     shown = frame.select(order)

@@ -10,6 +10,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._titles import effects_title
 from surgeval.report.sections._wording import missing, name_of, names_of, slug
 from surgeval.report.verdict.reasons import spoken_term
 from surgeval.report.verdict.weaknesses import corrected_over_all
@@ -41,7 +42,8 @@ def _analysis(result: StoredResult) -> list[Block]:
         " intervals. Plus and minus: direction and size of what has p <= 0.05; x: could not be assessed."
     )
     rows = fit.get("rows")
-    blocks.append(picture("effects_forest", effects, rows=rows if isinstance(rows, int) else None))
+    rows = rows if isinstance(rows, int) else None
+    blocks.append(picture("effects_forest", effects, rows=rows, title=effects_title(effects)))
     blocks.append(Table("effects", "Effects of properties", effects, caption, labels=_LABELS, folded=True))
     if not result.frame("variance").is_empty():
         caption = "Spread on the scale of the log odds; ICC: share of the variance that is not explained otherwise."

@@ -11,6 +11,7 @@ from surgeval.report.answer_tables import latency_table
 from surgeval.report.inputs import SCORES, Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._titles import time_title
 from surgeval.report.sections._wording import missing, percent
 from surgeval.submissions.results import run_facts
 
@@ -63,8 +64,8 @@ def _under_limit(inputs: Inputs, known: pl.DataFrame, limit: float, name: str) -
     frame = latency_table(_by_model(inputs, known), budget_s=limit)
     late = known.filter(pl.col("latency") > limit).height / known.height
     text = f"Answers were allowed {limit:g} s each; {percent(late)} of {known.height:,} took longer and count as wrong."
-    title = f"Time per answer against the budget of {limit:g} s"
-    chart = picture("latency_against_budget", frame, budget_s=limit, name=f"{name}-against-budget", title=title)
+    options = {"name": f"{name}-against-budget", "title": time_title(frame, limit)}
+    chart = picture("latency_against_budget", frame, budget_s=limit, **options)
     caption = f"One row per model; late: share of its questions answered after {limit:g} s or not at all."
     listed = Table(name, f"Seconds per answer, budget of {limit:g} s", frame, caption, labels=_LABELS, folded=True)
     return [Prose(text), chart, listed]

@@ -7,6 +7,7 @@ import polars as pl
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Prose, Section, Table, of_boards
 from surgeval.report.sections._pictures import picture, picture_of_foremost
+from surgeval.report.sections._titles import significance_title
 from surgeval.report.sections._wording import (
     CROWD,
     FOREMOST,
@@ -61,7 +62,7 @@ def _pictures(result: StoredResult, board: str) -> list[Block]:
     blocks = [
         picture(
             "significance_map", result.frame("pairs"), letters, places, group=board, level=f"{level}",
-            name=f"significance-map-{slug(board)}",
+            name=f"significance-map-{slug(board)}", title=significance_title(on_board(result, "pairs", board)),
         )
     ]  # fmt: skip
     if not result.frame("dominance").is_empty():

@@ -13,6 +13,7 @@ from surgeval.report.inputs import Inputs
 from surgeval.report.limits import gravest, limitations
 from surgeval.report.section import Block, Note, Point, Points, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
+from surgeval.report.sections._titles import reach_title
 from surgeval.report.sections._wording import count_of, name_of, names_of, slug
 from surgeval.report.sections.buckets import summary_rows
 from surgeval.report.verdict.advice import advice
@@ -160,13 +161,13 @@ def _pictures(inputs: Inputs, measure: Measure) -> list[Block]:
     rows = [frame for frame in headlines if not frame.is_empty()]
     if not rows:
         return _values(inputs, measure)
-    estimand, title = "accuracy, every kind of question counting the same", "What each model reaches"
+    estimand = "accuracy, every kind of question counting the same"
     if len(rows) <= _SIDE_BY_SIDE:
         both = pl.concat(rows, how="diagonal_relaxed")
-        return [picture("value_intervals", both, name="headline", title=title, estimand=estimand)]
+        return [picture("value_intervals", both, name="headline", title=reach_title(both), estimand=estimand)]
     return [
-        picture("value_intervals", frame.drop("panel"), name=f"headline-{slug(label)}", title=f"{title}, {label}",
-                estimand=estimand)
+        picture("value_intervals", frame.drop("panel"), name=f"headline-{slug(label)}", estimand=estimand,
+                title=f"{reach_title(frame.drop('panel'))}, {label}")
         for frame, label in ((frame, str(frame["panel"][0])) for frame in rows)
     ]  # fmt: skip
 
@@ -191,9 +192,10 @@ def _values(inputs: Inputs, measure: Measure) -> list[Block]:
         rows = rows.sort("value", descending=inputs.better == "larger", nulls_last=True).head(_DRAWN)
     rows = rows.with_columns(n=pl.lit(live.table.frame["video"].n_unique(), dtype=pl.Int64))
     name = "accuracy" if measure.is_accuracy else f"mean {plain(inputs.metric, limit=40)}"
+    larger = {"larger": True, "smaller": False}.get(inputs.better or "")
     return [
         picture(
-            "value_intervals", rows, name="values", title="What each model reaches", unit=unit,
-            estimand=f"{name} over cases", largest_is_best={"larger": True, "smaller": False}.get(inputs.better or ""),
+            "value_intervals", rows, name="values", title=reach_title(rows, larger=larger), unit=unit,
+            estimand=f"{name} over cases", largest_is_best=larger,
         )
     ]  # fmt: skip

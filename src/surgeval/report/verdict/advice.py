@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from surgeval.report.inputs import Inputs
@@ -12,10 +13,13 @@ from surgeval.report.verdict.leads import Firmness, Lead
 from surgeval.report.verdict.reasons import LOST_FROM, spoken_term
 from surgeval.report.verdict.weaknesses import Examined
 from surgeval.schema.outcomes import Status
+from surgeval.stats.planning.closed_forms import videos_like_these
 
 MOST_ADVICE = 3
-_POWER_OVER_HALF_WIDTH = (1.96 + 0.84) / 1.96
-"""What 80 % power takes, in half-widths of a 95 % interval."""
+_HALF_WIDTH = 1.96
+"""Of a 95 % interval, in standard errors."""
+_MOST_TIMES = 100
+"""As many videos, in multiples of those there are, beyond which no number is named."""
 NOTHING = "Nothing further follows from these results alone; confirm them on videos of another hospital before use."
 
 
@@ -37,23 +41,25 @@ def advice(inputs: Inputs, leads: Sequence[Lead], examined: Examined, power: Seq
 def _more_videos(leads: Sequence[Lead]) -> Iterator[str]:
     """How many videos would tell the first from the next, on the board where that takes the fewest."""
     open_leads = [lead for lead in leads if lead.firmness in (Firmness.OPEN, Firmness.NOTHING)]
-    known = [(times, lead) for lead in open_leads if (times := times_as_many(lead)) is not None and lead.videos]
+    known = [(wanted, lead) for lead in open_leads if (wanted := videos_wanted(lead)) is not None]
     if not known:
         return
-    times, lead = min(known, key=lambda pair: pair[0])
+    wanted, lead = min(known, key=lambda pair: pair[0] / pair[1].videos)
     rivals = f"{names_of(lead.models)} from {name_of(lead.next_best)} on {lead.where}"
-    if times > 100:
+    if wanted > _MOST_TIMES * lead.videos:
         yield f"Do not try to tell {rivals}: a hundred times as many videos might not show so small a difference."
         return
-    wanted = max(round(lead.videos * times), lead.videos + 1)
-    yield f"To tell {rivals}, test on roughly {wanted:,} videos like these {lead.videos:,}, if what was seen is true."
+    shown = max(round(wanted), lead.videos + 1)
+    yield f"To tell {rivals}, test on roughly {shown:,} videos like these {lead.videos:,}, if what was seen is true."
 
 
-def times_as_many(lead: Lead) -> float | None:
-    """How many times as many videos would show the difference four times in five; None where it is not known."""
-    if not lead.gap or lead.gap < 0 or lead.gap_low is None or lead.gap_high is None:
+def videos_wanted(lead: Lead) -> float | None:
+    """How many videos would show the difference four times in five; None where that is not known."""
+    if not lead.videos or not lead.gap or lead.gap < 0 or lead.gap_low is None or lead.gap_high is None:
         return None
-    return float(((lead.gap_high - lead.gap_low) / 2 * _POWER_OVER_HALF_WIDTH / lead.gap) ** 2)
+    error = (lead.gap_high - lead.gap_low) / 2 / _HALF_WIDTH
+    wanted = videos_like_these(lead.gap, error, None, lead.videos, most=_MOST_TIMES)
+    return math.inf if wanted is None else float(wanted)
 
 
 def _properties(examined: Examined) -> Iterator[str]:
@@ -93,7 +99,7 @@ def _floors(inputs: Inputs) -> Iterator[str]:
 
 
 def _few_videos(inputs: Inputs, leads: Sequence[Lead]) -> Iterator[str]:
-    if inputs.scores is None or not inputs.scores.has_videos or any(times_as_many(lead) for lead in leads):
+    if inputs.scores is None or not inputs.scores.has_videos or any(videos_wanted(lead) for lead in leads):
         return
     if inputs.rows["video"].n_unique() < FEW_VIDEOS:
         yield "Collect more videos, from more than one hospital, before a claim is made for others than these."

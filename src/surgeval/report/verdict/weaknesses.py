@@ -8,6 +8,7 @@ with the mean of the other competitors on the same questions, corrected over all
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,15 @@ import polars as pl
 from surgeval.errors import SurgevalError
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.sections._wording import boards_of, competitors
+from surgeval.schema.missing import Absences
 from surgeval.schema.outcomes import WITHOUT_ANSWER, Status
 from surgeval.schema.score_matrix import ScoreMatrix
 from surgeval.scoring.verdict import ALPHA
-from surgeval.stats.comparison import compare
+from surgeval.stats.comparison import pair_row
 from surgeval.stats.corrections import adjusted
+from surgeval.stats.interval import Settings
 from surgeval.stats.mixed.design import INTERCEPT
+from surgeval.stats.slices import slices
 
 MOST_MODELS = 8
 """Models that are explained on the first page; the best first."""
@@ -268,24 +272,22 @@ def _rivals(inputs: Inputs, matrix: ScoreMatrix) -> list[str]:
 def _against(matrix: ScoreMatrix, model: str, rivals: Sequence[str], column: str) -> list[Mapping[str, object]]:
     """The model minus the mean of its rivals on each kind, as `compare` gives it; positive is behind."""
     others = [place for place, name in enumerate(matrix.models) if name in rivals and name != model]
-    values = matrix.values[:, others]
-    known = np.isfinite(values).any(axis=1) & np.isfinite(matrix.values[:, matrix.models.index(model)])
-    if not others or not known.any():
+    mine, theirs = matrix.values[:, matrix.models.index(model)], matrix.values[:, others]
+    known = np.isfinite(mine) & np.isfinite(theirs).any(axis=1) & matrix.cases[column].is_not_null().to_numpy()
+    if not known.any():
         return []
-    cases = matrix.cases.filter(pl.Series(known)).select("case", "video", pl.col(column).cast(pl.String).alias("kind"))
-    mine = cases.with_columns(model=pl.lit(model), value=matrix.values[known, matrix.models.index(model)])
-    theirs = cases.with_columns(model=pl.lit(_OTHERS), value=np.nanmean(values[known], axis=1))
+    both = np.column_stack([np.nanmean(theirs[known], axis=1), mine[known]])
+    cases = matrix.where(known)
+    pair = replace(cases, values=both, models=[_OTHERS, model], absent=Absences(), statistics=None)
     sign = matrix.metric.sign
     try:
-        table = compare(
-            pl.concat([mine, theirs]).drop_nulls("kind"), _OTHERS, model, by=["kind"], better=matrix.metric.better
-        ).table
+        listed = [pair_row(slice_, Settings())[0] for slice_ in slices(pair, [column])]
     except SurgevalError:
         return []
     return [
-        {"model": model, "kind": row["kind"], "difference": sign * row["difference"],
+        {"model": model, "kind": str(row[column]), "difference": sign * row["difference"],
          "low": _signed(row, sign)[0], "high": _signed(row, sign)[1], "p": row["p_value"]}
-        for row in table.filter(pl.col("videos") >= _FEWEST_VIDEOS).iter_rows(named=True)
+        for row in listed if row["videos"] >= _FEWEST_VIDEOS
     ]  # fmt: skip
 
 

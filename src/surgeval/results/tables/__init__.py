@@ -16,7 +16,10 @@ from surgeval.results.tables import (
     auditing_studies,
     evaluation,
     failures,
+    monitoring,
+    planning,
     ranking,
+    registrations,
     scoring,
     statistics,
     studies,
@@ -28,10 +31,9 @@ from surgeval.results.tables.table import KINDS, Column, Table, number, text, wh
 
 __all__ = [
     "KINDS", "MARKS", "OFFICIAL_SUMMARY", "OLDER_COLUMNS", "RECORDS", "RESULT_FILES", "TABLES", "Column", "Table",
-    "asking", "auditing", "auditing_studies", "current", "evaluation", "failures", "number", "ranking", "scoring",
-    "statistics", "studies",
-    "submissions",
-    "supplement", "tasks", "text", "whole", "yes_no",
+    "asking", "auditing", "auditing_studies", "current", "evaluation", "failures", "monitoring", "number", "planning",
+    "ranking", "registrations", "scoring", "statistics", "studies", "submissions", "supplement", "tasks", "text",
+    "whole", "yes_no",
 ]  # fmt: skip
 
 
@@ -64,6 +66,9 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "ensembles": _by_name([statistics.ENSEMBLES]),
     "influence": _by_name([statistics.INFLUENCE]),
     "profiles": _by_name([statistics.PROFILES, statistics.IMPROVEMENT]),
+    "monitor": _by_name(monitoring.MONITOR),
+    "plan": _by_name(planning.PLAN),
+    "preregister": _by_name(registrations.REGISTRATION),
     "study": _by_name(studies.STUDY),
     "supplement": _by_name(supplement.SUPPLEMENT),
     "questions": {},
@@ -86,6 +91,7 @@ RECORDS: Mapping[str, tuple[str, ...]] = {
     "task": ("conventions", "run"),
     "questions": ("data_card",),
     "lint": ("lint",),
+    "preregister": ("registration",),
 }
 """JSON documents beside the tables."""
 MARKS: Mapping[str, str] = {

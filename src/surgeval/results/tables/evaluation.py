@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from surgeval.results.tables.statistics import COMPARE
 from surgeval.results.tables.table import Table, number, text, whole
 
 _RECORD = {
@@ -91,6 +92,18 @@ PROCEDURES = Table(
     events=whole(needed=False), masked_s=number("seconds without a picture", needed=False),
 )  # fmt: skip
 
-COMBINE = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES)
-EVALUATE = (*COMBINE, *BOARDS.values())
+POOLED_SITES = Table(
+    "pooled", "One model and one metric over the videos of all sites.",
+    model=text, metric=text, **_SPREAD, sites=whole("that have the metric"), **_RECORD, **_NOTE,
+)  # fmt: skip
+SITE_COMPARISONS = Table("comparisons", COMPARE.about, **COMPARE.columns)
+SITES = Table(
+    "sites", "What one site shared of one model.",
+    site=text, model=text, videos=whole, left_out=whole("videos with too few cases to be shared"),
+    minimum_cases=whole("of a video that is shared"),
+)  # fmt: skip
+_OF_SITES = (POOLED_SITES, SITE_COMPARISONS, SITES)
+_ALL = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES)
+COMBINE = (*_ALL, *_OF_SITES)
+EVALUATE = (*_ALL, *BOARDS.values())
 SIMULATE = (PROCEDURES,)

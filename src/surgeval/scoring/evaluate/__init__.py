@@ -4,4 +4,4 @@
 refused with an explanation, and every number carries the conventions it was computed under.
 """
 
-__all__ = ["combine", "data_sets", "measure", "result", "run"]
+__all__ = ["combine", "data_sets", "detection", "measure", "result", "run", "sharing", "sites"]

@@ -25,6 +25,7 @@ from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.statistics_table import Recipe, VideoStatistics
 from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.shards import Gathered
+from surgeval.scoring.evaluate.sharing import ORDERED
 from surgeval.scoring.sanity.doubt import Looked
 from surgeval.scoring.sanity.floors import Trivial, floor_of, trivial_predictors
 from surgeval.stats.engine import AUTO, Spread
@@ -114,13 +115,26 @@ class Measured(NamedTuple):
     """Of the metrics whose value over all videos is not the mean of the videos' own."""
     unwritten: dict[str, str]
     """Such metrics whose statistics cannot be written down, and why."""
+    shared: Mapping[str, tuple[Recipe, VideoStatistics]]
+    """Of every metric that can be shared as sums per video, where that was asked for."""
+    unshared: Mapping[str, str]
+    """The other metrics, and why."""
 
 
-def measure(material: Material, settings: Settings, step: Step) -> Measured:
-    """The value of every metric with its interval, its values in every video and class, and its conventions."""
+def measure(material: Material, settings: Settings, step: Step, *, share: bool = False) -> Measured:
+    """The value of every metric with its interval, its values in every video and class, and its conventions.
+
+    Args:
+        material: What there is to measure.
+        settings: How intervals are made.
+        step: Told of every metric that is done.
+        share: Keep the statistics of every metric that can be shared.
+    """
     rows, inside, classes, records = [], [], [], {}
     packed: dict[str, tuple[Recipe, VideoStatistics]] = {}
     unwritten: dict[str, str] = {}
+    shared: dict[str, tuple[Recipe, VideoStatistics]] = {}
+    unshared: dict[str, str] = {}
     scored = set() if material.scores is None else set(material.scores["metric"].unique())
     trivial: dict[int, tuple[Trivial, ...]] = {}
     for job in material.jobs:
@@ -135,12 +149,14 @@ def measure(material: Material, settings: Settings, step: Step) -> Measured:
         records[job.name] = record_of(job.metric.facts)
         if job.metric.facts.pooled and job.name not in scored:
             try:
-                if settings.clusters:
-                    raise Misuse("its videos are not independent of each other, and later verbs would take them so")
-                cases = [material.sizes.get(video, 1) for video in videos] if material.sizes else []
-                packed[job.name] = written_down(job.name, job.metric, statistics, videos, cases)
+                packed[job.name] = _packed(job, statistics, videos, material, settings)
             except Misuse as error:
                 unwritten[job.name] = str(error)
+        if share:
+            try:
+                shared[job.name] = _sums(_packed(job, statistics, videos, material, settings))
+            except Misuse as error:
+                unshared[job.name] = str(error)
         step(1)
     for one in material.class_jobs:
         classes += _class_rows(one, one.videos or material.videos, settings)
@@ -153,7 +169,25 @@ def measure(material: Material, settings: Settings, step: Step) -> Measured:
         records,
         packed,
         unwritten,
+        shared,
+        unshared,
     )
+
+
+def _packed(
+    job: Job, statistics: np.ndarray, videos: Sequence[str], material: Material, settings: Settings
+) -> tuple[Recipe, VideoStatistics]:
+    if settings.clusters:
+        raise Misuse("its videos are not independent of each other, and later verbs would take them so")
+    cases = [material.sizes.get(video, 1) for video in videos] if material.sizes else []
+    return written_down(job.name, job.metric, statistics, videos, cases)
+
+
+def _sums(given: tuple[Recipe, VideoStatistics]) -> tuple[Recipe, VideoStatistics]:
+    """The statistics, where they are sums of each video and nothing belongs to all of them together."""
+    if given[1].packed.shared:
+        raise Misuse(ORDERED)
+    return given
 
 
 def measure_parts(parts: Sequence[Part], settings: Settings, step: Step) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import polars as pl
 from surgeval.results.result import Result
 from surgeval.schema.score_table import ScoreTable
 from surgeval.scoring.evaluate.shards import Gathered, write_shard
+from surgeval.scoring.evaluate.sharing import Shareable
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -27,6 +28,8 @@ class EvaluationResult(Result):
     gathered: Gathered | None = None
     """What a shard leaves for `combine`."""
     head: Mapping[str, Any] = field(default_factory=dict)
+    shareable: Shareable | None = None
+    """What `share` may give to others, where it was asked for."""
 
     @property
     def metrics(self) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from surgeval.scoring.evaluate.data_sets import OPTIONS, Prepared, references_of
 from surgeval.scoring.evaluate.measure import Material, Measured, Settings, Step, measure, measure_parts
 from surgeval.scoring.evaluate.result import EvaluationResult
 from surgeval.scoring.evaluate.shards import Cut
+from surgeval.scoring.evaluate.sharing import Shareable
 from surgeval.scoring.sanity.doubt import Looked, sanity_table
 from surgeval.scoring.sanity.videos import (
     few_videos_doubt,
@@ -64,8 +65,11 @@ def evaluate(
     method: str = AUTO,
     seed: int = 42,
     shard: str | None = None,
+    share: bool = False,
     executor: str = EXECUTORS[0],
     progress: Step | None = None,
+    preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
+    deviations: Mapping[str, str] | None = None,  # noqa: ARG001
     **options: Any,
 ) -> EvaluationResult:
     """Every metric of one model with an interval over videos, and its values per video, class and stratum.
@@ -84,9 +88,12 @@ def evaluate(
         seed: Seed of the draws.
         shard: `I/N`: only the videos of part I of N, which the name of a video decides. The result is of these videos;
             its folder holds what `combine` needs.
+        share: Keep what `share` may give to others: the sums of every video under every metric that has such.
         executor: `local`, or `ray`: shards are read by the workers of a Ray cluster, which must see the files, and
             measured here. The result is the same.
         progress: Called with the number of further metrics that are done.
+        preregistration: The registration that the settings must be those of, as `preregister` writes them.
+        deviations: Why settings differ from it, by the name of the option; each becomes a warning.
         **options: Of the kind: `classes`, `columns`, `fps`, and so on. With `data_set`, also `task`, `split`, `videos`,
             `rate_hz` and `perspective`, as `references_of` takes them.
 
@@ -110,10 +117,13 @@ def evaluate(
             raise UnknownName("executor", executor, EXECUTORS)
         if shard is not None:
             raise Misuse("--executor makes shards of its own; leave --shard out")
+        if share:
+            raise Misuse("what is shared is measured here; leave --executor out")
         return on_cluster(kind, predictions, references, given, progress or _quiet)
     built = built_of(kind, predictions, references, shard=shard, **given)
     material = built.material
-    result = result_of(kind, model, material, built.settings, built.prepared, built.metrics, progress or _quiet)
+    step = progress or _quiet
+    result = result_of(kind, model, material, built.settings, built.prepared, built.metrics, step, share=share)
     return replace(result, request=built.request, head=built.head, gathered=material.gathered)
 
 
@@ -205,9 +215,11 @@ def result_of(
     prepared: Prepared,
     metrics: Sequence[str],
     step: Step,
+    *,
+    share: bool = False,
 ) -> EvaluationResult:
     """Everything that can be said of some material."""
-    measured = _saying(measure(material, settings, step), prepared.conventions)
+    measured = _saying(measure(material, settings, step, share=share), prepared.conventions)
     flawed = compat_table(material.jobs, material.videos, settings)
     looked = {**material.looked, **_looked(material, measured, settings, prepared)}
     notes: list[Finding | str] = [
@@ -236,7 +248,20 @@ def result_of(
         findings=as_findings(notes),
         scores=score_table_of(material, measured, model, metrics, prepared.clusters),
         boards=tuple(boards),
+        shareable=_shareable(kind, model, material, measured, settings, prepared) if share else None,
     )
+
+
+def _shareable(
+    kind: str, model: str, material: Material, measured: Measured, settings: Settings, prepared: Prepared
+) -> Shareable:
+    classes = list(dict.fromkeys(str(name) for job in material.class_jobs for name in job.classes))
+    head = {
+        "kind": kind, "model": model, "level": settings.level, "classes": classes,
+        "conventions": dict(prepared.conventions),
+    }  # fmt: skip
+    sizes = {video: material.sizes.get(video) for video in material.videos}
+    return Shareable(measured.shared, measured.unshared, sizes, head)
 
 
 def _quiet(_: int) -> None:

@@ -4,4 +4,4 @@ Each module knows one family of files and gives one plain form; `surgeval.scorin
 taken only where no other fits the file and the references: where two do, the error names the option that decides.
 """
 
-__all__ = ["boxes", "labels", "mask_files"]
+__all__ = ["boxes", "colour_tables", "labels", "mask_files"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import polars as pl
@@ -82,6 +83,8 @@ def failures(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
+    preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
+    deviations: Mapping[str, str] | None = None,  # noqa: ARG001
 ) -> FailuresResult:
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
@@ -123,6 +126,8 @@ def failures(
         columns: Our column names to theirs, such as `{"model": "network", "video": "operation"}`.
         engine: `numpy`, `numba`, or the faster of those installed.
         where: What to call the table in error messages.
+        preregistration: The registration that the settings must be those of, as `preregister` writes them.
+        deviations: Why settings differ from it, by the name of the option; each becomes a warning.
 
     Raises:
         Misuse: The options contradict each other.

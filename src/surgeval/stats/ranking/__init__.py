@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,8 @@ def rank(
     consensus: str = "euclidean",
     aggregate: Callable[[np.ndarray], float] | None = None,
     challenger_compat: bool = False,
+    preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
+    deviations: Mapping[str, str] | None = None,  # noqa: ARG001
 ) -> RankResult:
     """The ranking of the models in a score table under a published rule.
 
@@ -183,6 +186,8 @@ def rank(
         consensus: `euclidean` (mean rank over tasks) or `case-ranks` (mean case rank over all tasks).
         aggregate: The function of rule `aggregate-then-rank`.
         challenger_compat: Resample with challengeR's faults, to compare.
+        preregistration: The registration that the settings must be those of, as `preregister` writes them.
+        deviations: Why settings differ from it, by the name of the option; each becomes a warning.
 
     Raises:
         Misuse: An option that cannot mean anything.

@@ -180,7 +180,7 @@ def _polygons(given: Any) -> list[Any]:
 def _corners(polygon: Any) -> list[tuple[float, float]] | None:
     if not isinstance(polygon, list) or len(polygon) < _FEWEST_CORNERS:
         return None
-    corners = [_numbers(corner, 2) for corner in polygon]
-    if any(corner is None for corner in corners):
+    corners = [numbers for corner in polygon if (numbers := _numbers(corner, 2)) is not None]
+    if len(corners) < len(polygon):
         return None
-    return [(min(max(x / 1000, 0.0), 1.0), min(max(y / 1000, 0.0), 1.0)) for x, y in corners if x is not None]  # type: ignore[misc]
+    return [(min(max(x / 1000, 0.0), 1.0), min(max(y / 1000, 0.0), 1.0)) for x, y in corners]

@@ -1,0 +1,95 @@
+"""What asking a model costs this side of the wire: CPU per request to a loopback server that answers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from bench.bench_judges import PROMISED_S, REQUESTS, _per_request, _server
+from bench.harness import Row, cpu_seconds, peak_memory_mb
+from surgeval.asking.store import ContentStore
+from surgeval.models import Outcome, Picture, Prompt, RunCounts, ask_all, open_model
+from surgeval.models._answers import StoredAnswers, key_of
+from surgeval.schema.outcomes import Status
+
+PICTURE_BYTES, PICTURES, ANSWERED = 50_000, 20, 100_000
+
+
+def rows() -> list[Row]:
+    with _server() as url, tempfile.TemporaryDirectory() as folder:
+        pictures = _pictures(Path(folder))
+        stores = (Path(folder) / f"store-{number}" for number in range(99))
+        ours = _per_request(lambda: _ask(url, pictures, next(stores)))
+        text = _per_request(lambda: _ask(url, [], next(stores)))
+        peer = _openai_client(url, pictures)
+        resumed, memory_mb = _resumed(url, Path(folder) / "answered")
+    note = f"per request of {REQUESTS:,}, a picture of 50 kB each, stored on disk"
+    beside = "openai client" if peer is not None else "openai client (not installed)"
+    return [
+        Row("model asked over HTTP with a picture", ours, "1 ms", PROMISED_S, goal=1, note=note),
+        Row("model asked over HTTP with a picture, beside a client", ours, beside, peer, note="the same bodies"),
+        Row("model asked over HTTP, text only", text, "1 ms", PROMISED_S, goal=1, note=f"per request of {REQUESTS:,}"),
+        Row(
+            "run of 100,000 answered requests resumed", resumed, "asking them", text * ANSWERED,
+            note=f"opening the store included; peak memory {memory_mb:.0f} MB",
+        ),
+    ]  # fmt: skip
+
+
+def _pictures(folder: Path) -> list[Picture]:
+    paths = [folder / f"{number}.jpg" for number in range(PICTURES)]
+    for path in paths:
+        path.write_bytes(b"\xff\xd8\xff" + os.urandom(PICTURE_BYTES - 3))
+    return [Picture(path, path.name) for path in paths]
+
+
+def _prompts(count: int, pictures: list[Picture]) -> Iterator[Prompt]:
+    for number in range(count):
+        shown = (pictures[number % PICTURES],) if pictures else ()
+        yield Prompt(f"q{number}", (*shown, f"Which instruments are seen in frame {number}?"), max_tokens=128)
+
+
+def _ask(url: str, pictures: list[Picture], store: Path, count: int = REQUESTS) -> RunCounts:
+    model = open_model(f"openai:m@{url}")
+    counts = ask_all(model, _prompts(count, pictures), done=lambda *_: None, store=store)
+    assert counts.answered == count
+    return counts
+
+
+def _resumed(url: str, place: Path) -> tuple[float, float]:
+    model = open_model(f"openai:m@{url}")
+    with ContentStore(place) as store:
+        answers = StoredAnswers(store)
+        for prompt in _prompts(ANSWERED, []):
+            answers.put(key_of(model, prompt), model, Outcome(Status.ANSWERED, "grasper", tokens_in=900, tokens_out=3))
+    seconds = cpu_seconds(lambda: _ask(url, [], place, ANSWERED), repeat=1, warm_up=False)
+    return seconds, peak_memory_mb()
+
+
+def _openai_client(url: str, pictures: list[Picture]) -> float | None:
+    try:
+        client_of = import_module("openai").AsyncOpenAI
+    except ImportError:
+        return None
+
+    async def run() -> None:
+        waiting = _prompts(REQUESTS, pictures)
+        async with client_of(base_url=url, api_key="none") as client:
+
+            async def some() -> None:
+                for prompt in waiting:
+                    shown, text = prompt.parts
+                    assert isinstance(shown, Picture)
+                    data = base64.b64encode(shown.path.read_bytes()).decode()
+                    image = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{data}"}}
+                    messages = [{"role": "user", "content": [image, {"type": "text", "text": text}]}]
+                    await client.chat.completions.create(model="m", messages=messages, max_tokens=128)
+
+            await asyncio.gather(*(some() for _ in range(16)))
+
+    return _per_request(lambda: asyncio.run(run()))

@@ -1,0 +1,3 @@
+"""How large a study has to be: from a pilot or from stated spreads to numbers of videos and questions."""
+
+__all__ = ["closed_forms", "orders", "planned", "settings", "sizes", "sources"]

@@ -1,0 +1,182 @@
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import surgeval
+from surgeval.cli import build_app
+from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.report.preregistration import EXAMPLE, FUNCTIONS
+
+PLAN = """
+title = "A against B"
+question = "Is A better?"
+exclusions = ["conversion to open surgery"]
+stopping = "at 8 videos"
+sample_size = 8
+
+[[analysis]]
+verb = "compare"
+model_a = "A"
+model_b = "B"
+metric = "score"
+better = "larger"
+
+[[analysis]]
+verb = "rank"
+rule = "mean-then-rank"
+better = "larger"
+replicates = 20
+
+[[analysis]]
+verb = "evaluate classification"
+metrics = ["accuracy"]
+"""
+SCORES = pl.DataFrame(
+    [
+        {"model": model, "case": f"c{v}", "video": f"v{v}", "metric": "score", "value": 0.5 + 0.02 * v + lift}
+        for v in range(8)
+        for model, lift in (("A", 0.1 + 0.01 * (v % 3)), ("B", 0.0))
+    ]
+)
+
+
+@pytest.fixture
+def registered(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    surgeval.preregister(tmp_path / "plan.toml").to_dir(tmp_path / "registration")
+    SCORES.write_csv(tmp_path / "scores.csv")
+    return tmp_path / "registration" / "registration.json"
+
+
+def run(*words: object):
+    return CliRunner().invoke(build_app(), [str(word) for word in words])
+
+
+def test_a_run_as_registered_says_so(registered: Path):
+    result = surgeval.compare(SCORES, "A", "B", metric="score", better="larger", preregistration=registered)
+    [note] = [one for one in result.findings if one.code == "preregistered"]
+    stored = json.loads(registered.read_text())
+    assert stored["sha256"][:16] in note.message
+    assert result.request.settled["preregistration"]["sha256"] == stored["sha256"]
+    assert result.request.settled["preregistration"]["deviations"] == {}
+
+
+def test_every_silent_difference_is_refused_at_once(registered: Path):
+    with pytest.raises(InputInvalid) as caught:
+        surgeval.compare(SCORES, "B", "A", metric="score", better="larger", level=0.9, preregistration=registered)
+    assert [problem.split(" is ")[0] for problem in caught.value.problems] == ["model_a", "model_b", "level"]
+    assert "0.9, registered was 0.95" in caught.value.problems[2]
+
+
+def test_a_deviation_with_a_reason_is_a_warning_in_the_result(registered: Path):
+    asked = {"metric": "score", "better": "larger", "level": 0.9, "preregistration": registered}
+    result = surgeval.compare(SCORES, "A", "B", deviations={"level": "asked for by a reviewer"}, **asked)
+    [warning] = [one for one in result.findings if one.code == "deviation"]
+    assert warning.text == (
+        "Deviation from registration: level is 0.9, registered was 0.95. Reason given: asked for by a reviewer"
+    )
+    with pytest.raises(InputInvalid, match="--deviation by: nothing differs there"):
+        surgeval.compare(SCORES, "A", "B", deviations={"level": "x", "by": "y"}, **asked)
+    with pytest.raises(Misuse, match="name it with --preregistration"):
+        surgeval.compare(SCORES, "A", "B", better="larger", deviations={"level": "x"})
+
+
+def test_an_analysis_that_nobody_registered_needs_a_reason_too(registered: Path):
+    asked = {"outcome": "value", "fixed": ["x"], "random": ["model"], "preregistration": registered}
+    with pytest.raises(InputInvalid, match="failures is not registered"):
+        surgeval.failures(SCORES, **asked)
+    frames = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("abab"), "prediction": list("abaa")}
+    result = surgeval.evaluate(
+        "classification", frames, metrics=["accuracy"], preregistration=registered, model="any name"
+    )
+    assert "preregistered" in [one.code for one in result.findings]
+
+
+def test_python_and_the_command_line_are_held_to_the_same(registered: Path, tmp_path: Path):
+    words = ["rank", tmp_path / "scores.csv", "--rule", "mean-then-rank", "--better", "larger", "--boot", "20"]
+    good = run(*words, "--preregistration", registered, "--out", tmp_path / "out")
+    assert good.exit_code == 0, good.output
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["settled"]["preregistration"]["title"] == "A against B"
+    assert "registration.json" in [entry["file"] for entry in manifest["inputs"]]
+    bad = run(*words, "--alpha", "0.01", "--preregistration", registered)
+    assert isinstance(bad.exception, InputInvalid)
+    reason = ["--deviation", "alpha=a stricter level was asked for"]
+    assert run(*words, "--alpha", "0.01", "--preregistration", registered, *reason).exit_code == 0
+    again = run("rerun", tmp_path / "out")
+    assert again.exit_code == 0, again.output
+
+
+def test_the_report_shows_every_deviation(registered: Path, tmp_path: Path):
+    pytest.importorskip("vl_convert")
+    options = {"rule": "mean-then-rank", "better": "larger", "replicates": 50}
+    result = surgeval.rank(
+        SCORES, preregistration=registered, deviations={"replicates": "twenty were too few"}, **options
+    )
+    result.to_dir(tmp_path / "study" / "rank")
+    page = surgeval.make_report(tmp_path / "study").html()
+    assert "twenty were too few" in page
+
+
+def test_a_changed_registration_is_refused(registered: Path):
+    stored = json.loads(registered.read_text())
+    stored["content"]["stopping"] = "whenever it is significant"
+    registered.write_text(json.dumps(stored))
+    with pytest.raises(FileUnreadable, match="it was changed afterwards"):
+        surgeval.compare(SCORES, "A", "B", better="larger", preregistration=registered)
+
+
+def test_every_problem_of_a_plan_is_listed(tmp_path: Path):
+    (tmp_path / "plan.toml").write_text(
+        'title = ""\nquestoin = "x"\nexclusions = "none"\nsample_size = -1\n[[analysis]]\nverb = "compere"\n'
+        '[[analysis]]\nverb = "compare"\nmethd = "bca"\n[[analysis]]\nverb = "evaluate phases"\nfsp = 1\n'
+    )
+    with pytest.raises(InputInvalid) as caught:
+        surgeval.preregister(tmp_path / "plan.toml")
+    assert len(caught.value.problems) == 9
+    text = str(caught.value)
+    assert all(hint in text for hint in ("did you mean 'question'", "'compare'", "'method'", "'fps'"))
+    (tmp_path / "plan.toml").write_text("title = ")
+    with pytest.raises(FileUnreadable, match="no TOML"):
+        surgeval.preregister(tmp_path / "plan.toml")
+
+
+def test_the_example_can_be_registered_and_every_option_is_written_down(tmp_path: Path):
+    assert run("preregister", "new", tmp_path / "plan.toml").exit_code == 0
+    assert (tmp_path / "plan.toml").read_text() == EXAMPLE
+    result = surgeval.preregister(tmp_path / "plan.toml")
+    options = result.table.filter(pl.col("analysis") == 1)
+    assert set(options.filter("stated")["option"]) == {"by", "level", "metric", "model_a", "model_b"}
+    assert {"method", "estimand", "missing", "seed"} <= set(options["option"])
+    assert "conventions" in result.records["registration"]["content"]["metrics"]["accuracy"]
+
+
+def test_every_registrable_verb_takes_a_registration():
+    import inspect
+
+    for function, _ in FUNCTIONS.values():
+        assert {"preregistration", "deviations"} <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_a_signature_is_made_with_the_users_key_and_noticed_when_it_does_not_fit(tmp_path: Path):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    done = run("preregister", "write", tmp_path / "plan.toml", "--out", tmp_path / "r", "--sign-ssh", key)
+    assert done.exit_code == 0, done.output
+    checked = run("preregister", "check", tmp_path / "r")
+    assert "signed with SSH key SHA256:" in checked.output
+    file = tmp_path / "r" / "registration.json"
+    file.write_text(file.read_text() + " ")
+    with pytest.raises(Misuse, match="its signature does not fit"):
+        surgeval.compare(SCORES, "A", "B", better="larger", preregistration=file)
+    refused = run(
+        "preregister", "write", tmp_path / "plan.toml", "--out", tmp_path / "q", "--sign-ssh", tmp_path / "no"
+    )
+    assert isinstance(refused.exception, Misuse)
