@@ -16,8 +16,6 @@ weigh as few, which costs true finds where models are alike; a list of doubts th
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 
@@ -125,10 +123,3 @@ def _shared_errors(
 def _probability(evidence: np.ndarray) -> np.ndarray:
     odds = np.clip(evidence + np.log(PRIOR / (1 - PRIOR)), -50, 50)
     return np.asarray(1 / (1 + np.exp(-odds)))
-
-
-def write_review(doubts: pl.DataFrame, path: str | Path) -> Path:
-    """Write the doubted cases as a CSV file with empty columns `decision` and `comment` for a reviewer."""
-    path = Path(path)
-    doubts.with_columns(decision=pl.lit(""), comment=pl.lit("")).write_csv(path)
-    return path
