@@ -243,8 +243,11 @@ def test_many_rows_of_mot_lose_none(tmp_path: Path) -> None:
 
 def test_unknown_tools_and_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
-    with pytest.raises(FileUnreadable, match="no annotation tool recognises it"):
+    with pytest.raises(FileUnreadable, match="an archive; unpack it first"):
         read_annotations(tmp_path / "a.zip")
+    (tmp_path / "a.bin").write_bytes(b"\x00\x01")
+    with pytest.raises(FileUnreadable, match="no annotation tool recognises it"):
+        read_annotations(tmp_path / "a.bin")
     with pytest.raises(FileUnreadable, match="No such file"):
         read_annotations(tmp_path / "b.xml")
     with pytest.raises(UnknownName, match="did you mean 'cvat'"):
