@@ -43,7 +43,7 @@ def test_an_open_lead_asks_for_as_many_videos_as_would_show_it() -> None:
     assert videos_wanted(OPEN) == pytest.approx(40 * (0.2 * 2.8 / 1.96 / 0.1) ** 2, rel=0.02)
     [sentence] = advice(table(), [OPEN], NO_MODELS)
     assert sentence == (
-        "To tell a from b on the technical board, test on roughly 327 videos like these 40, if what was seen is true."
+        "To tell a from b on the technical board, test on roughly 329 videos like these 40, if what was seen is true."
     )
 
 

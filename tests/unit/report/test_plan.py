@@ -122,7 +122,7 @@ def test_an_order_from_a_pilot_has_a_range():
 def test_every_problem_of_a_request_is_listed():
     with pytest.raises(InputInvalid) as caught:
         surgeval.plan(width=-1, difference=0.1, icc=2, power=1.5, questions=[0], share=0.0, tests=0, simulations=3)
-    assert len(caught.value.problems) == 9
+    assert len(caught.value.problems) == 10
     with pytest.raises(InputInvalid, match="name a goal"):
         surgeval.plan(**STATED)
     with pytest.raises(InputInvalid, match=r"state --icc|--icc: state"):

@@ -131,8 +131,10 @@ def _order_words(
     often = f"in {settings.power:.0%} of such studies"
     if enough["videos"] is None:
         return f"No number of videos looked at is enough that {often} {goal}."
-    ends = [f"more than {most:,}" if end is None else f"{end:,}" for end in (enough["low"], enough["high"])]
-    between = f" ({settings.certainty:.0%} range given the pilot: {ends[0]} to {ends[1]})" if most is not None else ""
+    between = ""
+    if most is not None:
+        ends = [f"more than {most:,}" if end is None else f"{end:,}" for end in (enough["low"], enough["high"])]
+        between = f" ({settings.certainty:.0%} range given the pilot: {ends[0]} to {ends[1]})"
     return f"{enough['videos']:,} videos{between} are enough that {often} {goal}."
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from surgeval.errors import Misuse, TableInvalid
 from surgeval.questions.stages.history import Action, History, ReviewState, history_from
 
-P, C, A, NO = Action
+P, C, A, NO, _UPHELD = Action
 
 
 def story(*steps: tuple[Action, str]) -> History:
