@@ -28,7 +28,7 @@ from surgeval.stats.mixed.ordered_beta import OrderedBeta
 from surgeval.stats.mixed.restricted import CovarianceSpread, RestrictedDeviance, RestrictedSolution
 from surgeval.stats.mixed.result import Convergence, Group, MixedFit
 from surgeval.stats.mixed.structure import Factor, Layout, layout_of
-from surgeval.stats.mixed.threads import one_thread
+from surgeval.stats.threads import one_thread
 
 Engine = Literal["auto", "numpy", "numba"]
 NUMBA_FROM_ROWS = 5_000

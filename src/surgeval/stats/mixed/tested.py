@@ -12,7 +12,7 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.penalised import penalties, runaway, unbounded
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.term_tests import Inference, TermTests, term_tests
-from surgeval.stats.mixed.threads import one_thread
+from surgeval.stats.threads import one_thread
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,12 @@ from surgeval.stats.ranking._focus.standing import (
 )
 from surgeval.stats.ranking._options import MERGES, RankOptions
 from surgeval.stats.ranking.result import RankResult
+from surgeval.stats.threads import one_thread
 
 BOOT = 10_000
 
 
+@one_thread
 def focus(table: ScoreTable, options: RankOptions) -> RankResult:
     """The boards of a challenge, with their evidence and their stability."""
     ready = prepare(table, options)

@@ -1,6 +1,7 @@
-"""One thread for linear algebra: the matrices of a fit are small, and threads that wait for one another cost more.
+"""One thread for linear algebra: the matrices of fits and rankings are small, and threads that wait cost more.
 
-On two busy cores the fits of eight models took 48 s of CPU with the library's own threads and 19 s with one.
+On two busy cores the fits of eight models took 48 s of CPU with the library's own threads and 19 s with one, the board
+of twenty models 2.4 s and 1.2 s.
 """
 
 from __future__ import annotations
