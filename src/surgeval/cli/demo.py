@@ -1,4 +1,4 @@
-"""`surgeval demo`: a whole challenge in a minute or two, on simulated procedures."""
+"""`surgeval demo`: a whole challenge in a few minutes, on simulated procedures."""
 
 from __future__ import annotations
 
