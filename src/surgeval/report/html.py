@@ -15,7 +15,8 @@ import os
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -24,6 +25,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.errors import ExtraNeeded
 from surgeval.report.chart import Chart, renderer
 from surgeval.report.section import Block, Browser, Note, Point, Points, Prose, Section, Sheet, Table
 from surgeval.report.words import column_words, csv_text, plain
@@ -40,6 +42,12 @@ _KIND_OF_NOTE = {"limitation": "Limitation", "missing": "Not here", "hint": "Hin
 def made_with() -> str:
     """The line at the end of every page."""
     return f"Made with surgeval {version_of('surgeval')}. Complete in itself: it asks no server for anything."
+
+
+def write_if_drawn(path: Path, html: Callable[[], str]) -> None:
+    """Write a page that has pictures; where the packages that draw are not installed there is none."""
+    with suppress(ExtraNeeded):
+        path.write_text(html(), encoding="utf-8", errors="replace")
 
 
 def page(

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import ExtraNeeded
-from surgeval.report.html import made_with, page
+from surgeval.report.html import made_with, page, write_if_drawn
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.results.request import requested
@@ -65,10 +64,7 @@ class MonitorResult(Result):
     def write(self, folder: Path) -> None:
         """Write the tables, and the page where pictures can be drawn."""
         super().write(folder)
-        try:
-            (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
-        except ExtraNeeded:
-            return
+        write_if_drawn(folder / PAGE, self.html)
 
 
 @requested("monitor")

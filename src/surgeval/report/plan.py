@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import ExtraNeeded, UnknownName
-from surgeval.report.html import made_with, page
+from surgeval.errors import UnknownName
+from surgeval.report.html import made_with, page, write_if_drawn
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.results.request import requested
@@ -83,10 +83,7 @@ class PlanResult(Result):
     def write(self, folder: Path) -> None:
         """Write the tables, and the page where pictures can be drawn."""
         super().write(folder)
-        try:
-            (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
-        except ExtraNeeded:
-            return
+        write_if_drawn(folder / PAGE, self.html)
 
 
 @requested("plan")

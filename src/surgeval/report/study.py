@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from surgeval.errors import ExtraNeeded
 from surgeval.report.charts._marks import level_words
-from surgeval.report.html import made_with, page
+from surgeval.report.html import made_with, page, write_if_drawn
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._pictures import picture
 from surgeval.results.request import requested
@@ -74,10 +73,7 @@ class StudyResult(Result):
         """Write the tables, the scores that other verbs read, and the page where pictures can be drawn."""
         super().write(folder)
         self.scores.to_dir(folder)
-        try:
-            (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
-        except ExtraNeeded:
-            return
+        write_if_drawn(folder / PAGE, self.html)
 
 
 @requested("study")

@@ -14,9 +14,8 @@ from surgeval.audit.audit import audited
 from surgeval.audit.badge import badge
 from surgeval.audit.evidence import Outcome
 from surgeval.audit.study import Study
-from surgeval.errors import ExtraNeeded
 from surgeval.report.audit_sections import audit_sections
-from surgeval.report.html import made_with, page
+from surgeval.report.html import made_with, page, write_if_drawn
 from surgeval.results.request import Request, requested
 from surgeval.results.result import Result
 from surgeval.schema.missing import Missing
@@ -98,10 +97,7 @@ class StudyAudit(Result):
         """Write the tables, the badge, and the page where pictures can be drawn."""
         super().write(folder)
         (folder / BADGE).write_text(badge(self.counts), encoding="utf-8")
-        try:
-            (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
-        except ExtraNeeded:
-            return
+        write_if_drawn(folder / PAGE, self.html)
 
 
 @requested("audit", files=("study",))

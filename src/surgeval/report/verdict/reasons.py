@@ -149,4 +149,5 @@ def unlisted(examined: Examined) -> str:
     """What is said of models beyond those explained; empty where all are."""
     if not examined.more:
         return ""
-    return f"The first {len(examined.models)} models by place; {examined.more} more are in the tables below."
+    are = "is" if examined.more == 1 else "are"
+    return f"The first {len(examined.models)} models by place; {examined.more} more {are} in the tables below."
