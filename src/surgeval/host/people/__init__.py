@@ -1,0 +1,1 @@
+"""Persons, their teams, and what they agreed to."""
