@@ -29,6 +29,8 @@ from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
+from host_service import Clock, Service, patch_clock  # noqa: E402
+
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick
 settings.ALLOWED_HOSTS = ["*"]
 
@@ -88,3 +90,17 @@ def home(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     connections.close_all()
     if on_postgresql():
         _administer(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of every act, which the test sets."""
+    made = Clock()
+    patch_clock(monkeypatch, made)
+    return made
+
+
+@pytest.fixture
+def service(home: Path, clock: Clock) -> Service:
+    """An adopted challenge."""
+    return Service(home, clock)

@@ -6,6 +6,8 @@ Rows of the log, of versions of the challenge and of boards never change: the da
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
@@ -74,6 +76,7 @@ class ChallengeVersion(models.Model):
 class Upload(models.Model):
     """A file on its way in, or received. Its bytes lie in the store under the key."""
 
+    team_id: int | None
     key = models.CharField(max_length=32, unique=True)
     team = models.ForeignKey("people.Team", null=True, on_delete=models.PROTECT, related_name="uploads")
     """None: the organisers, for a baseline."""
@@ -92,6 +95,8 @@ class Submission(models.Model):
     """What a team handed in for a phase."""
 
     team_id: int | None
+    runs: Any
+    history: Any
     team = models.ForeignKey("people.Team", null=True, on_delete=models.PROTECT, related_name="submissions")
     baseline = models.CharField(max_length=60, blank=True)
     """The baseline that this is, where the organisers handed it in."""
@@ -180,6 +185,7 @@ class WorkerToken(models.Model):
 class AccessToken(models.Model):
     """What `surgeval submission push` shows for a person. Only a digest of it is kept."""
 
+    user_id: int
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_tokens")
     name = models.CharField(max_length=80)
     digest = models.CharField(max_length=64, unique=True)
@@ -191,6 +197,8 @@ class AccessToken(models.Model):
 class Job(models.Model):
     """Something that a worker does, under a lease."""
 
+    submission_id: int | None
+    run_id: int | None
     kind = models.CharField(max_length=12, choices=Kind.choices)
     phase = models.CharField(max_length=60)
     submission = models.ForeignKey(Submission, null=True, on_delete=models.CASCADE, related_name="jobs")
@@ -268,6 +276,7 @@ class Publication(models.Model):
 class GateDecision(models.Model):
     """Whether a team may enter a phase, with the evidence of each board."""
 
+    team_id: int
     team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="gate_decisions")
     phase = models.CharField(max_length=60)
     """The phase behind the gate."""
