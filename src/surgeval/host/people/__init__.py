@@ -1,1 +1,1 @@
-"""Persons, their teams, and what they agreed to."""
+"""People: accounts, teams, terms, roles, and what one person may ask about his own data."""

@@ -1,4 +1,4 @@
-"""The app."""
+"""The Django app `people`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from django.apps import AppConfig
 
 
 class PeopleConfig(AppConfig):
-    """Persons and teams, under the label `people`."""
+    """Accounts and teams."""
 
     name = "surgeval.host.people"
     label = "people"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,20 +1,20 @@
-"""What the acts ask about people: why a team may not hand in, or may not be paid. Nothing is written here."""
+"""What the acts on runs ask about people: why a team may not hand in, or may not be paid. Nothing is written here."""
 
 from __future__ import annotations
 
-from surgeval.host.people.models import Team, User
+from surgeval.host.people.models import Eligibility, Team
+from surgeval.host.people.rules import rules_now
+from surgeval.host.people.teams import team_of, unready
 
-
-def team_of(user: User) -> Team | None:
-    """The team of a person, or None."""
-    return Team.objects.filter(membership__user=user).first()
+__all__ = ["team_of", "why_not_paid", "why_not_submit"]
 
 
 def why_not_submit(team: Team) -> list[str]:
     """Why a team may not hand in now, one sentence each; empty when it may."""
-    return [] if team.pk else ["the team does not exist"]
+    return [sentence for _, sentence in unready(team, rules_now())]
 
 
 def why_not_paid(team: Team) -> str:
     """Why a team gets no prize whatever its place, or nothing."""
-    return "" if team.pk else "the team does not exist"
+    eligibility = Eligibility.objects.filter(team=team).first()
+    return "" if eligibility is None or (eligibility.may_win and eligibility.may_take_part) else eligibility.reason
