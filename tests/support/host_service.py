@@ -11,11 +11,13 @@ from typing import Any
 
 from django.db import connections
 
+from host_people import ready_person
 from surgeval.host.acts import challenge as challenge_acts
 from surgeval.host.acts import jobs, reports, submissions, tokens, uploads
 from surgeval.host.challenge.example import new_challenge
 from surgeval.host.log import acting as log
 from surgeval.host.people.models import Membership, Team, User
+from surgeval.host.people.rules import rules_now
 from surgeval.host.runs.models import Job, Submission, Upload, WorkerToken
 
 START = datetime(2026, 7, 15, tzinfo=UTC)
@@ -51,8 +53,9 @@ class Service:
         challenge_acts.adopt_challenge("system", note)
 
     def team(self, name: str) -> Team:
-        team = Team.objects.create(name=name)
-        Membership.objects.create(user=self.person(f"{name}@example.org"), team=team)
+        leader = ready_person(name, rules=rules_now())
+        team = Team.objects.create(name=name, leader=leader)
+        Membership.objects.create(user=leader, team=team)
         return team
 
     def person(self, email: str, password: str = "correct horse") -> User:
