@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from surgeval.host.acts import submissions as acts
 from surgeval.host.acts.challenge import announce
-from surgeval.host.acts.quotas import usage_of
+from surgeval.host.acts.quotas import UNDER_WAY, usage_of
 from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import log_problems
 from surgeval.host.pages.answers import attempted, page, with_form
@@ -38,6 +38,7 @@ from surgeval.host.runs.models import (
     Submission,
     WorkerToken,
 )
+from surgeval.submissions.stages import HELD, Stage
 
 ON_A_PAGE = 50
 
@@ -89,12 +90,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         f"Submission {number}",
         **shown_to_team(stored),
         all_values=stored.values,
-        acts=[
-            ("run-again", "Run again"),
-            ("cancel", "Cancel"),
-            ("disqualify", "Disqualify"),
-            ("reinstate", "Reinstate"),
-        ],
+        acts=[(name, name.replace("-", " ").capitalize()) for name in _acts_now(stored.stage)],
         jobs=Job.objects.filter(submission=stored).select_related("worker").order_by("pk"),
         entries=LogEntry.objects.filter(subject=f"submission-{number}").order_by("-number")[:50],
     )
@@ -106,6 +102,15 @@ _ACTS = {
     "disqualify": (acts.disqualify, "It is disqualified; boards are made anew without it."),
     "reinstate": (acts.reinstate, "It counts again."),
 }
+
+
+def _acts_now(stage: str) -> list[str]:
+    """The acts that make sense at a stage; each checks again for itself."""
+    if stage in HELD:
+        return ["reinstate"]
+    if stage in (*UNDER_WAY, Stage.FAILED_INFRA):
+        return ["cancel", "disqualify", *(["run-again"] if stage == Stage.FAILED_INFRA else [])]
+    return ["disqualify"] if stage == Stage.INTAKE_REFUSED else ["run-again", "disqualify"]
 
 
 def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpResponse:

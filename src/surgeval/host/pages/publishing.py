@@ -18,6 +18,9 @@ from surgeval.host.people.journal import actor
 from surgeval.host.people.models import Team
 from surgeval.host.runs.models import BoardSnapshot, GateDecision, PrizeProposal
 
+DIGITS = 6
+"""That organisers see of values."""
+
 
 def snapshots(request: HttpRequest) -> HttpResponse:
     """Every snapshot of every board, newest first, and whether it is published."""
@@ -30,16 +33,17 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
     stored = get_object_or_404(BoardSnapshot.objects.select_related("publication", "version"), pk=number)
     challenge = challenge_now()
     rules = challenge.phase(stored.phase) if challenge else None
-    rows = rows_of(stored, rules, challenge) if rules and challenge else []
+    rows = rows_of(stored, DIGITS, challenge) if challenge else []
     names = {row["model"]: row["name"] for row in rows}
     return page(
         request,
         "organise/snapshot",
-        f"{stored.phase}, {stored.board} board, number {stored.number}",
+        f"{rules.title if rules else stored.phase}: {stored.board} board, number {stored.number}",
         snapshot=stored,
         publication=getattr(stored, "publication", None),
         rows=rows,
-        digits=6,
+        digits=DIGITS,
+        currency=rules.prizes.currency if rules and rules.prizes else "",
         proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],
     )
 
