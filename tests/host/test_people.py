@@ -12,9 +12,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from host_people import RULES, ready_person, submitted
+from surgeval.host.acts.refused import Refused
 from surgeval.host.people import acts, flags, merging, privacy, standing, teams
 from surgeval.host.people.models import Invitation, Membership, Role, Team, User
-from surgeval.host.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -43,10 +43,10 @@ def test_a_team_of_verified_people_who_accepted_the_terms_is_ready() -> None:
 @pytest.mark.parametrize(
     ("lack", "code"),
     [
-        ("mail", "mail_unverified"),
-        ("terms", "terms_open"),
-        ("profile", "profile_open"),
-        ("country", "country_excluded"),
+        ("mail", "mail-unverified"),
+        ("terms", "terms-open"),
+        ("profile", "profile-open"),
+        ("country", "country-excluded"),
     ],
 )
 def test_who_is_not_ready_founds_no_team_and_joins_none(lack: str, code: str) -> None:
@@ -59,48 +59,48 @@ def test_who_is_not_ready_founds_no_team_and_joins_none(lack: str, code: str) ->
 
 def test_new_terms_ask_everybody_again_also_under_the_same_number() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
-    assert [code for code, _ in teams.unready(team, replace(RULES, terms_version="2"))] == ["terms_open"]
-    assert [code for code, _ in teams.unready(team, replace(RULES, terms_text="other words"))] == ["terms_open"]
+    assert [code for code, _ in teams.unready(team, replace(RULES, terms_version="2"))] == ["terms-open"]
+    assert [code for code, _ in teams.unready(team, replace(RULES, terms_text="other words"))] == ["terms-open"]
 
 
 def test_an_address_that_was_changed_and_not_verified_stops_the_team() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     EmailAddress.objects.filter(user=team.leader).update(verified=False)
-    assert [code for code, _ in teams.unready(team, RULES)] == ["mail_unverified"]
+    assert [code for code, _ in teams.unready(team, RULES)] == ["mail-unverified"]
 
 
 def test_nobody_is_in_two_teams_whatever_the_acts_forget() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
-    assert code_of(lambda: teams.found_team(team.leader, "Second lab", RULES)) == "one_team"
+    assert code_of(lambda: teams.found_team(team.leader, "Second lab", RULES)) == "one-team"
     other = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
-    assert code_of(lambda: joined(other, team.leader)) == "one_team"
+    assert code_of(lambda: joined(other, team.leader)) == "one-team"
     with pytest.raises(IntegrityError), transaction.atomic():
         Membership.objects.create(user=team.leader, team=other)
 
 
 def test_a_name_is_taken_in_every_spelling() -> None:
     teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
-    assert code_of(lambda: teams.found_team(ready_person("bob"), " lovelace   LAB", RULES)) == "team_name_taken"
+    assert code_of(lambda: teams.found_team(ready_person("bob"), " lovelace   LAB", RULES)) == "team-name-taken"
 
 
 def test_an_invitation_is_for_one_address_once_and_not_for_ever() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     invitation, secret = teams.invite(team, "bob@example.org", by=team.leader, rules=RULES)
     assert secret not in str(vars(invitation))
-    assert code_of(lambda: teams.join(ready_person("eve"), secret, RULES)) == "invitation_of_another"
+    assert code_of(lambda: teams.join(ready_person("eve"), secret, RULES)) == "invitation-of-another"
     teams.join(bob := ready_person("bob"), secret, RULES)
     teams.leave(bob)
-    assert code_of(lambda: teams.join(bob, secret, RULES)) == "invitation_unknown"
+    assert code_of(lambda: teams.join(bob, secret, RULES)) == "invitation-unknown"
     _, second = teams.invite(team, "carol@example.org", by=team.leader, rules=RULES)
     Invitation.objects.update(created_at=timezone.now() - timedelta(days=15))
-    assert code_of(lambda: teams.join(ready_person("carol"), second, RULES)) == "invitation_unknown"
+    assert code_of(lambda: teams.join(ready_person("carol"), second, RULES)) == "invitation-unknown"
 
 
 def test_a_revoked_invitation_opens_nothing() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     invitation, secret = teams.invite(team, "bob@example.org", by=team.leader, rules=RULES)
     teams.revoke_invitation(invitation, by=team.leader)
-    assert code_of(lambda: teams.join(ready_person("bob"), secret, RULES)) == "invitation_unknown"
+    assert code_of(lambda: teams.join(ready_person("bob"), secret, RULES)) == "invitation-unknown"
 
 
 def test_a_team_has_no_more_members_than_the_rules_say() -> None:
@@ -108,18 +108,18 @@ def test_a_team_has_no_more_members_than_the_rules_say() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     _, first = teams.invite(team, "bob@example.org", by=team.leader, rules=RULES)
     _, second = teams.invite(team, "eve@example.org", by=team.leader, rules=RULES)
-    assert code_of(lambda: teams.invite(team, "x@example.org", by=team.leader, rules=small)) == "team_full"
+    assert code_of(lambda: teams.invite(team, "x@example.org", by=team.leader, rules=small)) == "team-full"
     teams.join(ready_person("bob"), first, small)
-    assert code_of(lambda: teams.join(ready_person("eve"), second, small)) == "team_full"
+    assert code_of(lambda: teams.join(ready_person("eve"), second, small)) == "team-full"
 
 
 def test_only_the_leader_invites_and_hands_the_lead_on() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     bob = ready_person("bob")
-    assert code_of(lambda: teams.invite(team, "x@example.org", by=bob, rules=RULES)) == "not_the_leader"
-    assert code_of(lambda: teams.hand_lead(team, bob, by=team.leader)) == "not_a_member"
+    assert code_of(lambda: teams.invite(team, "x@example.org", by=bob, rules=RULES)) == "not-the-leader"
+    assert code_of(lambda: teams.hand_lead(team, bob, by=team.leader)) == "not-a-member"
     joined(team, bob)
-    assert code_of(lambda: teams.leave(team.leader)) == "leader_leaves"
+    assert code_of(lambda: teams.leave(team.leader)) == "leader-leaves"
     teams.hand_lead(team, bob, by=team.leader)
     assert Team.objects.get(pk=team.pk).leader == bob
 
@@ -132,12 +132,12 @@ def test_who_leaves_a_team_that_has_submitted_joins_no_other() -> None:
     joined(other, bob)
     teams.leave(bob)
     submitted(team)
-    assert code_of(lambda: joined(other, bob)) == "left_a_team"
-    assert code_of(lambda: teams.found_team(bob, "Third lab", RULES)) == "left_a_team"
+    assert code_of(lambda: joined(other, bob)) == "left-a-team"
+    assert code_of(lambda: teams.found_team(bob, "Third lab", RULES)) == "left-a-team"
     joined(team, bob)
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(1, ""), (0, ""), (-1, "registration_closed")])
+@pytest.mark.parametrize(("seconds", "code"), [(1, ""), (0, ""), (-1, "registration-closed")])
 def test_registration_closes_at_the_second(seconds: int, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
@@ -150,15 +150,15 @@ def test_two_teams_become_one_until_the_deadline_and_before_a_submission() -> No
     small = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     large = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
     over = replace(RULES, merge_until=timezone.now() - timedelta(seconds=2))
-    assert code_of(lambda: merging.ask_to_merge(small, large, by=small.leader, rules=over)) == "merging_closed"
+    assert code_of(lambda: merging.ask_to_merge(small, large, by=small.leader, rules=over)) == "merging-closed"
     request = merging.ask_to_merge(small, large, by=small.leader, rules=RULES)
-    assert code_of(lambda: merging.merge(request, by=small.leader, rules=RULES)) == "not_the_leader"
+    assert code_of(lambda: merging.merge(request, by=small.leader, rules=RULES)) == "not-the-leader"
     merging.merge(request, by=large.leader, rules=RULES)
     assert [user.name for user in teams.members_of(large)] == ["bob", "ada"]
-    assert teams.unready(Team.objects.get(pk=small.pk), RULES)[0][0] == "team_merged"
+    assert teams.unready(Team.objects.get(pk=small.pk), RULES)[0][0] == "team-merged"
     third = teams.found_team(ready_person("carol"), "Third lab", RULES)
     submitted(third)
-    assert code_of(lambda: merging.ask_to_merge(third, large, by=third.leader, rules=RULES)) == "merge_after_submission"
+    assert code_of(lambda: merging.ask_to_merge(third, large, by=third.leader, rules=RULES)) == "merge-after-submission"
 
 
 def test_a_colleague_of_the_organisers_is_listed_without_awards() -> None:
@@ -176,20 +176,20 @@ def test_excluded_teams_submit_nothing_and_read_why() -> None:
     acts.give_role(owner, Role.OWNER, by=None)
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     decide = {"may_take_part": False, "may_win": False}
-    assert code_of(lambda: acts.decide_eligibility(team, **decide, reason="x", by=team.leader)) == "role_needed"
-    assert code_of(lambda: acts.decide_eligibility(team, **decide, reason=" ", by=owner)) == "reason_needed"
+    assert code_of(lambda: acts.decide_eligibility(team, **decide, reason="x", by=team.leader)) == "role-needed"
+    assert code_of(lambda: acts.decide_eligibility(team, **decide, reason=" ", by=owner)) == "reason-needed"
     acts.decide_eligibility(team, **decide, reason="two accounts of one person", by=owner)
-    assert teams.unready(team, RULES) == [("team_excluded", "the team may not take part: two accounts of one person")]
+    assert teams.unready(team, RULES) == [("team-excluded", "the team may not take part: two accounts of one person")]
 
 
 def test_roles_are_given_by_owners_and_one_owner_stays() -> None:
     owner, helper = ready_person("owner"), ready_person("helper")
     acts.give_role(owner, Role.OWNER, by=None)
-    assert code_of(lambda: acts.give_role(helper, Role.OWNER, by=helper)) == "role_needed"
+    assert code_of(lambda: acts.give_role(helper, Role.OWNER, by=helper)) == "role-needed"
     acts.give_role(helper, Role.JUDGE, by=owner)
     assert [acts.has_role(helper, role) for role in (Role.VIEWER, Role.JUDGE, Role.EDITOR)] == [True, True, False]
-    assert code_of(lambda: acts.take_role(owner, by=owner)) == "last_owner"
-    assert code_of(lambda: acts.give_role(owner, Role.VIEWER, by=owner)) == "last_owner"
+    assert code_of(lambda: acts.take_role(owner, by=owner)) == "last-owner"
+    assert code_of(lambda: acts.give_role(owner, Role.VIEWER, by=owner)) == "last-owner"
 
 
 def test_two_accounts_of_one_browser_are_flagged_and_one_is_not() -> None:

@@ -22,7 +22,7 @@ SKILLS = {"good": 1.0, "fair": 0.8, "closed": 0.6, "open": 0.5}
 def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
     service.change("replicates = 1000", "replicates = 20")
     teams = {name: service.team(name) for name in ("good", "fair")}
-    owner = service.person("owner@example.org")
+    owner = service.person("owner")
     OrganiserRole.objects.create(user=owner, role=Role.OWNER)
     programs = {name: entrant(tmp_path / name, name, skill) for name, skill in SKILLS.items()}
     with serving() as url:

@@ -9,16 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from allauth.account.models import EmailAddress
 from django.db import connections
 
+from host_people import ready_person
 from surgeval.host.acts import challenge as challenge_acts
 from surgeval.host.acts import jobs, reports, submissions, tokens, uploads
 from surgeval.host.challenge.example import new_challenge
 from surgeval.host.log import acting as log
 from surgeval.host.people.models import Membership, Team, User
 from surgeval.host.people.rules import rules_now
-from surgeval.host.people.terms import accept_terms
 from surgeval.host.runs.models import Job, Submission, Upload, WorkerToken
 
 START = datetime(2026, 7, 15, tzinfo=UTC)
@@ -54,17 +53,14 @@ class Service:
         challenge_acts.adopt_challenge("system", note)
 
     def team(self, name: str) -> Team:
-        leader = self.person(f"{name}@example.org")
+        leader = ready_person(name, rules=rules_now())
         team = Team.objects.create(name=name, leader=leader)
         Membership.objects.create(user=leader, team=team)
         return team
 
-    def person(self, email: str, password: str = "correct horse") -> User:
+    def person(self, name: str) -> User:
         """Somebody whose address is verified, and who accepted the terms."""
-        user = User.objects.create_user(email, password, name=email, country="DE")
-        EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
-        accept_terms(user, rules_now())
-        return user
+        return ready_person(name, rules=rules_now())
 
     def worker(self, *duties: str, name: str = "", phases: tuple[str, ...] = ()) -> WorkerToken:
         return tokens.make_worker_token("system", name or "-".join(duties), duties, phases=phases)[0]

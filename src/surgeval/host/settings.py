@@ -82,7 +82,6 @@ TEMPLATES = [
 ]
 
 STATIC_URL = "static/"
-STATIC_ROOT = places.home() / "static"
 STATICFILES_DIRS = [("report", Path(surgeval.report.__file__).parent / "assets")]
 WHITENOISE_USE_FINDERS = True  # no step that collects files: they are few, and read once at the start
 WHITENOISE_MAX_AGE = 3600

@@ -32,14 +32,22 @@ def attempted(
     return HttpResponseRedirect(reverse(to, kwargs=parts))
 
 
-def with_form(request: HttpRequest, form: Form, act: Callable[[], object], *, done: str, to: str) -> HttpResponse:
+def with_form(
+    request: HttpRequest,
+    form: Form,
+    act: Callable[[], object],
+    *,
+    done: str,
+    to: str,
+    parts: dict[str, Any] | None = None,
+) -> HttpResponse:
     """As `attempted`, after the form was checked; every problem of the form is said."""
     if not form.is_valid():
         for name, problems in form.errors.items():
             label = form.fields[name].label or name if name in form.fields else "form"
             messages.error(request, f"{label}: {' '.join(str(problem) for problem in problems)}")
-        return HttpResponseRedirect(reverse(to))
-    return attempted(request, act, done=done, to=to)
+        return HttpResponseRedirect(reverse(to, kwargs=parts))
+    return attempted(request, act, done=done, to=to, parts=parts)
 
 
 def sentence(refusal: Exception) -> str:

@@ -68,6 +68,7 @@ def guarded(view: View, allow: Allow, methods: tuple[str, ...]) -> View:
         refusal = refused(request, allow, parts)
         return refusal if refusal is not None else view(request, **parts)
 
+    checked.allow = allow  # type: ignore[attr-defined]  # what tests over all addresses read
     return checked
 
 

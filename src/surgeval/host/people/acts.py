@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import acting
 from surgeval.host.people.journal import actor
 from surgeval.host.people.models import (
@@ -16,7 +17,6 @@ from surgeval.host.people.models import (
     User,
 )
 from surgeval.host.people.secrets import digest
-from surgeval.host.refusals import Refused
 
 RANK = {Role.VIEWER: 0, Role.JUDGE: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
@@ -38,7 +38,7 @@ def has_role(user: object, least: Role) -> bool:
 def give_role(user: User, role: Role, *, by: User | None) -> OrganiserRole:
     """The stored role; `by` is None where the command line of the machine gives it."""
     if by is not None and not has_role(by, Role.OWNER):
-        raise Refused("role_needed", "only an owner gives roles.")
+        raise Refused("role-needed", "only an owner gives roles.")
     with acting(actor(by), "give role", f"user-{user.pk}", role=role.value):
         _check_an_owner_stays(user, role)
         given, _ = OrganiserRole.objects.update_or_create(
@@ -50,7 +50,7 @@ def give_role(user: User, role: Role, *, by: User | None) -> OrganiserRole:
 def take_role(user: User, *, by: User) -> None:
     """Nothing; the person organises no longer."""
     if not has_role(by, Role.OWNER):
-        raise Refused("role_needed", "only an owner takes roles away.")
+        raise Refused("role-needed", "only an owner takes roles away.")
     with acting(actor(by), "take role", f"user-{user.pk}"):
         _check_an_owner_stays(user, None)
         OrganiserRole.objects.filter(user=user).delete()
@@ -59,7 +59,7 @@ def take_role(user: User, *, by: User) -> None:
 def _check_an_owner_stays(user: User, role: Role | None) -> None:
     others = OrganiserRole.objects.filter(role=Role.OWNER).exclude(user=user)
     if role is not Role.OWNER and role_of(user) is Role.OWNER and not others.exists():
-        raise Refused("last_owner", "this is the only owner. Make another one first.")
+        raise Refused("last-owner", "this is the only owner. Make another one first.")
 
 
 def save_profile(
@@ -67,7 +67,7 @@ def save_profile(
 ) -> None:
     """Nothing; what the person says about himself is stored. A laboratory once declared is not taken back here."""
     if user.organiser_lab and not organiser_lab:
-        raise Refused("lab_declared", "you declared an organiser's laboratory. Ask the organisers to correct it.")
+        raise Refused("lab-declared", "you declared an organiser's laboratory. Ask the organisers to correct it.")
     memberships = user.memberships.filter(left_at__isnull=True).select_related("team")
     with acting(actor(user), "change profile", f"user-{user.pk}", organiser_lab=organiser_lab):
         User.objects.filter(pk=user.pk).update(
@@ -93,9 +93,9 @@ def narrow_eligibility(team: Team) -> None:
 def decide_eligibility(team: Team, *, may_take_part: bool, may_win: bool, reason: str, by: User) -> Eligibility:
     """The decision about a team, which it sees with its reason."""
     if not has_role(by, Role.EDITOR):
-        raise Refused("role_needed", "only editors and owners decide about eligibility.")
+        raise Refused("role-needed", "only editors and owners decide about eligibility.")
     if not (may_take_part and may_win) and not reason.strip():
-        raise Refused("reason_needed", "say why; the team sees it.")
+        raise Refused("reason-needed", "say why; the team sees it.")
     facts = {"may_take_part": may_take_part, "may_win": may_win, "reason": reason.strip()}
     with acting(actor(by), "decide eligibility", f"team-{team.pk}", **facts):
         decided, _ = Eligibility.objects.update_or_create(
@@ -121,9 +121,9 @@ def see_browser(user: User, mark: str) -> None:
 def review_flag(kind: str, key: str, note: str, *, by: User) -> FlagReview:
     """What an organiser concluded about a flag."""
     if not has_role(by, Role.EDITOR):
-        raise Refused("role_needed", "only editors and owners review flags.")
+        raise Refused("role-needed", "only editors and owners review flags.")
     if not note.strip():
-        raise Refused("reason_needed", "say what you concluded.")
+        raise Refused("reason-needed", "say what you concluded.")
     with acting(actor(by), "review flag", f"{kind}-flag-{key[:16]}", note=note.strip()):
         review, _ = FlagReview.objects.update_or_create(
             kind=kind, key=key, defaults={"note": note.strip(), "reviewed_by": by, "reviewed_at": timezone.now()}

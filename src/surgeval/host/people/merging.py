@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import acting
 from surgeval.host.people.acts import narrow_eligibility
 from surgeval.host.people.journal import actor
 from surgeval.host.people.models import Membership, MergeRequest, Team, User
 from surgeval.host.people.rules import PeopleRules
 from surgeval.host.people.teams import check_leads, has_submitted, members_of
-from surgeval.host.refusals import Refused
 
 
 def ask_to_merge(source: Team, target: Team, *, by: User, rules: PeopleRules) -> MergeRequest:
@@ -19,7 +19,7 @@ def ask_to_merge(source: Team, target: Team, *, by: User, rules: PeopleRules) ->
         check_leads(source, by)
         _check_may_merge(source, target, rules)
         if source.merges_asked.filter(decided_at__isnull=True).exists():
-            raise Refused("merge_asked", "your team has asked another one already. Withdraw that request first.")
+            raise Refused("merge-asked", "your team has asked another one already. Withdraw that request first.")
         return MergeRequest.objects.create(source=source, target=target, asked_by=by)
 
 
@@ -27,7 +27,7 @@ def close_merge(request: MergeRequest, *, by: User) -> None:
     """Nothing; the request is withdrawn or declined by one of the two leaders."""
     with acting(actor(by), "close merge", f"team-{request.source_id}", into=f"team-{request.target_id}"):
         if by.pk not in {request.source.leader_id, request.target.leader_id}:
-            raise Refused("not_the_leader", "only the two leaders can close a request to merge.")
+            raise Refused("not-the-leader", "only the two leaders can close a request to merge.")
         MergeRequest.objects.filter(pk=request.pk, decided_at__isnull=True).update(decided_at=timezone.now())
 
 
@@ -39,7 +39,7 @@ def merge(request: MergeRequest, *, by: User, rules: PeopleRules) -> Team:
         check_leads(target, by)
         now = timezone.now()
         if not MergeRequest.objects.filter(pk=request.pk, decided_at__isnull=True).update(decided_at=now):
-            raise Refused("merge_decided", "this request was decided already.")
+            raise Refused("merge-decided", "this request was decided already.")
         _check_may_merge(source, target, rules)
         joining = members_of(source)
         Membership.objects.filter(team=source, left_at__isnull=True).update(left_at=now)
@@ -52,13 +52,13 @@ def merge(request: MergeRequest, *, by: User, rules: PeopleRules) -> Team:
 
 def _check_may_merge(source: Team, target: Team, rules: PeopleRules) -> None:
     if not rules.merging_is_open():
-        raise Refused("merging_closed", f"teams could merge until {rules.merge_until:%-d %B %Y, %H:%M} UTC.")
+        raise Refused("merging-closed", f"teams could merge until {rules.merge_until:%-d %B %Y, %H:%M} UTC.")
     if source.pk == target.pk or source.merged_into_id or target.merged_into_id:
-        raise Refused("merge_target", "choose another team.")
+        raise Refused("merge-target", "choose another team.")
     if has_submitted(source):
         raise Refused(
-            "merge_after_submission",
+            "merge-after-submission",
             "a team that has submitted cannot be taken in, or its attempts would come on top. Let the other team ask.",
         )
     if len(members_of(source)) + len(members_of(target)) > rules.largest_team:
-        raise Refused("team_full", f"together you are more than the {rules.largest_team} members that a team may have.")
+        raise Refused("team-full", f"together you are more than the {rules.largest_team} members that a team may have.")

@@ -10,12 +10,12 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import acting
 from surgeval.host.people.acts import role_of
 from surgeval.host.people.journal import actor
 from surgeval.host.people.models import BrowserSighting, Invitation, Membership, Role, User
 from surgeval.host.people.teams import members_of, team_of
-from surgeval.host.refusals import Refused
 
 PROFILE = ("email", "name", "institution", "country", "organiser_lab", "wants_mail", "date_joined", "last_login")
 
@@ -59,9 +59,9 @@ def forget(user: User) -> None:
     """Nothing; the account is a pseudonym without address, and cannot sign in. What the team achieved stays."""
     team = team_of(user)
     if team is not None and team.leader_id == user.pk and len(members_of(team)) > 1:
-        raise Refused("leader_leaves", "you lead a team. Hand the lead to another member before you delete your data.")
+        raise Refused("leader-leaves", "you lead a team. Hand the lead to another member before you delete your data.")
     if role_of(user) is Role.OWNER:
-        raise Refused("owner_leaves", "you own this challenge. Let another owner take your role away first.")
+        raise Refused("owner-leaves", "you own this challenge. Let another owner take your role away first.")
     with acting(actor(None), "forget person", f"user-{user.pk}"):
         email = user.email
         Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())

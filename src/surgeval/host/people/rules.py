@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
+
+from surgeval.host import places
+from surgeval.host.challenge.entries import is_within
 
 
 @dataclass(frozen=True)
@@ -29,18 +33,29 @@ class PeopleRules:
 
     def registration_is_open(self) -> bool:
         """Whether teams can be founded and joined at this moment; the closing second still belongs to it."""
-        now, opens = timezone.now(), self.registration_opens
-        return (opens is None or opens <= now) and _not_over(now, self.registration_closes)
+        return is_within(timezone.now(), self.registration_opens, self.registration_closes)
 
     def merging_is_open(self) -> bool:
         """Whether two teams may still become one."""
-        return _not_over(timezone.now(), self.merge_until)
+        return is_within(timezone.now(), None, self.merge_until)
 
 
 def rules_now() -> PeopleRules:
-    """The rules of the challenge as its file has them today."""
-    return PeopleRules()
+    """The rules of the challenge that holds; with no limits before one was adopted."""
+    from surgeval.host.acts.challenge import current_challenge  # its tables refer to those of this app
 
-
-def _not_over(now: datetime, end: datetime | None) -> bool:
-    return end is None or now < end + timedelta(seconds=1)
+    try:
+        challenge = current_challenge()
+    except ObjectDoesNotExist:
+        return PeopleRules()
+    teams, terms = challenge.teams, places.home() / challenge.terms
+    return PeopleRules(
+        terms_version=challenge.terms_version,
+        terms_text=terms.read_text(encoding="utf-8") if terms.is_file() else "",
+        largest_team=teams.most_members,
+        registration_opens=teams.registration_opens,
+        registration_closes=teams.registration_closes,
+        merge_until=teams.merges_until,
+        excluded_countries=frozenset(teams.countries_refused),
+        largest_coauthors=teams.coauthors,
+    )

@@ -12,6 +12,7 @@ from django.db import IntegrityError
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import acting
 from surgeval.host.people.acts import narrow_eligibility
 from surgeval.host.people.journal import actor
@@ -19,9 +20,8 @@ from surgeval.host.people.models import Eligibility, Invitation, Membership, Tea
 from surgeval.host.people.rules import PeopleRules
 from surgeval.host.people.secrets import digest, new_secret
 from surgeval.host.people.terms import accepted_terms
-from surgeval.host.refusals import Refused
 
-_IN_A_TEAM = Refused("one_team", "you are in a team already. Leave it before you found or join another one.")
+_IN_A_TEAM = Refused("one-team", "you are in a team already. Leave it before you found or join another one.")
 
 
 def team_of(user: User) -> Team | None:
@@ -50,7 +50,7 @@ def found_team(user: User, name: str, rules: PeopleRules) -> Team:
     """The new team, led by the person who founds it."""
     name = " ".join(name.split())
     if not 2 <= len(name) <= 60:
-        raise Refused("team_name", f"a team name has 2 to 60 characters, not {len(name)}. Choose another one.")
+        raise Refused("team-name", f"a team name has 2 to 60 characters, not {len(name)}. Choose another one.")
     try:
         with acting(actor(user), "found team", name=name) as doing:
             check_may_join(user, rules)
@@ -59,7 +59,7 @@ def found_team(user: User, name: str, rules: PeopleRules) -> Team:
             _add_member(team, user)
             doing.about(f"team-{team.pk}")
     except IntegrityError:
-        raise Refused("team_name_taken", f"a team is called '{name}' already. Choose another name.")
+        raise Refused("team-name-taken", f"a team is called '{name}' already. Choose another name.")
     return team
 
 
@@ -70,10 +70,10 @@ def invite(team: Team, email: str, *, by: User, rules: PeopleRules) -> tuple[Inv
         check_leads(team, by)
         open_ones = [one for one in team.invitations.all() if one.is_open]
         if any(one.email == email for one in open_ones):
-            raise Refused("invited_already", f"{email} has an open invitation already. Revoke it to send a new one.")
+            raise Refused("invited-already", f"{email} has an open invitation already. Revoke it to send a new one.")
         if len(members_of(team)) + len(open_ones) >= rules.largest_team:
             raise Refused(
-                "team_full",
+                "team-full",
                 f"a team has at most {rules.largest_team} members, and {len(open_ones)} invitations are open. "
                 "Revoke one, or ask the organisers.",
             )
@@ -100,15 +100,15 @@ def join(user: User, secret: str, rules: PeopleRules) -> Team:
     with acting(actor(user), "join team") as doing:
         invitation = open_invitation(secret)
         if invitation is None or invitation.team.merged_into_id:
-            raise Refused("invitation_unknown", "this invitation is not open any more. Ask the team for a new one.")
+            raise Refused("invitation-unknown", "this invitation is not open any more. Ask the team for a new one.")
         if invitation.email.lower() != user.email.lower():
             raise Refused(
-                "invitation_of_another",
+                "invitation-of-another",
                 "this invitation was sent to another e-mail address. Sign in with that one, or ask for a new one.",
             )
         check_may_join(user, rules, team=invitation.team)
         if len(members_of(invitation.team)) >= rules.largest_team:
-            raise Refused("team_full", f"the team has {rules.largest_team} members, which is the most it may have.")
+            raise Refused("team-full", f"the team has {rules.largest_team} members, which is the most it may have.")
         _add_member(invitation.team, user)
         Invitation.objects.filter(pk=invitation.pk).update(accepted_at=timezone.now())
         doing.about(f"team-{invitation.team_id}", invitation=invitation.pk)
@@ -121,9 +121,9 @@ def leave(user: User) -> None:
     with acting(actor(user), "leave team") as doing:
         team = team_of(user)
         if team is None:
-            raise Refused("no_team", "you are in no team.")
+            raise Refused("no-team", "you are in no team.")
         if team.leader_id == user.pk and len(members_of(team)) > 1:
-            raise Refused("leader_leaves", "you lead the team. Hand the lead to another member first.")
+            raise Refused("leader-leaves", "you lead the team. Hand the lead to another member first.")
         Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())
         doing.about(f"team-{team.pk}")
 
@@ -133,7 +133,7 @@ def hand_lead(team: Team, heir: User, *, by: User) -> None:
     with acting(actor(by), "hand lead", f"team-{team.pk}", to=f"user-{heir.pk}"):
         check_leads(team, by)
         if heir not in members_of(team):
-            raise Refused("not_a_member", "only a member of the team can lead it. Invite the person first.")
+            raise Refused("not-a-member", "only a member of the team can lead it. Invite the person first.")
         Team.objects.filter(pk=team.pk).update(leader=heir)
 
 
@@ -144,7 +144,7 @@ def name_coauthors(team: Team, names: Iterable[str], *, by: User, rules: PeopleR
         check_leads(team, by)
         if len(chosen) > rules.largest_coauthors:
             raise Refused(
-                "too_many_coauthors",
+                "too-many-coauthors",
                 f"a team names at most {rules.largest_coauthors} co-authors, not {len(chosen)}. Ask for an exception.",
             )
         Team.objects.filter(pk=team.pk).update(coauthors="\n".join(chosen))
@@ -155,19 +155,19 @@ def unready(team: Team, rules: PeopleRules) -> list[tuple[str, str]]:
     reasons: list[tuple[str, str]] = []
     eligibility = Eligibility.objects.filter(team=team).first()
     if team.merged_into_id:
-        reasons.append(("team_merged", "this team was merged into another one, which submits."))
+        reasons.append(("team-merged", "this team was merged into another one, which submits."))
     if eligibility and not eligibility.may_take_part:
-        reasons.append(("team_excluded", f"the team may not take part: {eligibility.reason}"))
+        reasons.append(("team-excluded", f"the team may not take part: {eligibility.reason}"))
     members = members_of(team)
     if not members and not team.merged_into_id:
-        reasons.append(("team_empty", "the team has no members."))
+        reasons.append(("team-empty", "the team has no members."))
     for user in members:
         if not has_verified_mail(user):
-            reasons.append(("mail_unverified", f"{user} has not verified the e-mail address yet."))
+            reasons.append(("mail-unverified", f"{user} has not verified the e-mail address yet."))
         if not accepted_terms(user, rules):
-            reasons.append(("terms_open", f"{user} has not accepted version {rules.terms_version} of the terms."))
+            reasons.append(("terms-open", f"{user} has not accepted version {rules.terms_version} of the terms."))
         if user.country in rules.excluded_countries:
-            reasons.append(("country_excluded", f"people from {user.country} may not take part."))
+            reasons.append(("country-excluded", f"people from {user.country} may not take part."))
     return reasons
 
 
@@ -179,23 +179,23 @@ def has_submitted(team: Team) -> bool:
 def check_leads(team: Team, user: User) -> None:
     """Nothing where the person leads the team; refused otherwise."""
     if Team.objects.get(pk=team.pk).leader_id != user.pk:
-        raise Refused("not_the_leader", "only the leader of the team can do this. Ask for the lead.")
+        raise Refused("not-the-leader", "only the leader of the team can do this. Ask for the lead.")
 
 
 def check_may_join(user: User, rules: PeopleRules, team: Team | None = None) -> None:
     """Nothing where the person may found a team, or join this one; refused otherwise."""
     if not rules.registration_is_open():
-        raise Refused("registration_closed", "teams are founded and joined during registration, which is not open.")
+        raise Refused("registration-closed", "teams are founded and joined during registration, which is not open.")
     if not has_verified_mail(user):
-        raise Refused("mail_unverified", "verify your e-mail address first; the mail has the address to open.")
+        raise Refused("mail-unverified", "verify your e-mail address first; the mail has the address to open.")
     if not user.name or not user.country:
-        raise Refused("profile_open", "say your name and country first, on the page of your account.")
+        raise Refused("profile-open", "say your name and country first, on the page of your account.")
     if user.country in rules.excluded_countries:
         raise Refused(
-            "country_excluded", f"people from {user.country} may not take part, by the rules of the challenge."
+            "country-excluded", f"people from {user.country} may not take part, by the rules of the challenge."
         )
     if not accepted_terms(user, rules):
-        raise Refused("terms_open", f"accept version {rules.terms_version} of the terms first.")
+        raise Refused("terms-open", f"accept version {rules.terms_version} of the terms first.")
     if team_of(user) is not None:
         raise _IN_A_TEAM
     _check_did_not_leave(user, team)
@@ -207,7 +207,7 @@ def _check_did_not_leave(user: User, team: Team | None) -> None:
         before = membership.team.merged_into or membership.team
         if before != team and has_submitted(before):
             raise Refused(
-                "left_a_team",
+                "left-a-team",
                 f"you were in '{before}', which has submitted; you can go back to it, not to another team. "
                 "Ask the organisers for an exception.",
             )

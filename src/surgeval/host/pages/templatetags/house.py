@@ -42,7 +42,7 @@ def moment(value: datetime | None) -> SafeString | str:
 @register.filter
 def figure(value: Any, digits: int = 3) -> str:
     """A number of the boards, or a dash."""
-    return "–" if value is None else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    return "–" if value in (None, "") else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 @register.filter
@@ -55,3 +55,9 @@ def megabytes(value: int) -> str:
 def entry(mapping: dict[str, Any], key: Any) -> Any:
     """What a mapping has under a key, or nothing."""
     return mapping.get(key)
+
+
+@register.filter
+def percent(value: float) -> str:
+    """A share as a percentage."""
+    return f"{value:.0%}"
