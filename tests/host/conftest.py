@@ -18,6 +18,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
 TEMPLATE = Path(tempfile.mkdtemp(prefix="surgeval-host-"))
+(TEMPLATE / "static").mkdir()
 os.environ["SURGEVAL_HOST"] = str(TEMPLATE)
 os.environ["DJANGO_SETTINGS_MODULE"] = "surgeval.host.settings"
 

@@ -58,8 +58,9 @@ class Service:
         Membership.objects.create(user=leader, team=team)
         return team
 
-    def person(self, email: str, password: str = "correct horse") -> User:
-        return User.objects.create_user(email, password)
+    def person(self, name: str) -> User:
+        """Somebody whose address is verified, and who accepted the terms."""
+        return ready_person(name, rules=rules_now())
 
     def worker(self, *duties: str, name: str = "", phases: tuple[str, ...] = ()) -> WorkerToken:
         return tokens.make_worker_token("system", name or "-".join(duties), duties, phases=phases)[0]

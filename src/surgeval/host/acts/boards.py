@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from surgeval import __version__
+from surgeval.host import places
 from surgeval.host.acts.challenge import current_challenge, current_version
 from surgeval.host.acts.gates import decide_gates
 from surgeval.host.acts.quotas import SCORED
@@ -21,6 +23,11 @@ from surgeval.host.runs.models import BoardSnapshot, Job, PrizeProposal, Publica
 
 TABLES = ("places", "summary", "stability", "buckets", "gate_evidence", "sensitivity", "prizes")
 """Tables of a ranking that a snapshot keeps; the folder of the board has all of them."""
+
+
+def board_folder(snapshot: BoardSnapshot) -> Path:
+    """Where every table of a board is kept, as the ranking wrote them."""
+    return places.store() / "boards" / str(snapshot.phase) / f"{snapshot.board}-{snapshot.number}"
 
 
 def entries_of(phase: ChallengePhase, board: str) -> dict[str, dict[str, Any]]:

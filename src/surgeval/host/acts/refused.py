@@ -19,6 +19,7 @@ REMEDIES = {
     "not-yours": "There is no such thing.",
     "not-now": "It cannot be done at this stage.",
     "lease-lost": "Drop the job: somebody else has it.",
+    "unknown-token": "Make one on the page of your account, or ask the organisers.",
     "duty-missing": "Use a token that has this duty.",
     "reason-missing": "Say why.",
     "embargo": "Wait until the embargo has ended.",

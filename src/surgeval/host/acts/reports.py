@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from surgeval.host.acts.boards import keep_boards
+from surgeval.host.acts.boards import board_folder, keep_boards
 from surgeval.host.acts.jobs import claimed, is_reported
 from surgeval.host.acts.submissions import move, queue_board, queue_run, queue_scoring, run_folder
 from surgeval.host.log.acting import Acting, acting
@@ -110,7 +111,12 @@ def _scoring(job: Job, content: Report, doing: Acting) -> None:
 
 def _board(job: Job, content: Report, doing: Acting) -> None:
     boards = json.loads((content.folder / "boards.json").read_text(encoding="utf-8")) if content.folder else {}
-    keep_boards(job, boards, doing)
+    kept = keep_boards(job, boards, doing)
+    for snapshot in kept:
+        place = board_folder(snapshot)
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(str(content.folder) + f"/{snapshot.board}", place)
 
 
 def _run(job: Job) -> RunRecord:

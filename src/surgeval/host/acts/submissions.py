@@ -230,6 +230,13 @@ def queue_board(phase: str, at: datetime) -> Job | None:
     return Job.objects.create(kind=Kind.BOARD, phase=phase, owner="boards", made_at=at)
 
 
+def refresh_boards(actor: object, phase: str, *, reason: str) -> Job | None:
+    """The job that makes the boards of a phase anew, as after descriptions were read; None where nobody competes."""
+    current_challenge().phase(phase)
+    with acting(actor, "refresh-boards", f"phase-{phase}", reason=reason_of(reason)) as doing:
+        return queue_board(phase, doing.at)
+
+
 def _drop_jobs(submission: Submission) -> None:
     going = (JobState.WAITING, JobState.CLAIMED)
     Job.objects.filter(submission=submission, state__in=going).update(state=JobState.CANCELLED, lease_until=None)

@@ -64,10 +64,10 @@ def example_questions(questions: Path, references: Path, *, videos: int, seed: i
     (questions / "frames").mkdir(parents=True, exist_ok=True)
     for video in range(videos):
         for number, (code, ood, clinical) in enumerate(_KINDS):
-            case = f"v{video}-q{number}"
+            case = f"operation-{video}-q{number}"
             value, noise = int(draw.integers(0, 2 if code == "1a" else 5)), int(draw.integers(0, 256))
             text, kind, answer, colour = _asked(code, value, noise)
-            requests.append(Request(case, f"v{video}", 10.0, 10.0, "cholecystectomy", text).as_row())
+            requests.append(Request(case, f"operation-{video}", 10.0, 10.0, "cholecystectomy", text).as_row())
             rows.append(Reference(case, Capability.read(code), kind, answer, ood=ood, clinical=clinical).as_row())
             (questions / "frames" / f"{case}.png").write_bytes(plain_png(16, 12, colour))
     return [
