@@ -69,6 +69,7 @@ PAGES = (
     Page("organise/teams/<int:team>/quota/", organise.grant, "grant_quota", Allow.EDITOR, WRITE),
     Page("organise/teams/<int:team>/eligibility/", organise.eligibility, "decide_eligibility", Allow.EDITOR, WRITE),
     Page("organise/boards/", publishing.snapshots, "organise_boards", Allow.VIEWER),
+    Page("organise/boards/again/", publishing.refresh, "refresh_boards", Allow.EDITOR, WRITE),
     Page("organise/boards/<int:number>/", publishing.snapshot, "organise_snapshot", Allow.VIEWER),
     Page("organise/boards/<int:number>/publish/", publishing.publish, "publish", Allow.OWNER, WRITE),
     Page("organise/boards/<int:number>/embargo/", publishing.embargo, "embargo", Allow.EDITOR, WRITE),
