@@ -60,6 +60,7 @@ PAGES = (
     Page("organise/", organise.organise, "organise", Allow.VIEWER),
     Page("organise/submissions/", organise.submissions, "organise_submissions", Allow.VIEWER),
     Page("organise/submissions/<int:number>/", organise.submission, "organise_submission", Allow.VIEWER),
+    Page("organise/submissions/<int:number>/containers.txt", organise.container_text, "container_text", Allow.EDITOR),
     Page("organise/submissions/<int:number>/judge/", organise.judge, "judge", Allow.JUDGE, WRITE),
     Page("organise/submissions/<int:number>/<slug:act>/", organise.act_on_submission, "act_on_submission", Allow.EDITOR,
          WRITE),
