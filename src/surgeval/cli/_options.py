@@ -279,6 +279,7 @@ LOCAL: dict[str, str] = {
     "--order": "agreement: labels; plan: a goal",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
+    "--port": "host serve: one that a proxy knows; elsewhere a free one",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--questions": "submission run: a folder; plan: how many per video",

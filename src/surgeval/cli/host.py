@@ -295,7 +295,7 @@ def export(
 
 
 def demo(
-    folder: Path = typer.Option(Path("host-demo"), "--to", help="Folder of the demo; kept, and used again."),
+    folder: Path = typer.Argument(Path("host-demo"), metavar="DIR", help="Folder of the demo; kept, and used again."),
     port: o.Port = 0,
     days: int = typer.Option(20, "--days", min=0, help="How long ago its first phase opened."),
 ) -> None:

@@ -26,7 +26,7 @@ from surgeval.host.people.teams import found_team
 from surgeval.host.people.terms import accept_terms
 from surgeval.host.runs.models import Submission, WorkerToken
 from surgeval.host.worker import Options, work
-from surgeval.sandbox._own_image import write_own_image
+from surgeval.sandbox import write_own_image
 from surgeval.submissions.starter import new_pack
 
 PASSWORD = "look-at-the-colour-7"
