@@ -45,7 +45,7 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
         board=board,
         snapshot=snapshot,
         digits=rules.decimals,
-        rows=rows_of(snapshot, rules, _challenge()) if snapshot else [],
+        rows=rows_of(snapshot, rules.decimals, _challenge()) if snapshot else [],
         mine=f"team-{mine.pk}" if mine else "",
         prizes=PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last() if snapshot else None,
     )
@@ -59,7 +59,7 @@ def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    for row in rows_of(snapshot, rules, _challenge()):
+    for row in rows_of(snapshot, rules.decimals, _challenge()):
         writer.writerow([_cell(row.get(name)) for name in COLUMNS])
     response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{phase}-{board}.csv"'
@@ -71,7 +71,7 @@ def board_picture(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     rules, snapshot = _published(phase, board)
     if snapshot is None:
         raise Http404
-    names = tuple((row["model"], row["name"]) for row in rows_of(snapshot, rules, _challenge()))
+    names = tuple((row["model"], row["name"]) for row in rows_of(snapshot, rules.decimals, _challenge()))
     return HttpResponse(picture_of(snapshot.pk, rules.decimals, names), content_type="image/svg+xml")
 
 
@@ -88,9 +88,9 @@ def picture_of(snapshot: int, decimals: int, names: tuple[tuple[str, str], ...])
     return chart(frame, frame if intervals else None, summary=frame if macro else None).svg()
 
 
-def rows_of(snapshot: BoardSnapshot, phase: ChallengePhase, challenge: Challenge) -> list[dict[str, Any]]:
+def rows_of(snapshot: BoardSnapshot, decimals: int, challenge: Challenge) -> list[dict[str, Any]]:
     """The rows of a board as shown: rounded, with the names of teams and baselines, and who cannot win."""
-    rows = rounded_rows(snapshot, phase.decimals)
+    rows = rounded_rows(snapshot, decimals)
     numbers = [int(row["model"].removeprefix("team-")) for row in rows if row["model"].startswith("team-")]
     teams = {f"team-{team.pk}": team for team in Team.objects.filter(pk__in=numbers)}
     barred = dict(Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason"))

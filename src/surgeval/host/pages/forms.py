@@ -57,7 +57,7 @@ class DeleteForm(forms.Form):
 class TokenForm(forms.Form):
     """A token for the command line."""
 
-    name = forms.CharField(label="What it is for", max_length=60, help_text="For example: laptop.")
+    name = forms.CharField(label="What it is for", max_length=60, widget=forms.TextInput({"placeholder": "laptop"}))
 
 
 class ReasonForm(forms.Form):

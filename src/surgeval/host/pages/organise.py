@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from surgeval.asking.journal import LOG, TROUBLE_LOG
 from surgeval.host.acts import submissions as acts
 from surgeval.host.acts.challenge import announce
-from surgeval.host.acts.quotas import usage_of
+from surgeval.host.acts.quotas import UNDER_WAY, usage_of
 from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import log_problems
 from surgeval.host.pages.answers import attempted, page, with_form
@@ -38,6 +41,7 @@ from surgeval.host.runs.models import (
     Submission,
     WorkerToken,
 )
+from surgeval.submissions.stages import HELD, Stage
 
 ON_A_PAGE = 50
 
@@ -89,15 +93,30 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         f"Submission {number}",
         **shown_to_team(stored),
         all_values=stored.values,
-        acts=[
-            ("run-again", "Run again"),
-            ("cancel", "Cancel"),
-            ("disqualify", "Disqualify"),
-            ("reinstate", "Reinstate"),
-        ],
+        acts=[(name, name.replace("-", " ").capitalize()) for name in _acts_now(stored.stage)],
         jobs=Job.objects.filter(submission=stored).select_related("worker").order_by("pk"),
         entries=LogEntry.objects.filter(subject=f"submission-{number}").order_by("-number")[:50],
     )
+
+
+def container_text(request: HttpRequest, number: int) -> HttpResponse:
+    """What the containers of the last run wrote, for organisers alone: it may tell of hidden data."""
+    stored = get_object_or_404(Submission, pk=number)
+    last = stored.runs.order_by("-number").first()
+    shards = sorted(acts.run_folder(stored, last.number).glob("shard-*")) if last else []
+    texts = [f"== {shard.name}, {name}\n{tail_of(shard / name)}\n" for shard in shards for name in (TROUBLE_LOG, LOG)]
+    response = HttpResponse("".join(texts) or "nothing was written\n", content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="submission-{number}-containers.txt"'
+    return response
+
+
+def tail_of(path: Path, most_bytes: int = 200_000) -> str:
+    """The end of a file that a container may have filled; links are not followed."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - most_bytes))
+        return file.read(most_bytes).decode("utf-8", "replace").replace("\0", "")
 
 
 _ACTS = {
@@ -106,6 +125,15 @@ _ACTS = {
     "disqualify": (acts.disqualify, "It is disqualified; boards are made anew without it."),
     "reinstate": (acts.reinstate, "It counts again."),
 }
+
+
+def _acts_now(stage: str) -> list[str]:
+    """The acts that make sense at a stage; each checks again for itself."""
+    if stage in HELD:
+        return ["reinstate"]
+    if stage in (*UNDER_WAY, Stage.FAILED_INFRA):
+        return ["cancel", "disqualify", *(["run-again"] if stage == Stage.FAILED_INFRA else [])]
+    return ["disqualify"] if stage == Stage.INTAKE_REFUSED else ["run-again", "disqualify"]
 
 
 def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpResponse:

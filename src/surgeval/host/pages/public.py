@@ -54,6 +54,8 @@ def home(request: HttpRequest) -> HttpResponse:
         phases=[phase_facts(phase) for phase in challenge.phases],
         bars=bars_of(challenge),
         today=_share(challenge, now()),
+        first=min(phase.opens for phase in challenge.phases),
+        last=max(phase.closes for phase in challenge.phases),
         bottom=ROW_PX * len(challenge.phases),
         news=Announcement.objects.all()[:3],
     )

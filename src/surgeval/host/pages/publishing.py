@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from surgeval.host.acts import boards as acts
 from surgeval.host.acts.gates import decide_by_hand
 from surgeval.host.acts.refused import Refused
+from surgeval.host.acts.submissions import refresh_boards
 from surgeval.host.pages.answers import attempted, page
 from surgeval.host.pages.boards import rows_of
 from surgeval.host.pages.permissions import person
@@ -18,6 +19,9 @@ from surgeval.host.people.journal import actor
 from surgeval.host.people.models import Team
 from surgeval.host.runs.models import BoardSnapshot, GateDecision, PrizeProposal
 
+DIGITS = 6
+"""That organisers see of values."""
+
 
 def snapshots(request: HttpRequest) -> HttpResponse:
     """Every snapshot of every board, newest first, and whether it is published."""
@@ -25,21 +29,29 @@ def snapshots(request: HttpRequest) -> HttpResponse:
     return page(request, "organise/snapshots", "Boards to publish", listed=listed)
 
 
+def refresh(request: HttpRequest) -> HttpResponse:
+    """Lets the boards of a phase be made anew, as after descriptions were read or a team was excluded."""
+    phase, reason = request.POST.get("phase", ""), request.POST.get("reason", "")
+    act = lambda: refresh_boards(actor(person(request)), phase, reason=reason)  # noqa: E731
+    return attempted(request, act, done="A worker makes the boards anew; they appear here.", to="organise_boards")
+
+
 def snapshot(request: HttpRequest, number: int) -> HttpResponse:
     """One snapshot with every digit that was rounded away for the public, what went in, and acts on it."""
     stored = get_object_or_404(BoardSnapshot.objects.select_related("publication", "version"), pk=number)
     challenge = challenge_now()
     rules = challenge.phase(stored.phase) if challenge else None
-    rows = rows_of(stored, rules, challenge) if rules and challenge else []
+    rows = rows_of(stored, DIGITS, challenge) if challenge else []
     names = {row["model"]: row["name"] for row in rows}
     return page(
         request,
         "organise/snapshot",
-        f"{stored.phase}, {stored.board} board, number {stored.number}",
+        f"{rules.title if rules else stored.phase}: {stored.board} board, number {stored.number}",
         snapshot=stored,
         publication=getattr(stored, "publication", None),
         rows=rows,
-        digits=6,
+        digits=DIGITS,
+        currency=rules.prizes.currency if rules and rules.prizes else "",
         proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],
     )
 

@@ -31,7 +31,9 @@ def text_of(name: str) -> str:
     """A text of the challenge, as its file lies in the folder of the service; empty where there is none."""
     place = (places.home() / name).resolve()
     inside = bool(name) and place.is_relative_to(places.home())
-    return place.read_text(encoding="utf-8") if inside and place.is_file() else ""
+    text = place.read_text(encoding="utf-8") if inside and place.is_file() else ""
+    first, _, rest = text.lstrip().partition("\n")
+    return rest if first.startswith("# ") else text  # the page has a title of its own
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     challenge = challenge_now()
     return {
         "challenge": challenge,
-        "site": {
+        "frame": {
             "name": challenge.name if challenge else challenge_name(),
             "contact": challenge.contact if challenge else "",
             "role": role_of(getattr(request, "user", None)),
