@@ -117,6 +117,7 @@ print(surgeval.study(table).verdict[0])
 """
 
 
+@pytest.mark.long
 def test_every_module_can_be_imported_without_what_only_posix_has() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
