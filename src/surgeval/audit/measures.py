@@ -89,6 +89,16 @@ def end(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    Example:
+        >>> counted(1, "class", "classes"), counted(2, "video")
+        ('1 class', '2 videos')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def listed(names: Sequence[str], most: int = 4) -> str:
     """Names in a sentence, the first few and how many more."""
     shown = ", ".join(map(str, names[:most]))
