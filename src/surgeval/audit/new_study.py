@@ -88,8 +88,8 @@ def _lines(home: Path, study: Study | None, keys: Sequence[str], answers: Mappin
         yield '# scores = ["scores.csv"]   # model, case, video, value (and metric, phase, conditions)'
         yield '# results = "results"       # folders that verbs of surgeval wrote'
     for table, kind in TABLES.items():
-        if (name := _named_after(home, table)) is not None:
-            yield f"{table} = {json.dumps(name, ensure_ascii=False)}"
+        if (stands := _named_after(home, table)) is not None:
+            yield f"{table} = {json.dumps(stands, ensure_ascii=False)}"
         elif study is None or table not in study.tables:
             columns = ", ".join(dict.fromkeys((*kind.needed, *kind.texts, *kind.numbers)))
             yield f'# {table} = "{table}.csv"   # {kind.what}: {columns}'

@@ -37,6 +37,8 @@ def over_thresholds(study: Study) -> Iterator[Evidence]:
         raise NotThere(f"a threshold of {matrix.metric.name!r} ([metrics.{matrix.metric.name}] threshold = ...)")
     if not 0 <= float(given) <= 1 or matrix.metric.sign < 0 or np.nanmax(matrix.values) > 1:
         raise NotThere("scores between 0 and 1 of which larger ones are better")
+    if set(np.unique(matrix.values[np.isfinite(matrix.values)])) <= {0.0, 1.0}:
+        raise NotThere("scores beside right and wrong: no threshold changes those")
     marks = sorted({*THRESHOLDS, float(given)})
     videos = len(matrix.video_names)
     grids = []

@@ -187,8 +187,8 @@ def critical_phases(study: Study) -> Iterator[Evidence]:
     rows = strata(study.scores, [phase], baseline="rest", level=level, **study.options).table
     rows = rows.filter(pl.col("stratum").is_in(critical) & pl.col("model").is_in(matrix.models)).drop_nulls("delta")
     numbers = [
-        Number("value in the phase minus elsewhere", row["delta"], row["low"], row["high"], row["model"],
-               row["stratum"], row["videos"])
+        Number(f"value in the phase minus elsewhere, {level:.2%} interval", row["delta"], row["low"], row["high"],
+               row["model"], row["stratum"], row["videos"])
         for row in rows.to_dicts()
     ]  # fmt: skip
     tests = max(1, len(numbers))
