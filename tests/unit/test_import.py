@@ -95,7 +95,7 @@ import surgeval
 root = pathlib.Path(surgeval.__file__).parent
 for file in sorted(root.rglob("*.py")):
     parts = file.relative_to(root).with_suffix("").parts
-    if parts[-1] != "__main__" and "_demo" not in parts:
+    if parts[-1] != "__main__" and "_demo" not in parts and parts[0] != "host":
         importlib.import_module(".".join(("surgeval", *parts)).removesuffix(".__init__"))
 
 from surgeval.asking.lines import LineFile
