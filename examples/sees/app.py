@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,37 +42,44 @@ STEP_S = 5.0
 READING_SHARE = 0.5
 """Of the budget, for reading the video and looking at its pictures."""
 SEEK_FROM_S = 20.0
-"""Wider steps than this are sought, narrower ones decoded through."""
+"""Wider gaps than this are jumped over; clips of the challenge have a whole picture every five seconds."""
 
 
 def pictures_of(path: str, start_s: float, end_s: float, deadline: float) -> tuple[list[float], list[np.ndarray]]:
-    """Seconds since the start, and pictures: the last one of a frame, else up to MOST_FRAMES on training's grid."""
-    times, pictures = [], []
+    """Seconds since the start, and pictures: one of a frame, else up to MOST_FRAMES on training's grid."""
     first = -(-start_s // STEP_S) * STEP_S - start_s
-    wanted = [float(second) for second in np.arange(first, end_s - start_s + 0.5, STEP_S)] or [0.0]
+    wanted = [float(second) for second in np.arange(first, end_s - start_s + 0.5, STEP_S)]
+    wanted = wanted if wanted and end_s > start_s else [0.0]
     wanted = [wanted[round(k)] for k in np.linspace(0, len(wanted) - 1, min(len(wanted), MOST_FRAMES))]
+    times, pictures = [], []
     with av.open(path) as container:
         stream = container.streams.video[0]
-        if end_s <= start_s:
-            return [0.0], [cropped(frame.to_ndarray(format="rgb24")) for frame in container.decode(stream)][-1:]
-        far = len(wanted) > 1 and wanted[1] - wanted[0] > SEEK_FROM_S
-        frames = _sought(container, stream, wanted) if far else container.decode(stream)
-        for frame in frames:
-            at_s = float(frame.time or 0.0)
-            if len(times) < len(wanted) and (far or at_s + 1e-3 >= wanted[len(times)]):
-                times.append(at_s)
-                pictures.append(cropped(frame.to_ndarray(format="rgb24")))
+        skipped_s = start_s if is_whole(stream, start_s, end_s) else 0.0
+        for at_s, frame in _frames_at(container, stream, [skipped_s + second for second in wanted]):
+            times.append(at_s - skipped_s)
+            pictures.append(cropped(frame.to_ndarray(format="rgb24")))
             if time.monotonic() > deadline:
                 break
     return times, pictures
 
 
-def _sought(container: Any, stream: Any, wanted: list[float]) -> Any:
-    for second in wanted:
-        container.seek(int(second / stream.time_base), stream=stream)
-        frame = next(container.decode(stream), None)
-        if frame is not None:
-            yield frame
+def is_whole(stream: Any, start_s: float, end_s: float) -> bool:
+    """Whether a file holds the video from its beginning, and not the window that is asked about."""
+    length_s = float(stream.duration * stream.time_base) if stream.duration and stream.time_base else 0.0
+    return length_s > end_s - start_s + 2 and length_s > end_s - 1
+
+
+def _frames_at(container: Any, stream: Any, seconds: list[float]) -> Iterator[tuple[float, Any]]:
+    """The first frame at or after each second; wide gaps are jumped over, narrow ones decoded through."""
+    last_s = 0.0
+    for second in seconds:
+        if second - last_s > SEEK_FROM_S:
+            container.seek(int(second / stream.time_base), stream=stream)
+        for frame in container.decode(stream):
+            last_s = float(frame.time or 0.0)
+            if last_s + 1e-3 >= second or stream.duration is None:
+                yield last_s, frame
+                break
 
 
 class Entrant:

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 import torch
@@ -163,6 +164,35 @@ def test_the_evaluation_has_every_condition_and_floor(data: Path, out: Path, tmp
 def question(video: Path, start_s: float, end_s: float, text: str) -> dict:
     return {"qID": "q", "videoID": "v", "video": str(video), "start_time": start_s, "end_time": end_s,
             "procedure_type": "Appendectomy", "question": text, "track": "frame", "budget_s": 5.0}  # fmt: skip
+
+
+def film(path: Path, seconds: int) -> Path:
+    """A grey video, five pictures per second, three tones lighter every second."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=5)
+        stream.width, stream.height, stream.pix_fmt, stream.gop_size, stream.bit_rate = 96, 54, "yuv420p", 25, 10**6
+        for number in range(5 * seconds):
+            shade = np.full((54, 96, 3), 20 + 3 * (number // 5), dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(shade, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("length_s", "start_s", "end_s", "times", "tones"),
+    [
+        (60, 33, 33, [0.0], [119]),  # the second of a whole video
+        (60, 28, 41, [2.0, 7.0, 12.0], [110, 125, 140]),  # a window of it
+        (13, 28, 41, [2.0, 7.0, 12.0], [26, 41, 56]),  # the same window as a clip
+        (1, 33, 33, [0.0], [20]),  # a frame as a clip
+    ],
+)
+def test_pictures_lie_on_the_grid_of_training_in_clips_and_whole_videos(
+    tmp_path: Path, length_s: int, start_s: float, end_s: float, times: list[float], tones: list[float]
+):
+    seen = app.pictures_of(str(film(tmp_path / "v.mp4", length_s)), start_s, end_s, time.monotonic() + 60)
+    assert seen[0] == pytest.approx(times, abs=0.01)
+    assert [float(picture.mean()) for picture in seen[1]] == pytest.approx(tones, abs=2.5)
 
 
 def test_a_video_that_cannot_be_read_is_answered_from_the_wording(out: Path, tmp_path: Path):
