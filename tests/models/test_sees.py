@@ -13,7 +13,7 @@ import av
 import numpy as np
 import pytest
 import torch
-from examples.sees import app, evaluate, make_data, pictures, train, words
+from examples.sees import app, card, evaluate, make_data, mistakes, pictures, train, words
 from examples.sees.learning import heat_maps, mirrored, moved_about
 from examples.sees.model import TINY, Sees
 from examples.sees.store import KINDS_OF_ANSWER, Store, Vocabulary, _target
@@ -150,12 +150,19 @@ def test_the_full_model_stays_below_eight_million_numbers_and_bytes_change_littl
         torch.testing.assert_close(kept.look(shown)[0].heat, model.look(shown)[0].heat, atol=0.05, rtol=0.05)
 
 
-def test_the_evaluation_has_every_condition_and_floor(data: Path, out: Path, tmp_path: Path):
+def test_the_evaluation_has_every_floor_and_a_card_and_a_picture_of_mistakes(data: Path, out: Path, tmp_path: Path):
     evaluate.main([str(data), str(data / "questions"), str(out), str(tmp_path)])
     text = (tmp_path / "margins.md").read_text()
     assert "new centre" in text
     head = (tmp_path / "cases.csv").read_text().splitlines()[0].split(",")
     assert {"sees", "shuffled", "blind", "text-prior", "smallest", "background_smoke", "center"} <= set(head)
+    card.main([str(data), str(out), str(tmp_path), str(tmp_path / "card")])
+    text = (tmp_path / "card" / "MODEL_CARD.md").read_text()
+    assert json.loads((out / "metrics-sees.json").read_text())["sha256"] in text
+    assert "<polyline" in (tmp_path / "card" / "loss.svg").read_text()
+    mistakes.main([str(data), str(out), str(tmp_path), str(tmp_path / "wrong.jpg"), "--count", "4"])
+    with Image.open(tmp_path / "wrong.jpg") as sheet:
+        assert sheet.width > 3 * 480
 
 
 # --- the entrant ----------------------------------------------------------------------------------
