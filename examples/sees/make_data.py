@@ -107,7 +107,7 @@ def question_row(question: Question) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Read the command line and write everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--long-videos", type=int, default=40, help="training videos with SEGMENT and PROCEDURE")
     parser.add_argument("--tracks", default="frame,segment,procedure")
     parser.add_argument("--seed", type=int, default=22)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     least, most = (float(part) for part in options.minutes.split("-"))
     drawn = (options.procedures, options.new_center, (least, most), options.seed)
     tracks = options.tracks.split(",")

@@ -260,7 +260,7 @@ class Reader(nn.Module):
             seen = seen + self.time(time_waves(times, asked.window_s))
         first = self.place[:1].expand(len(words), 1, -1)
         whole = (self.total(total) + self.role[2])[:, None]
-        empty = torch.cat((torch.zeros_like(there[:, :2]), asked.words == 0, ~there), 1)
+        empty = torch.cat((there.new_zeros(len(there), 2), asked.words == 0, ~there), 1)
         x = self.norm(self.body(torch.cat((first, whole, words, seen), 1), src_key_padding_mask=empty))
         return self._heads(asked, x[:, 0], x[:, -tokens.shape[1] :], there, kind)
 

@@ -229,9 +229,9 @@ class Run:
         self.model.eval()
         rng, given = np.random.default_rng(self.options.seed), {}
         for tracks in (("frame",), ("segment", "procedure")):
-            test = Asked(self.store, "test", tracks, self.vocabulary, self.device)
-            if not len(test):
+            if not self.store.chosen("test", tracks):
                 continue
+            test = Asked(self.store, "test", tracks, self.vocabulary, self.device)
             which, when = test.which, test.when
             if condition == "shuffled":
                 order = torch.from_numpy(elsewhere(test.rows, rng)).to(self.device)
