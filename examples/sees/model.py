@@ -230,15 +230,16 @@ class Reader(nn.Module):
         layer = nn.TransformerEncoderLayer(d, size.heads, 4 * d, 0.1, "gelu", batch_first=True, norm_first=True)
         self.body = nn.TransformerEncoder(layer, size.layers, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(d)
-        self.scores = nn.Linear(d, 4)
-        inner = (nn.Linear(2 * d + 3, 2 * d), nn.GELU(), nn.Dropout(0.1))
+        self.scores = nn.Linear(d, 5)
+        self.direct = nn.Linear(token_width, d)
+        inner = (nn.Linear(4 * d + 3, 2 * d), nn.GELU(), nn.Dropout(0.1))
         self.mix = nn.Sequential(*inner, nn.Linear(2 * d, d), nn.GELU())
         self.binary, self.number = nn.Linear(d, 2), nn.Linear(d, MOST + 1)
         self.one_class, self.classes = nn.Linear(d, KINDS), nn.Linear(d, KINDS)
         self.choice, self.answer = nn.Linear(d, d), nn.Linear(d, size.answers)
         self.kinds_or_things = nn.Linear(d, 1)
         self.steep = nn.Parameter(torch.tensor(0.5))
-        nn.init.constant_(self.scores.bias[2:3], -1.5)
+        nn.init.constant_(self.scores.bias[3:4], -1.5)
 
     def forward(self, asked: Questions, tokens: Tensor, there: Tensor, kind: Tensor | None, total: Tensor,
                 times: Tensor | None = None) -> Said:  # fmt: skip
@@ -262,12 +263,17 @@ class Reader(nn.Module):
         whole = (self.total(total) + self.role[2])[:, None]
         empty = torch.cat((there.new_zeros(len(there), 2), asked.words == 0, ~there), 1)
         x = self.norm(self.body(torch.cat((first, whole, words, seen), 1), src_key_padding_mask=empty))
-        return self._heads(asked, x[:, 0], x[:, -tokens.shape[1] :], there, kind)
+        return self._heads(asked, x[:, 0], x[:, -tokens.shape[1] :], tokens, there, kind)
 
-    def _heads(self, asked: Questions, head: Tensor, seen: Tensor, there: Tensor, kind: Tensor | None) -> Said:
-        point, every, keep, share = self.scores(seen).float().unbind(-1)
-        point = point.masked_fill(~there, -30.0)
+    def _heads(
+        self, asked: Questions, head: Tensor, seen: Tensor, tokens: Tensor, there: Tensor, kind: Tensor | None
+    ) -> Said:
+        point, other, every, keep, share = self.scores(seen).float().unbind(-1)
+        point, other = (score.masked_fill(~there, -30.0) for score in (point, other))
         looked = torch.einsum("bt,btd->bd", point.softmax(-1).to(seen.dtype), seen)
+        # Most answers stay when a picture is mirrored, so the body forgets left and right; the tokens do not.
+        pair = torch.stack((point.softmax(-1), other.softmax(-1)), 1).to(tokens.dtype) @ tokens
+        direct = self.direct(pair).flatten(1)
         kept = keep.sigmoid() * there
         things = kept.sum(1) / (1 if kind is not None else MOST_FRAMES / 4)
         part = share.sigmoid().mul(there).sum(1) / there.sum(1).clamp(min=1)
@@ -275,7 +281,8 @@ class Reader(nn.Module):
         if kind is not None:
             by_class = F.one_hot(kind, KINDS).bool() & there[..., None]
             kinds = (kept[..., None] * by_class).amax(1).sum(1)
-        z = self.mix(torch.cat((head, looked, torch.stack((things, kinds, part), 1).to(head.dtype)), 1))
+        amounts = torch.stack((things, kinds, part), 1).to(head.dtype)
+        z = self.mix(torch.cat((head, looked, direct.to(head.dtype), amounts), 1))
         number, one_class, classes = self.number(z).float(), self.one_class(z).float(), self.classes(z).float()
         if kind is not None:
             gate = self.kinds_or_things(head).float().sigmoid()[:, 0]

@@ -36,6 +36,9 @@ READ_FROM = 0.2
 """Share of the steps after which the reader joins the eye."""
 UNMEASURED, MEASURED = 12, 30
 """Steps before and during the measurement from which the number of steps follows."""
+DROPPED, LOOKS = 0.15, 4
+"""Share of the pictures that the reader of many goes without, and in how many lights it knows each: its eye knows the
+training pictures too well."""
 LONG_SHARE = 0.15
 """Share of the time for the reader of segments and procedures."""
 
@@ -182,20 +185,23 @@ class Run:
             rows = torch.randint(len(train), (self.batch,), device=self.device)
             asked, right, which, when = (rows_of(train.asked, rows), rows_of(train.right, rows), train.which[rows],
                                          train.when[rows])  # fmt: skip
-            there = which >= 0
-            said = self.model.read_long(asked, totals[which.clamp(min=0)], there, when, blind=self.blind)
+            there = (which >= 0) & (torch.rand(which.shape, device=self.device) > DROPPED)
+            there[:, 0] = True
+            look = torch.randint(len(totals), (len(rows), 1), device=self.device)
+            said = self.model.read_long(asked, totals[look, which.clamp(min=0)], there, when, blind=self.blind)
             return {"answers": answer_loss(said, right, right.one[:, 0], when, there)}
 
         return step
 
     @torch.no_grad()
-    def totals(self) -> Tensor:
-        """Every picture, summed up by the eye."""
+    def totals(self, *, changed: bool = False) -> Tensor:
+        """Every picture, summed up by the eye; or as it would be in other light."""
         self.model.eval()
         parts = []
         for at in range(0, len(self.pictures), 256):
+            shown = normal(self.pictures[at : at + 256])
             with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-                parts.append(self.model.look(normal(self.pictures[at : at + 256]))[2].float())
+                parts.append(self.model.look(recoloured(shown) if changed else shown)[2].float())
         self.model.train()
         return torch.cat(parts)
 
@@ -211,7 +217,10 @@ class Run:
         did = {"frame": self.loop(self.model, steps, seconds, 1e-3, self.frame_step(frame), "frame")}
         if tracks - {"frame"}:
             long = Asked(self.store, "train", ("segment", "procedure"), self.vocabulary, self.device)
-            totals = self.nothing(len(self.pictures))[1] if self.blind else self.totals()
+            looks = [self.nothing(len(self.pictures))[1]] if self.blind else [
+                self.totals(changed=look > 0) for look in range(LOOKS)
+            ]  # fmt: skip
+            totals = torch.stack(looks)
             limit = self.options.steps or min(1200, max(1, 30 * len(long) // self.batch))
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
