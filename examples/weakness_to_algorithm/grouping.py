@@ -11,6 +11,10 @@ LEAST_PX = 6
 HEAT_FROM = 0.3
 APART_PX = 7
 """Only the warmest pixel within a square of this size is a centre."""
+ONE_CLOUD = 3.5
+"""Votes for two centres are one cloud when their means lie less than so many deviations apart."""
+LEAST_SPREAD_PX = 0.7
+"""Votes are not known more finely."""
 
 
 def connected(mask: np.ndarray) -> np.ndarray:
@@ -34,8 +38,8 @@ def numbered(labels: np.ndarray) -> np.ndarray:
     return new[labels]
 
 
-def instances_of(kind: str, made: dict[str, Tensor]) -> list[np.ndarray]:
-    """The label map of every picture of a batch."""
+def instances_of(kind: str, made: dict[str, Tensor], *, merge: bool = False) -> list[np.ndarray]:
+    """The label map of every picture of a batch; `merge` joins centres whose votes cannot be told apart."""
     if kind == "queries":
         shown = made["masks"].sigmoid() * (made["there"].sigmoid() > 0.5)[..., None, None]
         best, which = shown.max(1)
@@ -47,20 +51,50 @@ def instances_of(kind: str, made: dict[str, Tensor]) -> list[np.ndarray]:
     heat = made["heat"].sigmoid()
     top = (heat == F.max_pool2d(heat[:, None], APART_PX, 1, APART_PX // 2)[:, 0]) & (heat > HEAT_FROM)
     offset, top = made["offset"].cpu().numpy(), top.cpu().numpy()
-    return [numbered(_by_centre(*one)) for one in zip(foreground, top, offset, strict=True)]
+    return [numbered(_by_centre(*one, merge)) for one in zip(foreground, top, offset, strict=True)]
 
 
-def _by_centre(foreground: np.ndarray, top: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def _by_centre(foreground: np.ndarray, top: np.ndarray, offset: np.ndarray, merge: bool) -> np.ndarray:
     """Every pixel goes to the centre nearest to where its offset points."""
     centres = np.argwhere(top)
     if not len(centres):
         return connected(foreground)
-    pixels = np.argwhere(foreground)
-    pointed = pixels + offset[:, foreground].T
-    far = ((pointed[:, None] - centres[None]) ** 2).sum(2)
+    votes = np.argwhere(foreground) + offset[:, foreground].T
+    chosen = ((votes[:, None] - centres[None]) ** 2).sum(2).argmin(1)
     labels = np.zeros(foreground.shape, dtype=np.int32)
-    labels[foreground] = far.argmin(1) + 1
+    labels[foreground] = (_merged(votes, chosen) if merge else chosen) + 1
     return labels
+
+
+def _merged(votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The centres that pixels chose, those joined whose votes are one cloud: the nearest pair first.
+
+    A cloud that is cut in two has halves whose means lie 2.7 of their deviations apart; two clouds lie further.
+    """
+    chosen = chosen.copy()
+    while True:
+        names = np.unique(chosen)
+        pairs = [
+            (ratio, a, b)
+            for place, a in enumerate(names.tolist())
+            for b in names[place + 1 :].tolist()
+            if (ratio := _apart(votes[chosen == a], votes[chosen == b])) < ONE_CLOUD
+        ]
+        if not pairs:
+            return chosen
+        _, kept, joined = min(pairs)
+        chosen[chosen == joined] = kept
+
+
+def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The distance of two groups of votes in deviations within them, along the line between their means."""
+    between = theirs.mean(0) - ours.mean(0)
+    far = float(np.hypot(*between))
+    if far == 0:
+        return 0.0
+    along = between / far
+    spread = np.concatenate([(group - group.mean(0)) @ along for group in (ours, theirs)])
+    return far / max(float(spread.std()), LEAST_SPREAD_PX)
 
 
 def without_learning(rgb: np.ndarray) -> np.ndarray:

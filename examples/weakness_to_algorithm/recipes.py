@@ -25,6 +25,8 @@ class Recipe:
     small_weigh_more: bool = False
     sampling: str = "even"
     """`even`, by predicted `risk`, or by the same weights `shuffled` between cases."""
+    merge: bool = False
+    """Join centres whose votes cannot be told apart."""
     seed: int = 1
 
     def without(self, choice: str) -> Recipe:
@@ -35,6 +37,7 @@ class Recipe:
             "paste": {"paste": False},
             "small": {"small_weigh_more": False},
             "risk": {"sampling": "even"},
+            "merge": {"merge": False},
         }[choice]
         return replace(self, name=f"{self.name} without {choice}", **taken)  # type: ignore[arg-type]
 

@@ -120,7 +120,7 @@ class Trainer:
                 made = self.model(frames.flatten(1, 2).contiguous(memory_format=torch.channels_last))
             height, width = self.size
             cut = {name: one if name == "there" else one[..., :height, :width] for name, one in made.items()}
-            maps += instances_of(self.recipe.kind, cut)
+            maps += instances_of(self.recipe.kind, cut, merge=self.recipe.merge)
         return np.stack(maps)
 
 

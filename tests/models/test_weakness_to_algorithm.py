@@ -70,6 +70,21 @@ def test_ideal_outputs_are_grouped_into_the_references_and_cost_less_than_others
         assert best < 0.5 * loss_of(kind, worse, labels, small_weigh_more=small)
 
 
+def test_two_centres_of_one_cloud_of_votes_are_merged_and_those_of_two_are_not():
+    labels = torch.from_numpy(squares().labels).long()
+    made = ideal("centres", labels)
+    torch.manual_seed(0)
+    made["offset"] = made["offset"] + torch.randn_like(made["offset"])
+    rows, columns = (instance_masks(labels)[:, 0].amax(axis).float().argmax(1) for axis in (2, 1))
+    each = torch.arange(len(labels))
+    made["heat"][labels == 1] = -9.0
+    for away in (3, 8):  # two centres of the first square, on both sides of its middle
+        made["heat"][each, rows + away, columns + 6] = 9.0
+    assert [one.max() for one in instances_of("centres", made)] == [3] * len(labels)
+    for one, prediction in zip(labels.numpy(), instances_of("centres", made, merge=True), strict=True):
+        assert mi_dsc(one, prediction) > 0.98
+
+
 def test_touching_things_are_one_for_connected_components():
     labels = torch.from_numpy(squares().labels).long()
     counts = [one.max() for one in instances_of("components", ideal("components", labels))]
