@@ -3,7 +3,6 @@
 __all__ = [
     "accounts",
     "answers",
-    "apps",
     "boards",
     "forms",
     "history",

@@ -3,7 +3,6 @@
 __all__ = [
     "acts",
     "adapter",
-    "apps",
     "countries",
     "flags",
     "journal",
