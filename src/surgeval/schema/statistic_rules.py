@@ -27,6 +27,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         # scores
         ("facts-by-name", _N, "Range and direction of a metric were taken from a registered one of another name."),
         ("scores-not-there", _N, "Scores are not there, and what they count as."),
+        ("other-tracks", _W, "A model took part in some tracks only; cases of the others are left out for it."),
         ("status-with-score", _N, "Rows have a score beside a status that says why there is none; no rule applies."),
         ("score-without-answer", _W, "Rows whose status says that nothing was answered have a score above the worst."),
         ("rows-left-out", _W, "Rows were left out because something about them is not known."),
