@@ -26,8 +26,8 @@ from .words import Words
 from .writing import ANSWER_TOKENS, Line, written
 
 STATES = ("per_question", "per_video", "free")
-_CHUNKS = (4, 16, 64)
-"""Frames of the first chunk, the second and all others: small while nobody knows how long they take."""
+_CHUNKS = (4, 16, 64, 192)
+"""Frames of the first chunks, and of all others: small while nobody knows how long they take."""
 _QUESTION_TOKENS = 1024
 """Room that is kept for a question and its answer."""
 _LABEL_TOKENS = 24
@@ -116,7 +116,7 @@ class _Seen:
     def until(self, end_s: float) -> tuple[Prefix, _Mark]:
         """The prefix as a question sees it that ends then."""
         mark = [mark for mark in self.marks if mark.time_s <= end_s + 1e-6][-1]
-        return Prefix(self.prefix.keys, self.prefix.values, mark.length, mark.next_position), mark
+        return self.prefix.until(mark.length, mark.next_position), mark
 
     @property
     def step_s(self) -> float:
@@ -161,14 +161,14 @@ class LongVideo:
         """Answer about a black film twice: kernels are chosen and compiled, and the pace is learnt from the second."""
         film = _Black(height_px, width_px)
         for _ in range(2):
-            self._kept.clear()
+            self._forget(0)
             self.pace = Pace()
             self.answer(film, Asked("What is seen? Answer with a time (hh:mm:ss).", film.start_s, film.end_s))
-        self._kept.clear()
+        self._forget(0)
 
     def close(self) -> None:
         """Let go of prefixes and the thread that reads."""
-        self._kept.clear()
+        self._forget(0)
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, film: Film, asked: Asked, deadline: float = float("inf")) -> Answered:
@@ -191,8 +191,13 @@ class LongVideo:
             for asked, form, reply in zip(questions, forms, marked, strict=True)
         ]
         if self.state == "per_question":
-            self._kept.clear()
+            self._forget(0)
         return final
+
+    def _forget(self, most: int) -> None:
+        """Keep the newest prefixes, so many of them."""
+        while len(self._kept) > most:
+            self._kept.pop(next(iter(self._kept))).prefix.recorded.clear()
 
     # --- seeing ------------------------------------------------------------------------------------------------------
 
@@ -204,10 +209,10 @@ class LongVideo:
         if seen is not None and _carries(seen, start, first_end, end):
             self._kept[key] = seen  # as the newest
             return seen, True
+        if seen is not None:
+            seen.prefix.recorded.clear()
         del seen
-        most = 7 if self.state == "free" else 0
-        while len(self._kept) > most:
-            self._kept.pop(next(iter(self._kept)))
+        self._forget(7 if self.state == "free" else 0)
         self._kept[key] = self._watched(film, start, end, deadline)
         return self._kept[key], False
 
@@ -424,7 +429,7 @@ def _carries(seen: _Seen, start_s: float, first_end_s: float, end_s: float) -> b
 
 
 def _chunks(frames: int) -> int:
-    return 2 + -(-frames // _CHUNKS[-1])
+    return len(_CHUNKS) + -(-frames // _CHUNKS[-1])
 
 
 def _opening(system: str) -> str:

@@ -80,6 +80,9 @@ def written(
     fork = decoder.fork(prefix, suffixes, steps=ANSWER_TOKENS)
     while True:
         tokens = [line.take(token) for line, token in zip(lines, _chosen(fork, lines), strict=True)]
+        if steps + 1 >= ANSWER_TOKENS:
+            for line in lines:
+                line.is_done = line.is_done or line.form.is_free
         if all(line.is_done for line in lines) or steps + 1 >= ANSWER_TOKENS:
             break
         if clock() + pace.per_answer_token > deadline:
