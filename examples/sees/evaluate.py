@@ -87,7 +87,7 @@ def over_videos(videos: list[str], values: np.ndarray) -> tuple[float, float]:
 
 
 def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
-    """How much better the same questions are answered when the new centre has another centre's camera, paired."""
+    """How differently the same questions are answered from pictures with another look, paired."""
     if not given:
         return "no pictures with another look"
     test = folder / "test" / "frame"
@@ -97,8 +97,8 @@ def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
     gain = other - both["sees"].to_numpy()
     low, high = over_videos(both["video"].to_list(), gain)
     own = float(np.mean(both["sees"].to_numpy()))
-    return (f"new centre with another camera: {other.mean():.3f} right of {len(other)}, with its own {own:.3f}; "
-            f"cost of its look {gain.mean():.3f} ({low:.3f} to {high:.3f})")  # fmt: skip
+    return (f"pictures with another look: {other.mean():.3f} right of {len(other)}, as they are {own:.3f}; "
+            f"difference {gain.mean():+.3f} ({low:+.3f} to {high:+.3f})")  # fmt: skip
 
 
 def margins(cases: pl.DataFrame) -> pl.DataFrame:
@@ -127,7 +127,7 @@ def properties(data: Path) -> pl.DataFrame:
     asked = [q for q in labels["questions"] if q["split"] == "test" and q["track"] == "frame"]
     rows = []
     for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):
-        here = [q for q in asked if q["video"] == scene.video]
+        here = sorted((q for q in asked if q["video"] == scene.video), key=lambda q: q["end"])
         levels = scene.conditions(np.array([float(q["end"]) for q in here])) if here else {}
         for at, q in enumerate(here):
             seen = objects[q["video"], q["end"]]
