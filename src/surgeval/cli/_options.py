@@ -241,9 +241,11 @@ Runtime = Annotated[
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
 LOCAL: dict[str, str] = {
+    "--after": "failures: the table of the new algorithm; annotate verify: the new value",
     "--alpha": "rank: of every test; monitor: of all looks together",
     "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
+    "--before": "failures: the table of the old algorithm; annotate verify: the old value",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out; monitor: splits of videos",
     "--by": "strata: required, may overlap; annotate: who proposes; evaluate, monitor, supplement: each by itself",
     "--center": "simulate: centres to draw from",
