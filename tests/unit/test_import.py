@@ -16,7 +16,8 @@ PUBLIC = """
     ScoreTable Simulation SitesResult StrataResult StudyAudit StudyResult SupplementResult SurgevalError TableAudit
     TaskResult WidthRatioResult
     adjusted_effects aggregate agreement ask audit_study audit_tables combine compare cooccurrence data_set_card
-    dependence diff ensembles evaluate failure_change failure_table failures floors influence interval lint make_questions
+    dependence diff ensembles evaluate failure_change failure_table failures floors influence interval lint
+    make_questions
     make_report metric_interval monitor parse_run plan preregister profiles rank read_procedure read_score_table
     rehearse run_task score share
     simulate strata study supplement task_board width_ratio write_procedure
