@@ -172,6 +172,7 @@ def test_rows_of_other_outcomes_that_only_other_models_have_are_counted() -> Non
     assert "rows-absent" not in [one.code for one in failures(whole().rename({"value": "hits"}), **options).findings]
 
 
+@pytest.mark.long
 def test_a_failure_table_counts_absent_scores_within_each_group() -> None:
     for table in holed():
         options = {"outcomes": {"right": "value"}, "fixed": ["smoke"], "random": ["model", "video", "case"]}

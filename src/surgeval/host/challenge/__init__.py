@@ -1,0 +1,1 @@
+"""The challenge as one versioned file. No web framework is needed to read or check it."""

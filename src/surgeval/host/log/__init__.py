@@ -1,0 +1,1 @@
+"""The log: append-only, each entry sealed with the one before."""

@@ -1,0 +1,1 @@
+"""People: accounts, teams, terms, roles, and what one person may ask about his own data."""

@@ -1,0 +1,1 @@
+"""Tables of the challenge, submissions, jobs and boards. Written by `surgeval.host.acts` alone."""
