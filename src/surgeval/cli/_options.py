@@ -164,7 +164,8 @@ SendMediaTo = Annotated[
     ),
 ]
 MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+    float | None,
+    typer.Option("--max-cost", min=0, help="Money that all runs together must not exceed; needs the price."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
