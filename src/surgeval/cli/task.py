@@ -159,11 +159,11 @@ def run(
                 if task.data.layout is Layout.QUESTIONS:
                     questioned = run_questions(name, judges=judge, progress=meter, **asked)
                     result: Result = questioned.result
-                    lost, counts = questioned.counts.all_failed, questioned.counts
+                    lost, cost = questioned.counts.all_failed, questioned.counts.cost
                 else:
                     result = made = run_task(name, frames=store, level=level, progress=meter, **given, **asked)
-                    lost, counts = made.nothing_came, made.counts
-            left = None if left is None else max(0.0, left - ((counts and counts.cost) or 0.0))
+                    lost, cost = made.nothing_came, made.counts.cost if made.counts else None
+            left = None if left is None else max(0.0, left - (cost or 0.0))
             deliver(result, out=places[name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:
