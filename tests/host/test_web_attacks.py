@@ -202,10 +202,11 @@ def test_public_values_are_rounded_everywhere(world: World) -> None:
 def test_data_wait_for_the_terms_as_they_read_today(world: World) -> None:
     (world.home / "downloads").mkdir()
     (world.home / "downloads" / "a.zip").write_bytes(b"patients")
-    (world.home / "downloads" / "out").symlink_to(world.home / "secret.key")
+    (world.home / "downloads" / "out").symlink_to(world.home / "challenge.toml")
     place = reverse("data_file", kwargs={"name": "a.zip"})
     assert world.client("member").get(place).getvalue() == b"patients"
-    for name in ("out", "..%2fhost.sqlite3", "../host.sqlite3"):
+    assert world.client("member").get("/data/out").status_code == 404
+    for name in ("..%2fhost.sqlite3", "../host.sqlite3"):
         assert world.client("member").get(f"/data/{name}").status_code in (301, 302, 404)
     (world.home / "texts" / "terms.md").write_text("Other terms.")
     answer = world.client("member").get(place)
