@@ -24,10 +24,9 @@ from surgeval.questions.benchmark import Benchmark, Question
 from surgeval.questions.make import make_questions
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.schema.tracks import Procedure, Visibility
+from surgeval.simulation import Scene, true_procedure
 from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.scene import Scene
 from surgeval.simulation.simulate import simulate
-from surgeval.simulation.truth import true_procedure
 
 from .pictures import HEIGHT, WIDTH, encoded
 

@@ -18,10 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from surgeval.simulation import Scene, true_procedure
 from surgeval.simulation.centers import Center, center_named
-from surgeval.simulation.scene import Scene
 from surgeval.simulation.timelines import Episode
-from surgeval.simulation.truth import true_procedure
 
 from .make_data import objects_at, painted, scenes_of
 

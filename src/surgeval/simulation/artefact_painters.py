@@ -142,6 +142,11 @@ class ArtefactPainter:
             lint = self._sprite(f"lint {level:.1f}", lambda: self._lint(LARGEST_LINT * (0.4 + level) / 1.4))
             yield stamped(lint, tip[0], tip[1])
 
+    def kinds_on_instrument(self, levels: Levels) -> list[str]:
+        """Of what characteristic each of the stamps of `on_instrument` is, in their order."""
+        kinds = ("instrument_tissue", "instrument_reflections", "instrument_other_object")
+        return [kind for kind in kinds if _stepped(levels[kind]) > 0]
+
     def flap(self, canvas: Canvas, reach: float, seed: int) -> Sprite:
         """A fold of fatty tissue that covers the lower part of something of that size."""
         shape = ellipse(canvas.x, canvas.y - 0.55 * reach, 0.8 * reach, 0.55 * reach)
