@@ -226,6 +226,7 @@ class Run:
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
             "variant": "blind" if self.blind else "sees", "seed": self.options.seed, "steps": did,
+            "asked": f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}",
             "seconds": round(time.monotonic() - self.began, 1), "batch": self.batch, "curve": self.curve,
             "parameters": parameters(self.model), "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if self.device == "cuda" else "CPU",
