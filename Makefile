@@ -7,7 +7,7 @@ LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-slow test-models test-host test-cluster test-tools test-all release clean
+.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host test-cluster test-tools test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -42,7 +42,12 @@ system:
 	@sh scripts/install-system-packages.sh
 
 suite: setup system
-	$(BIN)/python -m pytest -n $(WORKERS) src tests --ignore=tests/slow
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not long' src tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
+
+# Whole roads: every page of the documentation, engines and browsers run for real, the demo, and single long tests.
+test-roads: setup system
+	$(BIN)/python -m pytest -n $(WORKERS) tests/e2e tests/docs
+	$(BIN)/python -m pytest -n $(WORKERS) -m long tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
 
 # Large inputs, every property on ten times as many examples, and every simulation behind a published table; a table that
 # moved shows in the last line.

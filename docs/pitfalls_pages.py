@@ -22,7 +22,8 @@ pitfalls` prints the catalogue, [`surgeval audit`](../how-to/audit-a-study.md) r
 """
 _MAPPING = """
 Which consequence may follow from which pitfall is drawn in a figure of the source (Fig. 2b) whose marks are not in its
-text. Listed here are the consequences that the text itself names for a pitfall, which can be fewer.
+text. Listed here are the consequences that the text names, in the description of the pitfall or in that of the
+consequence; they can be fewer.
 
 ## Consequences
 
@@ -30,7 +31,7 @@ text. Listed here are the consequences that the text itself names for a pitfall,
 
 ## Risks
 
-Any of these may follow from a consequence; the source draws the lines in Fig. 2c.
+Which of these may follow from which consequence is drawn in the source (Fig. 2c); the lines are not in its text.
 
 {risks}
 """

@@ -1,7 +1,7 @@
 """How often audits accuse sound studies, and how often they see a planted fault.
 
 `python -m docs.validate_audit` rewrites the tables between the markers of `validation-audit.md` (200 sound studies and
-20 with each fault, a second of CPU time each; `--processes` spreads it).
+20 with each fault, a fifth of a second of CPU time each; `--processes` spreads it).
 """
 
 from __future__ import annotations

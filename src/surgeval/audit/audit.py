@@ -50,15 +50,28 @@ class Checked(NamedTuple):
 
     @property
     def deciding(self) -> list[str]:
-        """The sentences that decided."""
-        chosen = [one for one in self.seen if one.evidence.outcome is self.outcome]
-        return [one.evidence.sentence for one in chosen]
+        """The sentences that decided, each once; of an open check what was seen beside them, too."""
+        outcome = self.outcome
+        if outcome is Outcome.ASK:
+            keys = dict.fromkeys(one.key for one in self.seen if one.key)
+            return [f"To answer: {', '.join(keys)}.", *self._sentences(Outcome.PASS)]
+        if outcome is Outcome.UNKNOWN:
+            needed = self._sentences(outcome, needed=True) or self._sentences(outcome)
+            return [*needed, *self._sentences(Outcome.PASS)]
+        return self._sentences(outcome)
 
     @property
     def not_seen(self) -> list[str]:
         """What could not be looked at, or is open."""
-        blind = (Outcome.UNKNOWN, Outcome.ASK)
-        return [f"{one.about}: {one.evidence.sentence}" for one in self.seen if one.evidence.outcome in blind]
+        blind, deciding = (Outcome.UNKNOWN, Outcome.ASK), self.deciding
+        unseen = [one for one in self.seen if one.evidence.outcome in blind and one.evidence.sentence not in deciding]
+        if self.outcome is Outcome.ASK:
+            unseen = [one for one in unseen if not one.key]
+        return [f"{one.about}: {one.evidence.sentence}" for one in unseen]
+
+    def _sentences(self, outcome: Outcome, *, needed: bool = False) -> list[str]:
+        chosen = [one for one in self.seen if one.evidence.outcome is outcome and (one.needed or not needed)]
+        return list(dict.fromkeys(one.evidence.sentence for one in chosen))
 
 
 class Audited(NamedTuple):

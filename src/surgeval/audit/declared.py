@@ -26,12 +26,12 @@ def _answered(key: str, about: str, weight: Weight) -> Callable[[Study], Iterato
         if answer is False:
             yield failed(f"By the study's own word there is none: {about}.", weight=weight)
         else:
-            yield passed(f"The study says: {_in_words(answer)}")
+            yield passed(quoted(answer))
 
     return look
 
 
-def _in_words(answer: object) -> str:
-    if isinstance(answer, list):
-        return "; ".join(map(str, answer))
-    return str(answer)
+def quoted(answer: object) -> str:
+    """What the study says, as a sentence that ends where the quotation ends."""
+    words = "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+    return f"The study says: “{words.strip().rstrip('.')}”."

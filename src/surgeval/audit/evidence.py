@@ -72,6 +72,10 @@ class NotThere(Exception):
     """Raised by a look where the study does not hold what it needs; the message says what."""
 
 
+class NamedNotThere(NotThere):
+    """Raised where the study file itself names what is not there: the check cannot pass without it."""
+
+
 class Unanswered(Exception):
     """Raised by a look that needs an answer which the study file does not give; the message is its key."""
 
@@ -103,7 +107,8 @@ def looked(looks: Iterable[Look], study: Study) -> Iterator[Seen]:
             for evidence in one.look(study):
                 yield Seen(one.about, one.needed, evidence)
         except NotThere as lacking:
-            yield Seen(one.about, one.needed, Evidence(Outcome.UNKNOWN, f"Not there: {lacking}."))
+            needed = one.needed or isinstance(lacking, NamedNotThere)
+            yield Seen(one.about, needed, Evidence(Outcome.UNKNOWN, f"Not there: {lacking}."))
         except SurgevalError as error:
             yield Seen(one.about, one.needed, Evidence(Outcome.UNKNOWN, f"Could not be computed: {error}"))
         except Unanswered as key:

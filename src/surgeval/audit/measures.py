@@ -47,7 +47,7 @@ def means(
     return mean_interval(totals, sizes, level=level, low=low, high=high)
 
 
-def differences(values: np.ndarray, codes: np.ndarray, *, level: float = 1 - ALPHA) -> Differences:
+def differences(values: np.ndarray, codes: np.ndarray, *, level: float = 0.95) -> Differences:
     """The mean of each column of paired differences, with the exact test over videos."""
     totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
     return difference_interval(totals, sizes, level=level)
@@ -62,7 +62,7 @@ def grid_means(values: np.ndarray, *, low: float = -np.inf, high: float = np.inf
 def grid_differences(values: np.ndarray) -> Differences:
     """The mean over videos of each column of differences, with the exact test over videos."""
     held = np.isfinite(values)
-    return difference_interval(np.where(held, values, 0.0), held.astype(np.float64), level=1 - ALPHA)
+    return difference_interval(np.where(held, values, 0.0), held.astype(np.float64))
 
 
 class Jackknife(NamedTuple):
@@ -74,7 +74,7 @@ class Jackknife(NamedTuple):
     p_value: float
 
 
-def jackknifed(value: float, without: np.ndarray, *, level: float = 1 - ALPHA) -> Jackknife:
+def jackknifed(value: float, without: np.ndarray, *, level: float = 0.95) -> Jackknife:
     """The interval of a number from its values without each video: Student's t on videos - 1 degrees of freedom."""
     videos = len(without)
     spread = float(np.sqrt((videos - 1) / videos * ((without - value) ** 2).sum()))
@@ -87,6 +87,16 @@ def jackknifed(value: float, without: np.ndarray, *, level: float = 1 - ALPHA) -
 def end(value: float) -> float | None:
     """An end of an interval as evidence holds it: None where there is none."""
     return float(value) if np.isfinite(value) else None
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    Example:
+        >>> counted(1, "class", "classes"), counted(2, "video")
+        ('1 class', '2 videos')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

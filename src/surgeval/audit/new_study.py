@@ -11,8 +11,10 @@ from pathlib import Path
 from surgeval.audit.answers import QUESTIONS
 from surgeval.audit.audit import audited
 from surgeval.audit.study import TABLES, Study
-from surgeval.audit.study_files import STUDY_FILE, read_study
-from surgeval.errors import FileUnreadable, WouldOverwrite
+from surgeval.audit.study_files import STUDY_FILE, read_study, table_problems
+from surgeval.errors import FileUnreadable, InputInvalid, SurgevalError, WouldOverwrite
+from surgeval.schema.score_table import read_score_table
+from surgeval.schema.table_files import read_frame
 
 _WIDTH = 116
 _HEAD = """\
@@ -81,13 +83,14 @@ def _lines(home: Path, study: Study | None, keys: Sequence[str], answers: Mappin
     if study is not None and study.stored:
         yield 'results = "."'
     elif study is not None and study.scores is not None:
-        tables = sorted(path.name for path in home.iterdir() if path.suffix.lower() in (".csv", ".parquet"))
-        yield f"scores = {json.dumps(tables)}"
+        yield f"scores = {json.dumps(_score_tables(home), ensure_ascii=False)}"
     else:
         yield '# scores = ["scores.csv"]   # model, case, video, value (and metric, phase, conditions)'
         yield '# results = "results"       # folders that verbs of surgeval wrote'
     for table, kind in TABLES.items():
-        if study is None or table not in study.tables:
+        if (stands := _named_after(home, table)) is not None:
+            yield f"{table} = {json.dumps(stands, ensure_ascii=False)}"
+        elif study is None or table not in study.tables:
             columns = ", ".join(dict.fromkeys((*kind.needed, *kind.texts, *kind.numbers)))
             yield f'# {table} = "{table}.csv"   # {kind.what}: {columns}'
     yield from ("", "# [columns.scores]", '# model = "algorithm"', "", "# [better]", '# dsc = "larger"')
@@ -100,6 +103,35 @@ def _lines(home: Path, study: Study | None, keys: Sequence[str], answers: Mappin
             yield f"{key} = {_as_toml(question.kind, answers[key])}"
         else:
             yield f"# {key} = {question.example}"
+
+
+def _tables(home: Path) -> list[Path]:
+    there = home.iterdir() if home.is_dir() else ()
+    return sorted(path for path in there if path.suffix.lower() in (".csv", ".parquet"))
+
+
+def _score_tables(home: Path) -> list[str]:
+    """The names of the files that are score tables."""
+    return [path.name for path in _tables(home) if not _is_broken(read_score_table, path)]
+
+
+def _named_after(home: Path, table: str) -> str | None:
+    """The file that has the name of a table and its columns; None where there is none."""
+    named = [path for path in _tables(home) if path.stem == table]
+    return next((path.name for path in named if not _is_broken(lambda p: _checked(table, p), path)), None)
+
+
+def _checked(table: str, path: Path) -> None:
+    if problems := list(table_problems(table, read_frame(path))):
+        raise InputInvalid(path.name, problems)
+
+
+def _is_broken(reader: Callable[[Path], object], path: Path) -> bool:
+    try:
+        reader(path)
+    except SurgevalError:
+        return True
+    return False
 
 
 def _as_toml(kind: str, given: str) -> str:

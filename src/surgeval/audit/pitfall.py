@@ -3,8 +3,9 @@
 The list of pitfalls, consequences and risks, and every figure on how often a pitfall was seen, are those of Reinke et
 al., "Current validation practice undermines surgical AI development" (2025): a screening of the 46 papers on surgical
 data science at MICCAI 2023 (Suppl. Note 3). The words are ours. Which consequence may follow from which pitfall is
-drawn there in a figure (Fig. 2b) whose marks are not in the text; what is listed here are the consequences that its
-text names for the pitfall, which can be fewer.
+drawn there in a figure (Fig. 2b) whose marks are not in the text; what is listed here are the consequences that the
+text names: in the description of the pitfall (Section 2.1, Table SN 1.1), or in that of the consequence (Table SN
+2.1). They can be fewer than the figure has.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ CONSEQUENCES: Mapping[str, str] = {
     "unreliable": "values that move with details of the set-up, or say nothing",
     "opaque": "results that nobody can follow or repeat",
     "undetected": "failures under some conditions that stay unseen until use",
-    "leakage": "values that are too good because the model knows the test data",
+    "leakage": "values that are too good because the model knows the test data, or fits only what it was made on",
     "waste": "time and money spent on models that solve no clinical problem",
 }
 """Consequences by a short name."""
@@ -61,7 +62,7 @@ RISKS: Mapping[str, str] = {
     "late benefit": "patients and carers gain less, or later",
     "environment": "energy is spent on training without value",
 }
-"""Risks by a short name; any of them may follow from any consequence."""
+"""Risks by a short name; which follows from which consequence is drawn in the source (Fig. 2c), not written."""
 
 
 class Pitfall(NamedTuple):

@@ -164,7 +164,8 @@ SendMediaTo = Annotated[
     ),
 ]
 MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+    float | None,
+    typer.Option("--max-cost", min=0, help="Money that all runs together must not exceed; needs the price."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
@@ -254,9 +255,11 @@ HostFolder = Annotated[
 Port = Annotated[int, typer.Option("--port", help="Of 127.0.0.1; 0 takes a free one.", show_default=False)]
 
 LOCAL: dict[str, str] = {
+    "--after": "failures: the table of the new algorithm; annotate verify: the new value",
     "--alpha": "rank: of every test; monitor: of all looks together",
     "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
+    "--before": "failures: the table of the old algorithm; annotate verify: the old value",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out; monitor: splits of videos",
     "--by": "strata: required, may overlap; annotate: who proposes; evaluate, monitor, supplement: each by itself",
     "--center": "simulate: centres to draw from",

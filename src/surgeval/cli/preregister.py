@@ -71,22 +71,30 @@ def write(
         return
     for ending in (signatures.SSH, signatures.GPG):  # of an earlier registration there
         (out / f"{FILE}{ending}").unlink(missing_ok=True)
-    if sign_ssh is not None:
-        talk(f"signed: {signatures.sign_ssh(out / FILE, sign_ssh)}")
-    if sign_gpg is not None:
-        talk(f"signed: {signatures.sign_gpg(out / FILE, sign_gpg)}")
+    try:
+        if sign_ssh is not None:
+            talk(f"signed: {signatures.sign_ssh(out / FILE, sign_ssh)}")
+        if sign_gpg is not None:
+            talk(f"signed: {signatures.sign_gpg(out / FILE, sign_gpg)}")
+    except Misuse as error:
+        raise Misuse(f"{error}; {out / FILE} is written, and not signed") from None
 
 
 def check(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="registration.json, or its folder.")],
     as_json: o.Json = False,
 ) -> None:
-    """Check hash and signature of a registration."""
+    """Check hash and signature of a registration.
+
+    Exit code 0: both are in order, or it is not signed. 1: its signature could not be checked. 2: one does not fit.
+    """
     from surgeval.results.registration import read_registration
+    from surgeval.results.signatures import UNCHECKED
 
     registration = read_registration(path)
     if as_json:
         emit_json({"title": registration.title, "sha256": registration.sha256, "signature": registration.signature,
                    "analyses": registration.analyses})  # fmt: skip
-        return
-    emit(f"{registration.title}\nsha256 {registration.sha256}\n{registration.signature or 'not signed'}")
+    else:
+        emit(f"{registration.title}\nsha256 {registration.sha256}\n{registration.signature or 'not signed'}")
+    raise typer.Exit(int(registration.signature.startswith(UNCHECKED)))

@@ -26,17 +26,18 @@ _WORDS = {
 def audit_sections(tables: Frames, prose: str) -> list[Section]:
     """Everything that an audit says: the overview, a section per category, and what to do next."""
     checks = tables["checks"]
-    sections = [Section("overview", "What each check came to", (*overview(tables), Prose(prose)))]
+    blocks = (*overview(tables, evidence=False), Prose(prose))
+    sections = [Section("overview", "What each check came to", blocks)]
     for category in Category:
         rows = checks.filter(pl.col("category") == category.value).to_dicts()
-        blocks = [block for row in rows for block in pitfall_blocks(row, tables)]
-        if blocks:
-            sections.append(Section(category.name.lower(), category.value.capitalize(), tuple(blocks)))
+        if rows:
+            shown = tuple(block for row in rows for block in pitfall_blocks(row, tables))
+            sections.append(Section(category.name.lower(), category.value.capitalize(), shown))
     return [*sections, *_further(tables)]
 
 
-def overview(tables: Frames) -> list[Block]:
-    """The checks as a table, the failures as sentences."""
+def overview(tables: Frames, *, evidence: bool = True) -> list[Block]:
+    """The checks as a table, the failures as sentences; with `evidence`, what was seen by those that do not fail."""
     checks = tables["checks"]
     failing = checks.filter(pl.col("outcome") == Outcome.FAIL.value).to_dicts()
     points = tuple(
@@ -45,8 +46,11 @@ def overview(tables: Frames) -> list[Block]:
     blocks: list[Block] = [Points("failures", "What fails, and what mends it", points)] if points else []
     if not points:
         blocks = [Prose("No check fails. Checks that are not assessable or need an answer say nothing.")]
-    shown = checks.select("pitfall", "title", "outcome", "severity", "evidence", "not_seen")
-    return [*blocks, Table("checks", "The checks", shown, labels={"not_seen": "not looked at"})]
+    shown = checks.select("pitfall", "title", "outcome", "severity")
+    if evidence:
+        seen = pl.when(checks["outcome"] == Outcome.FAIL.value).then(pl.lit("see above")).otherwise(checks["evidence"])
+        shown = shown.with_columns(evidence=seen)
+    return [*blocks, Table("checks", "The checks", shown)]
 
 
 def pitfall_blocks(row: Mapping[str, Any], tables: Frames) -> list[Block]:
@@ -59,9 +63,11 @@ def pitfall_blocks(row: Mapping[str, Any], tables: Frames) -> list[Block]:
     blocks: list[Block] = [Points(name, f"{code} {row['title']}: {_WORDS[outcome].lower()}", points)]
     if outcome == Outcome.FAIL.value and row["fix"]:
         blocks.append(Note(f"To mend it: {row['fix']}", "hint"))
+    drawn: list[pl.DataFrame] = []
     for one in seen:
-        if one["picture"]:
-            mine = numbers.filter(pl.col("about") == one["about"])
+        mine = numbers.filter(pl.col("about") == one["about"])
+        if one["picture"] and not any(mine.drop("about").equals(other) for other in drawn):
+            drawn.append(mine.drop("about"))
             blocks += _picture(f"{name}-{one['picture']}", one["picture"], mine, f"{code}: {one['about']}")
     if numbers.height:
         kept = [column for column in numbers.columns[2:] if numbers[column].null_count() < numbers.height]

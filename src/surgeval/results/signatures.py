@@ -11,6 +11,9 @@ from surgeval.errors import Misuse
 
 NAMESPACE = "surgeval"
 SSH, GPG = ".sig", ".asc"
+UNCHECKED = "signature not checked"
+"""How the words on a signature begin that nobody could check."""
+_SINCE = {"EXPKEYSIG": "has expired since", "REVKEYSIG": "was revoked since"}
 _TIMEOUT_S = 120
 
 
@@ -50,24 +53,27 @@ def signature_of(file: Path) -> str:
         Misuse: A signature is there and is not one of this content.
     """
     if _beside(file, SSH).is_file():
-        return _checked(["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(_beside(file, SSH))], file)
+        command = ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(_beside(file, SSH))]
+        return _checked(command, file, r"(SHA256:[\w+/=]+)", "SSH")
     if _beside(file, GPG).is_file():
-        return _checked(["gpg", "--batch", "--verify", str(_beside(file, GPG)), str(file)], file, by_name=True)
+        # Words of gpg follow the user's language; its status lines do not.
+        command = ["gpg", "--batch", "--status-fd", "1", "--verify", str(_beside(file, GPG)), str(file)]
+        return _checked(command, file, r"VALIDSIG ([0-9A-F]+)", "GPG")
     return ""
 
 
-def _checked(command: list[str], file: Path, *, by_name: bool = False) -> str:
+def _checked(command: list[str], file: Path, key_in_words: str, kind: str) -> str:
     if shutil.which(command[0]) is None:
-        return f"signature not checked: {command[0]} is not installed"
-    content = None if by_name else file.read_bytes()
-    done = subprocess.run(command, input=content, capture_output=True, timeout=_TIMEOUT_S, check=False)
-    words = (done.stdout + done.stderr).decode(errors="replace")
-    if "No public key" in words:
-        return "signed with a GPG key that is not known here"
-    if done.returncode:
+        return f"{UNCHECKED}: {command[0]} is not installed"
+    done = subprocess.run(command, input=file.read_bytes(), capture_output=True, timeout=_TIMEOUT_S, check=False)
+    words = done.stdout.decode(errors="replace")
+    if "NO_PUBKEY" in words:
+        return f"{UNCHECKED}: its GPG key is not in your keyring (gpg --import); it may be one of something else"
+    key = re.search(key_in_words, words)
+    if done.returncode or key is None:
         raise Misuse(f"{file}: its signature does not fit its content; it was changed, or signed elsewhere")
-    key = re.search(r"SHA256:[\w+/=]+", words) or re.search(r"key ([0-9A-F]{16,})", words)
-    return f"signed with {'GPG' if by_name else 'SSH'} key {key[0].removeprefix('key ') if key else '(unnamed)'}"
+    since = [text for code, text in _SINCE.items() if code in words]
+    return f"signed with {kind} key {key[1]}" + "".join(f", which {text}" for text in since)
 
 
 def _run(command: list[str], option: str) -> None:

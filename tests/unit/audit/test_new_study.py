@@ -55,3 +55,14 @@ def test_a_study_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     with pytest.raises(WouldOverwrite):
         new_study(tmp_path)
     new_study(tmp_path, force=True)
+
+
+def test_tables_in_the_folder_are_told_apart(tmp_path: Path) -> None:
+    nested_frame().write_csv(tmp_path / "scores.csv")
+    (tmp_path / "splits.csv").write_text("split,video\ntrain,t1\ntest,v0\n", encoding="utf-8")
+    (tmp_path / "cases.csv").write_text("something,else\n1,2\n", encoding="utf-8")
+    text = new_study(tmp_path).read_text(encoding="utf-8")
+    assert 'scores = ["scores.csv"]' in text
+    assert '\nsplits = "splits.csv"' in text
+    assert "\n# cases = " in text, "it has other columns"
+    assert set(read_study(tmp_path)[0].tables) == {"splits"}

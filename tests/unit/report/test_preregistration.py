@@ -1,6 +1,7 @@
 import json
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import polars as pl
@@ -180,3 +181,31 @@ def test_a_signature_is_made_with_the_users_key_and_noticed_when_it_does_not_fit
         "preregister", "write", tmp_path / "plan.toml", "--out", tmp_path / "q", "--sign-ssh", tmp_path / "no"
     )
     assert isinstance(refused.exception, Misuse)
+
+
+@pytest.mark.skipif(shutil.which("gpg") is None, reason="gpg is not installed")
+def test_a_gpg_signature_is_only_called_one_where_its_key_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    # A socket of gpg-agent lies in the folder and must have a short path.
+    with tempfile.TemporaryDirectory(dir="/tmp") as home, tempfile.TemporaryDirectory(dir="/tmp") as empty:
+        monkeypatch.setenv("GNUPGHOME", home)
+        monkeypatch.setenv("LANG", "de_DE.UTF-8")
+        maker = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "a@example.org"]
+        subprocess.run([*maker, "ed25519", "sign", "never"], check=True, capture_output=True)
+        asked = ("preregister", "write", tmp_path / "plan.toml", "--out", tmp_path / "r", "--sign-gpg")
+        done = run(*asked, "a@example.org")
+        assert done.exit_code == 0, done.output
+        checked = run("preregister", "check", tmp_path / "r")
+        assert (checked.exit_code, "signed with GPG key " in checked.output) == (0, True)
+        refused = run(*asked, "nobody@example.org", "--force")
+        assert "is written, and not signed" in str(refused.exception)
+        assert "not signed" in run("preregister", "check", tmp_path / "r").output
+        run(*asked, "a@example.org", "--force")
+        monkeypatch.setenv("GNUPGHOME", empty)
+        unknown = run("preregister", "check", tmp_path / "r")
+        assert (unknown.exit_code, "signature not checked: its GPG key" in unknown.output) == (1, True)
+        monkeypatch.setenv("GNUPGHOME", home)
+        file = tmp_path / "r" / "registration.json"
+        file.write_text(file.read_text() + " ")
+        assert isinstance(run("preregister", "check", tmp_path / "r").exception, Misuse)
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False, capture_output=True)

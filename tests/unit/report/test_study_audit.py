@@ -13,7 +13,9 @@ import surgeval
 from nested_tables import nested_frame
 from surgeval.errors import UnknownName
 from surgeval.report.audit_sections import audit_sections
+from surgeval.report.chart import Chart
 from surgeval.report.report import make_report
+from surgeval.report.section import Table
 from surgeval.results import read
 
 
@@ -50,3 +52,15 @@ def test_pictures_follow_the_numbers() -> None:
 def test_a_pitfall_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UnknownName, match=r"did you mean 'P1\.6'"):
         surgeval.audit_study(clean_study(0), pitfalls=["P1.66"])
+
+
+def test_the_page_says_evidence_once_and_draws_a_picture_once() -> None:
+    tables = surgeval.audit_study(frames_as_units(clean_study(0)), pitfalls=["P1.3", "P3.1"]).tables
+    sections = audit_sections(tables, "")
+    assert [block.frame.columns for block in sections[0].blocks if isinstance(block, Table)] == [
+        ["pitfall", "title", "outcome", "severity"]
+    ]
+    blocks = [block for section in sections for block in section.blocks]
+    drawn = [str(block.data.rows()) for block in blocks if isinstance(block, Chart)]
+    assert drawn
+    assert len(drawn) == len(set(drawn))

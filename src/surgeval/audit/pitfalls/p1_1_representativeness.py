@@ -43,7 +43,8 @@ def against_target(study: Study) -> Iterator[Evidence]:
         yield failed("By the study's own word nobody said which population the system is for.", weight=Weight.MEDIUM)
         return
     cases = study.properties
-    known = {name: shares for name, shares in target.items() if name in cases.columns}
+    known = {name: shares for name, shares in target.items()
+             if name in cases.columns and cases[name].null_count() < cases.height}  # fmt: skip
     if not known:
         raise NotThere(f"the columns {listed(list(target))} for every case, which the target is declared for")
     p_values, rows = [], []
@@ -93,7 +94,8 @@ def _compared(name: str, shares: dict[str, float], counts: dict[str, float], p_v
     )  # fmt: skip
     absent = [value for value, share in shares.items() if share > 0 and not counts.get(value)]
     foreign = [value for value in counts if value not in shares]
-    text = f"{name} of {total:.0f} videos against the declared target: p = {p_value:.2g} (Holm)"
+    text = f"{name} of {total:.0f} videos against the declared target"
+    text += "" if foreign else f": p = {p_value:.2g} (Holm)"
     text += f"; no video of {listed(absent)}" if absent else ""
     text += f"; not in the target: {listed(foreign)}" if foreign else ""
     if p_value < ALPHA:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
-from surgeval.audit.measures import end, listed
+from surgeval.audit.measures import counted, end, listed
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
 from surgeval.stats.comparison import compare
@@ -33,17 +33,24 @@ ABOUT = Pitfall(
 
 
 def enough_videos(study: Study) -> Iterator[Evidence]:
-    """The number of independent videos, and how wide the best model's interval is."""
-    matrix = study.clustered
+    """The number of independent videos."""
+    matrix = study.matrix
+    if study.scores is None or not study.scores.has_videos:
+        raise NotThere("a column `video`: which cases come from one patient is not known")
     videos = len(matrix.video_names)
-    text = f"{videos} videos with {len(matrix.values):,} cases."
+    text = f"{counted(videos, 'video')} with {counted(len(matrix.values), 'case')}."
     count = Number("videos", float(videos), n=videos)
     if videos < FEWEST_TESTED:
-        yield failed(
-            f"{text} With fewer than {FEWEST_TESTED} no difference between models can be significant.", count,
-            weight=Weight.HIGH,
-        )  # fmt: skip
-        return
+        text += f" With fewer than {FEWEST_TESTED} no difference between models can be significant at 5 %."
+        yield failed(text, count, weight=Weight.HIGH)
+    else:
+        yield passed(text, count)
+
+
+def how_wide(study: Study) -> Iterator[Evidence]:
+    """The interval over videos of every model."""
+    matrix = study.clustered
+    videos = len(matrix.video_names)
     rows = interval(study.scores, **study.options).table
     numbers = [
         Number(f"{matrix.metric.name} with its interval over videos", row["value"], end(_or_nan(row["low"])),
@@ -51,7 +58,11 @@ def enough_videos(study: Study) -> Iterator[Evidence]:
         for row in rows.to_dicts()
         if row["value"] is not None
     ]  # fmt: skip
-    yield passed(text, count, *numbers, picture="intervals")
+    widths = [one.high - one.low for one in numbers if one.low is not None and one.high is not None]
+    if not widths:
+        raise NotThere("scores that vary over enough videos for an interval")
+    yield passed(f"Intervals of {matrix.metric.name} over videos are {min(widths):.2g} to {max(widths):.2g} wide.",
+                 *numbers, picture="intervals")  # fmt: skip
 
 
 def _or_nan(value: float | None) -> float:
@@ -89,11 +100,11 @@ def classes_per_video(study: Study) -> Iterator[Evidence]:
         for row in counts.to_dicts()
     ]
     alone = counts.filter(pl.col("videos") == 1)["reference"].to_list()
-    text = f"{counts.height} classes in {cases['video'].n_unique()} videos"
+    text = f"{counted(counts.height, 'class', 'classes')} in {counted(cases['video'].n_unique(), 'video')}"
     if alone and cases["video"].n_unique() > 1:
         yield failed(f"{text}; in one video only: {listed(alone)}. Their values have no interval.", *numbers)
     else:
-        yield passed(f"{text}; each occurs in {min(counts['videos'].to_list())} videos or more.", *numbers)
+        yield passed(f"{text}; each occurs in at least {min(counts['videos'].to_list())}.", *numbers)
 
 
 def classes_in_splits(study: Study) -> Iterator[Evidence]:
@@ -110,11 +121,12 @@ def classes_in_splits(study: Study) -> Iterator[Evidence]:
         text = "; ".join(f"{name} lacks {listed(classes)}" for name, classes in lacking.items())
         yield failed(f"Classes are absent from a split: {text}.", *numbers)
     else:
-        yield passed(f"Each of {len(splits)} splits has all {len(every)} classes.", *numbers)
+        yield passed(f"Each of {len(splits)} splits has {counted(len(every), 'class', 'classes')}, the same.", *numbers)
 
 
 LOOKS = (
     Look("number of independent videos", enough_videos),
+    Look("width of intervals over videos", how_wide, needed=False),
     Look("classes by video", classes_per_video, needed=False),
     Look("classes by split", classes_in_splits, needed=False),
     Look("difference that would be found", difference_that_shows, needed=False),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
+from surgeval.audit.evidence import Evidence, Look, NamedNotThere, NotThere, Number, Weight, failed, passed
 from surgeval.audit.measures import ALPHA, FEWEST_TESTED, coded, differences, end, listed
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
@@ -62,13 +62,15 @@ def metadata_only(study: Study) -> Iterator[Evidence]:
         low, high = (end(value / entropy) for value in (tested.low[place], tested.high[place]))
         number = Number("share of the labels' entropy that the property explains", share, low, high, subject=name,
                         n=len(names))  # fmt: skip
-        text = f"{name} alone explains {share:.0%} of the entropy of {len(labels)} labels on videos left out"
+        much = f"{share:.0%}" if share > 0 else "nothing"
+        text = f"{name} alone explains {much} of the entropy of {len(labels)} labels on videos left out"
         if share >= EXPLAINED and p_values[place] < ALPHA:
             yield failed(f"{text} (p = {p_values[place]:.2g}, Holm).", number, weight=Weight.HIGH, picture="intervals")
         else:
-            yield passed(f"{text}; no more than chance, or little.", number, picture="intervals")
+            chance = "" if share < EXPLAINED else ", no more than chance"
+            yield passed(f"{text}{chance}.", number, picture="intervals")
     if absent := [name for name in named if name not in cases.columns]:
-        raise NotThere(f"the named confounders {listed(absent)} in the table of cases")
+        raise NamedNotThere(f"the named confounders {listed(absent)} in the table of cases")
 
 
 def _gain(column: pl.Series, reference: np.ndarray, videos: np.ndarray, number: int, labels: int) -> np.ndarray:

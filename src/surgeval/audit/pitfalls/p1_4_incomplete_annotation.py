@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from surgeval.audit.declared import quoted
 from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed, unknown
 from surgeval.audit.measures import coded, end, listed, means
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
@@ -64,7 +65,7 @@ def annotated_share(study: Study) -> Iterator[Evidence]:
     elif study.answer("sparsity") is False:
         yield failed(f"{text}; by the study's own word the gaps are not meant.", number)
     else:
-        yield passed(f"{text}; the gaps are meant: {study.answer('sparsity')}", number)
+        yield passed(f"{text}; the gaps are meant. {quoted(study.answer('sparsity'))}", number)
 
 
 def gaps_under_metrics(study: Study) -> Iterator[Evidence]:
@@ -81,7 +82,8 @@ def gaps_under_metrics(study: Study) -> Iterator[Evidence]:
     share = 1 - float(inside["annotated"].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
     number = Number("share of gaps inside the annotated stretch", share, n=inside["video"].n_unique())
     text = (
-        f"{share:.1%} of the moments between the first and the last annotation have none; {listed(temporal)} see time."
+        f"{share:.1%} of the moments between the first and the last annotation have none; "
+        f"time is seen by {listed(temporal)}."
     )
     yield failed(text, number, weight=Weight.HIGH) if share > GAP else passed(text, number)
 

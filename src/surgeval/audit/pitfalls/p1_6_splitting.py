@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -18,7 +19,7 @@ ABOUT = Pitfall(
     "P1.6", "Poor splits", Category.DATA,
     "Frames, videos or patients of the test set are in the training set as well, or models and thresholds were chosen "
     "on the test set, so that memory is measured instead of skill.",
-    ("leakage",),
+    ("leakage", "unreliable"),
     (
         Seldom(14.0, "did not leave the test set untouched", 43),
         Seldom(37.2, "left it unclear whether the test set was touched", 43),
@@ -30,12 +31,16 @@ ABOUT = Pitfall(
     ("TRIPOD+AI 12a", "CLAIM 19", "CLAIM 20", "CLAIM 26"),
 )  # fmt: skip
 TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
+_DOUBTFUL = frozenset(
+    "not no never without except but validation valid val train training dev cross-validation".split()
+)
+"""Words beside which a mention of the test split may mean anything."""
 _WEIGHTS = {"patient": Weight.HIGH, "video": Weight.HIGH, "case": Weight.HIGH, "content": Weight.HIGH}
 
 
 def is_test(split: str) -> bool:
     """Whether a split is one that values are reported on."""
-    return any(split.lower().startswith(word) for word in TEST_WORDS)
+    return any(split.strip().lower().startswith(word) for word in TEST_WORDS)
 
 
 def test_pairs(rows: pl.DataFrame) -> list[tuple[str, str]]:
@@ -60,8 +65,8 @@ def overlaps(study: Study) -> Iterator[Evidence]:
             if column == "patient":
                 yield from _patients_unknown(rows)
             continue
-        held = {name: set(rows.filter(pl.col("split") == name)[column].drop_nulls()) for name in rows["split"].unique()}
-        shared = {pair: sorted(held[pair[0]] & held[pair[1]]) for pair in pairs}
+        held = {name: _folded(rows.filter(pl.col("split") == name)[column]) for name in rows["split"].unique()}
+        shared = {pair: _in_both(held[pair[0]], held[pair[1]]) for pair in pairs}
         numbers = [Number(f"{column}s in both", float(len(both)), subject=f"{one} and {other}")
                    for (one, other), both in shared.items()]  # fmt: skip
         bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
@@ -69,6 +74,15 @@ def overlaps(study: Study) -> Iterator[Evidence]:
             yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=weight)
         else:
             yield passed(f"No {column} stands in a test split and in another one.", *numbers)
+
+
+def _folded(names: pl.Series) -> dict[str, str]:
+    """Names by what is left of them without case and outer spaces: lists of splits are often typed by hand."""
+    return {name.strip().casefold(): name.strip() for name in names.drop_nulls().cast(pl.String).unique().sort()}
+
+
+def _in_both(some: dict[str, str], others: dict[str, str]) -> list[str]:
+    return sorted(some[key] for key in some.keys() & others.keys())
 
 
 def _patients_unknown(rows: pl.DataFrame) -> Iterator[Evidence]:
@@ -109,12 +123,16 @@ def tuned_elsewhere(study: Study) -> Iterator[Evidence]:
     answer = study.answer("tuned_on")
     if answer is False:
         yield passed("By the study's own word nothing was chosen.")
-    elif is_test(str(answer).strip()):
+        return
+    words = re.findall(r"[\w-]+", str(answer).lower())
+    if not any(map(is_test, words)):
+        yield passed(f"Models and thresholds were chosen on {answer!r}.")
+    elif _DOUBTFUL & set(words):
+        raise NotThere(f"whether {answer!r} means the test split (answers.tuned_on: the name of the split is enough)")
+    else:
         yield failed(
             f"Models or thresholds were chosen on {answer!r}, which values are reported on.", weight=Weight.HIGH
         )
-    else:
-        yield passed(f"Models and thresholds were chosen on {answer!r}.")
 
 
 def no_defects(study: Study) -> Iterator[Evidence]:

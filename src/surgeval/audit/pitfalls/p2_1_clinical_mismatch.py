@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from surgeval.audit.evidence import Evidence, Look, Weight, failed, passed
-from surgeval.audit.measures import listed
+from surgeval.audit.measures import counted, listed
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
 
@@ -38,10 +38,10 @@ def needs_have_metrics(study: Study) -> Iterator[Evidence]:
     if bare or unreported:
         parts = [f"no metric measures: {listed(bare)}"] if bare else []
         parts += [f"the metric is not reported: {listed(unreported)}"] if unreported else []
-        yield failed(f"Of {len(needs)} requirements, {'; '.join(parts)}.", weight=Weight.HIGH)
+        yield failed(f"{counted(len(needs), 'requirement')}; {'; '.join(parts)}.", weight=Weight.HIGH)
     else:
         pairs = listed([f"{need['requirement']}: {need['metric']}" for need in needs])
-        yield passed(f"Each of {len(needs)} requirements has a metric that is reported ({pairs}).")
+        yield passed(f"{counted(len(needs), 'requirement')}, each with a metric that is reported ({pairs}).")
 
 
 LOOKS = (Look("metrics of clinical requirements", needs_have_metrics),)

@@ -47,11 +47,12 @@ def metric_of_time(study: Study) -> Iterator[Evidence]:
     over_time = "frames" in study.tables or bool(kinds & OVER_TIME)
     timed = [name for name in names if sees_time(name)]
     if timed:
-        yield passed(f"{listed(timed)} see time.")
+        yield passed(f"{listed(timed)} {'sees' if len(timed) == 1 else 'see'} time.")
     elif not over_time or not names:
         raise NotThere("predictions over time: whether time plays a role cannot be told from scores of single cases")
     else:
-        yield failed(f"None of {listed(names)} sees time, although predictions run over time.", weight=Weight.MEDIUM)
+        text = f"{names[0]} does not see time" if len(names) == 1 else f"None of {listed(names)} sees time"
+        yield failed(f"{text}, although predictions run over time.", weight=Weight.MEDIUM)
 
 
 def how_restless(study: Study) -> Iterator[Evidence]:

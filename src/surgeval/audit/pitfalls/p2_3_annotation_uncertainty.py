@@ -42,10 +42,11 @@ def tolerance_holds(study: Study) -> Iterator[Evidence]:
     gaps, videos = _gaps(study)
     names, codes = coded(videos)
     share = means((gaps <= tolerance + 1e-9).astype(float), codes)
-    number = Number(f"share of rater pairs within {tolerance:g}", float(share.value[0]), end(share.low[0]),
+    number = Number("share of rater pairs within the tolerance", float(share.value[0]), end(share.low[0]),
                     end(share.high[0]), n=len(names))  # fmt: skip
     spread = Number("95 % of rater pairs lie within", float(np.quantile(gaps, 0.95)), n=len(names))
-    text = f"{share.value[0]:.0%} of {len(gaps):,} rater pairs lie within {tolerance:g}"
+    unit = " s" if "segments" in study.tables else ""
+    text = f"{share.value[0]:.0%} of {len(gaps):,} rater pairs lie within {tolerance:g}{unit}"
     if number.high is None or number.low is None:
         yield unknown(f"{text}; too few videos for an interval.", number, spread)
     elif number.high < HELD:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from surgeval.audit.declared import quoted
 from surgeval.audit.evidence import Evidence, Look, NotThere, Weight, failed, passed
 from surgeval.audit.measures import listed
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
@@ -13,7 +14,7 @@ ABOUT = Pitfall(
     "P2.5", "Metrics without a stated configuration", Category.METRICS,
     "The same name stands for different computations: which labels, which average, what counts for empty masks and "
     "absent classes, which threshold, tolerance and frame rate. Values under two of them cannot be compared.",
-    ("opaque", "unreliable"),
+    ("opaque", "unreliable", "undetected"),
     (Seldom(82.6, "did not describe how metrics were computed", 46),),
     "Every reported metric must come with its conventions: those that surgeval records, or [metrics.NAME] of the study "
     "file. Fails where some have them and others do not, or where models were scored under different ones.",
@@ -48,7 +49,7 @@ def every_metric(study: Study) -> Iterator[Evidence]:
     elif study.answer("conventions") is False:
         yield failed(f"By the study's own word nothing is recorded of how {listed(bare)} was computed.")
     else:
-        yield passed(f"The study says: {study.answer('conventions')}")
+        yield passed(quoted(study.answer("conventions")))
 
 
 def same_for_all(study: Study) -> Iterator[Evidence]:

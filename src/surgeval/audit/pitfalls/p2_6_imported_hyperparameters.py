@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from surgeval.audit.declared import declared
+from surgeval.audit.declared import declared, quoted
 from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
 from surgeval.audit.measures import ALPHA, FEWEST_TESTED, grid_differences, grid_means, listed, video_sums
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
@@ -18,7 +18,7 @@ ABOUT = Pitfall(
     "P2.6", "Borrowed thresholds and tolerances", Category.METRICS,
     "Thresholds such as an IoU of 0.5 were made for photographs. In surgery a rough place may be enough, or a "
     "millimetre too much, and the choice can decide which model wins.",
-    ("unreliable", "waste"),
+    ("undetected", "waste"),
     (Seldom(56.5, "with metrics that have such settings did not justify them", 23),),
     "The order of models over a range of thresholds (0.05 to 0.95) or tolerances (0 to 30 s). Fails where another "
     "model is better than the winner at the study's setting, by more than chance, and nobody justified the setting.",
@@ -37,6 +37,8 @@ def over_thresholds(study: Study) -> Iterator[Evidence]:
         raise NotThere(f"a threshold of {matrix.metric.name!r} ([metrics.{matrix.metric.name}] threshold = ...)")
     if not 0 <= float(given) <= 1 or matrix.metric.sign < 0 or np.nanmax(matrix.values) > 1:
         raise NotThere("scores between 0 and 1 of which larger ones are better")
+    if set(np.unique(matrix.values[np.isfinite(matrix.values)])) <= {0.0, 1.0}:
+        raise NotThere("scores beside right and wrong: no threshold changes those")
     marks = sorted({*THRESHOLDS, float(given)})
     videos = len(matrix.video_names)
     grids = []
@@ -86,8 +88,8 @@ def _ranged(
         yield passed(f"{text}, and nowhere from {words[0]} to {words[-1]} worse by more than chance.", *numbers,
                      picture="curves")  # fmt: skip
     elif study.has_answer("hyperparameters"):
-        yield passed(f"{text}; better elsewhere: {listed(lost)}. The setting is justified: "
-                     f"{study.answer('hyperparameters')}", *numbers, picture="curves")  # fmt: skip
+        yield passed(f"{text}; better elsewhere: {listed(lost)}. "
+                     f"{quoted(study.answer('hyperparameters'))}", *numbers, picture="curves")  # fmt: skip
     else:
         yield failed(f"{text}; better by more than chance: {listed(lost)}. Nobody justified the setting.", *numbers,
                      weight=Weight.HIGH, picture="curves")  # fmt: skip

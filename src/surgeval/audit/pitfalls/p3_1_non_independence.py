@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -31,8 +32,10 @@ ABOUT = Pitfall(
 )  # fmt: skip
 MATTERS = 1.1
 """Design effect from which on the unit changes an interval."""
-ROWS = ("row", "frame", "case", "image", "question", "naive", "clip")
-VIDEOS = ("video", "patient", "procedure", "cluster", "hierarch", "surg", "center")
+_ROWS = re.compile(r"\b(row|frame|image|question|naive|clip|pixel)", re.IGNORECASE)
+_VIDEOS = re.compile(r"\b(video|patient|procedure|surger|operation|cent(er|re)s?\b)", re.IGNORECASE)
+_NESTED = re.compile(r"\b(cluster|hierarch|nested|multi-?level)", re.IGNORECASE)
+"""Words of how the study says what its units are; a case may be a frame or an operation, so it says nothing."""
 NARROW = 0.8
 
 
@@ -86,16 +89,33 @@ def units(study: Study) -> Iterator[Evidence]:
     elif ours:
         yield passed(f"Intervals and tests of {len(ours)} results take whole videos as units.")
     else:
-        answer = study.answer("intervals")
-        words = str(answer).lower()
-        if answer is False or words in ("none", "no"):
-            yield passed("The study reports no intervals and no tests (see P3.4).")
-        elif any(word in words for word in VIDEOS):
-            yield passed(f"Units of intervals and tests: {answer}.")
-        elif any(word in words for word in ROWS):
-            yield from _judged(study, f"Units of intervals and tests: {answer}.")
-        else:
-            raise NotThere(f"whether {answer!r} are videos or single cases (answers.intervals)")
+        yield from _stated_units(study)
+
+
+def _stated_units(study: Study) -> Iterator[Evidence]:
+    """What the study says of its units."""
+    answer = study.answer("intervals")
+    words = str(answer).lower()
+    rows, videos = bool(_ROWS.search(words)), bool(_VIDEOS.search(words))
+    if answer is False or words in ("none", "no"):
+        if printed := _printed(study):
+            raise NotThere(f"the units of {printed} printed intervals: the study says that there are none "
+                           "(answers.intervals)")  # fmt: skip
+        yield passed("The study reports no intervals and no tests (see P3.4).")
+    elif _NESTED.search(words) or (videos and not rows):
+        yield passed(f"Units of intervals and tests: {answer}.")
+    elif rows and not videos:
+        yield from _judged(study, f"Units of intervals and tests: {answer}.")
+    else:
+        raise NotThere(f"whether {answer!r} means whole videos or single frames (answers.intervals: say one of them)")
+
+
+def _printed(study: Study) -> int:
+    """How many printed numbers have an interval."""
+    frame = study.tables.get("reported")
+    if frame is None or not {"low", "high"} <= set(frame.columns):
+        return 0
+    return frame.drop_nulls(["low", "high"]).height
 
 
 def _took_rows(frame: pl.DataFrame) -> bool:

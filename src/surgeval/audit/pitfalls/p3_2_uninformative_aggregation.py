@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
-from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
-from surgeval.audit.measures import ALPHA, FEWEST_TESTED, Jackknife, end, jackknifed, listed
+from surgeval.audit.declared import quoted
+from surgeval.audit.evidence import Evidence, Look, NamedNotThere, NotThere, Number, Weight, failed, passed
+from surgeval.audit.measures import ALPHA, FEWEST_TESTED, Jackknife, end, jackknifed, listed, video_sums
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
 from surgeval.schema.score_table import ScoreMatrix
@@ -28,12 +30,18 @@ ABOUT = Pitfall(
     ),
     "Six ways to aggregate, with the rank of every model under each; values in declared critical phases. Fails where "
     "under another way another model is better than the winner by more than chance (leaving out one video at a time, "
-    "Holm), and where a model is worse in critical phases by more than chance and none is reported by phase.",
+    "Holm), where one video has half of the cases or more and they are averaged over, and where a model is worse in "
+    "critical phases by more than chance (Bonferroni) and none is reported by phase.",
     "State how scores were aggregated, report values by phase and condition, and weigh phases by what they mean for "
     "the patient.",
     ("TRIPOD+AI 23a", "CLAIM 37", "CLAIM 39", "DECIDE-AI 13a", "FUTURE-AI Fairness 3"),
 )  # fmt: skip
 PHASES = ("phase", "step", "task_phase")
+MOST_OF_ONE = 0.5
+"""Share of the cases in one video from which on it decides a mean over cases."""
+FEWEST_SPREAD = 3
+"""Videos from which on one with half of the cases stands out."""
+_OF_VIDEOS = re.compile(r"\b(over|per|by|of) (the )?(videos?|patients?|procedures?|operations?)\b", re.IGNORECASE)
 
 
 def phase_column(study: Study) -> str | None:
@@ -48,7 +56,7 @@ def stated(study: Study) -> Iterator[Evidence]:
     rules = [str(result.options.get("rule")) for result in study.of("rank", "rank-tasks") if result.options.get("rule")]
     estimands = [row for result in study.of("evaluate", "combine") for row in _estimands(result.frame("metrics"))]
     if study.has_answer("aggregation"):
-        yield passed(f"The study says: {study.answer('aggregation')}")
+        yield passed(quoted(study.answer("aggregation")))
     elif rules or estimands:
         yield passed(f"Recorded: {listed(list(dict.fromkeys([*(f'rule {rule}' for rule in rules), *estimands])))}.")
     elif study.of("score"):
@@ -124,6 +132,44 @@ def _of_phases(weights: Mapping[str, float], phases: pl.Series) -> dict[str, flo
     return {name: weight for name, weight in weights.items() if name in there}
 
 
+def one_video_decides(study: Study) -> Iterator[Evidence]:
+    """Whether most cases come from one video, so that a mean over cases is a mean over that video."""
+    matrix = study.clustered
+    sizes = np.bincount(matrix.videos, minlength=len(matrix.video_names))
+    most = int(sizes.argmax())
+    share = float(sizes[most] / sizes.sum())
+    name = matrix.video_names[most]
+    numbers = (
+        Number("share of the cases in the largest video", share, subject=name, n=len(sizes)),
+        Number("videos of equal size that would weigh as much", float(sizes.sum() ** 2 / (sizes**2).sum()),
+               n=len(sizes)),
+    )  # fmt: skip
+    text = f"{name} has {share:.0%} of the cases, the most of {len(sizes)} videos"
+    if share < MOST_OF_ONE or len(sizes) < FEWEST_SPREAD:
+        yield passed(f"No video has more than {share:.0%} of the cases.", *numbers)
+    elif by_video := next((words for words in _stated_ways(study) if _OF_VIDEOS.search(words)), None):
+        yield passed(f"{text}; videos weigh alike by what is stated ({by_video}).", *numbers)
+    else:
+        yield failed(f"{text}: a mean over cases is mostly that of one video. {_both_means(matrix)}", *numbers)
+
+
+def _stated_ways(study: Study) -> Iterator[str]:
+    if study.has_answer("aggregation"):
+        yield str(study.answer("aggregation"))
+    for result in study.of("evaluate", "combine"):
+        yield from _estimands(result.frame("metrics"))
+
+
+def _both_means(matrix: ScoreMatrix) -> str:
+    """The mean over cases beside the mean over videos, of the first models."""
+    totals, counts = video_sums(matrix.values, matrix.videos, len(matrix.video_names))
+    cases = totals.sum(axis=0) / counts.sum(axis=0)
+    videos = np.nanmean(np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0), axis=0)
+    return "Mean over cases and over videos: " + listed(
+        [f"{model} {case:.3g} and {video:.3g}" for model, case, video in zip(matrix.models, cases, videos, strict=True)]
+    ) + "."  # fmt: skip
+
+
 def critical_phases(study: Study) -> Iterator[Evidence]:
     """Values in critical phases against those outside, and whether they are reported."""
     phase = phase_column(study)
@@ -136,12 +182,13 @@ def critical_phases(study: Study) -> Iterator[Evidence]:
     matrix = study.directed
     known = set(matrix.cases[phase].cast(pl.String))
     if unknown_names := [name for name in critical if name not in known]:
-        raise NotThere(f"the phases {listed(unknown_names)} among those of the scores ({listed(sorted(known))})")
-    rows = strata(study.scores, [phase], baseline="rest", level=1 - ALPHA, **study.options).table
+        raise NamedNotThere(f"the phases {listed(unknown_names)} among those of the scores ({listed(sorted(known))})")
+    level = 1 - ALPHA / (len(critical) * len(matrix.models))
+    rows = strata(study.scores, [phase], baseline="rest", level=level, **study.options).table
     rows = rows.filter(pl.col("stratum").is_in(critical) & pl.col("model").is_in(matrix.models)).drop_nulls("delta")
     numbers = [
-        Number("value in the phase minus elsewhere", row["delta"], row["low"], row["high"], row["model"],
-               row["stratum"], row["videos"])
+        Number(f"value in the phase minus elsewhere, {level:.2%} interval", row["delta"], row["low"], row["high"],
+               row["model"], row["stratum"], row["videos"])
         for row in rows.to_dicts()
     ]  # fmt: skip
     tests = max(1, len(numbers))
@@ -173,5 +220,6 @@ def _by_condition(study: Study) -> bool:
 LOOKS = (
     Look("how scores were aggregated", stated),
     Look("winners under other aggregations", six_ways, needed=False),
+    Look("weight of single videos", one_video_decides, needed=False),
     Look("critical phases", critical_phases, needed=False),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
-from surgeval.audit.measures import end, listed
+from surgeval.audit.evidence import Evidence, Look, NamedNotThere, NotThere, Number, Weight, failed, passed
+from surgeval.audit.measures import counted, end, listed
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
 from surgeval.stats.comparison import compare
@@ -16,11 +16,11 @@ ABOUT = Pitfall(
     "P3.3", "Values without context", Category.REPORTING,
     "A value is printed without what raters reach, what a predictor without eyes reaches, what would be enough for the "
     "clinic, or whether a difference is more than chance.",
-    ("waste",),
+    ("opaque", "waste"),
     (Seldom(80.4, "did not put values into context", 46),),
     "Every value against the declared clinical threshold and against trivial floors, and every claim that one model is "
-    "better than another by the exact test over videos. Fails where a claim is not significant at 5 %, and where the "
-    "best value does not beat its floor.",
+    "better than another by the exact test over videos. Fails where a claim is not significant at 5 %; values that do "
+    "not beat their floor fail P2.7.",
     "Give the threshold that the task asks for, the agreement of raters, trivial floors, and tests of differences.",
     ("TRIPOD+AI 25", "CLAIM 29", "CLAIM 41", "DECIDE-AI 15", "FUTURE-AI Usability 5"),
 )  # fmt: skip
@@ -68,7 +68,7 @@ def against_floors(study: Study) -> Iterator[Evidence]:
     ]  # fmt: skip
     if not numbers:
         raise NotThere("trivial floors (`surgeval floors`, or an evaluation of predictions)")
-    yield passed(f"{len(numbers)} trivial floors stand beside the values.", *numbers)
+    yield passed(f"Beside the values: {counted(len(numbers), 'trivial floor')}.", *numbers)
 
 
 def _nan(value: float | None) -> float:
@@ -87,7 +87,7 @@ def claims_hold(study: Study) -> Iterator[Evidence]:
     for claim in study.answer("claims"):
         pair = (claim["better"], claim["than"])
         if absent := [name for name in pair if name not in matrix.models]:
-            raise NotThere(f"scores of {listed(absent)}, about which a claim is made")
+            raise NamedNotThere(f"scores of {listed(absent)}, about which a claim is made (answers.claims)")
         row = compare(study.scores, *pair, **study.options).table.to_dicts()[0]
         numbers.append(Number("difference claimed", row["difference"], row["low"], row["high"], " over ".join(pair),
                               n=row["videos"]))  # fmt: skip
@@ -100,7 +100,8 @@ def claims_hold(study: Study) -> Iterator[Evidence]:
         yield failed(f"Claims that the scores do not carry: {listed(bad)}.", *numbers, weight=Weight.HIGH,
                      picture="intervals")  # fmt: skip
     else:
-        yield passed(f"{len(numbers)} claims hold at {LEVEL:.0%}.", *numbers, picture="intervals")
+        text = f"{counted(len(numbers), 'claim')} tested, significant at {LEVEL:.0%}."
+        yield passed(text, *numbers, picture="intervals")
 
 
 LOOKS = (

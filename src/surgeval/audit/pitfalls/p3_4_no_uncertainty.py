@@ -21,7 +21,8 @@ ABOUT = Pitfall(
         Seldom(2.2, "reported confidence intervals", 46),
     ),
     "Whether every reported number has an interval: in the table of reported numbers, or in the results that verbs "
-    "wrote. Fails where one has none; what the data cannot carry (one or two videos) and says so is no failure.",
+    "wrote. Fails where one has none, and where a printed number lies outside its own interval; what the data cannot "
+    "carry (one or two videos) and says so is no failure.",
     "Give every value its interval over videos, and say how it was made.",
     ("TRIPOD+AI 23a", "CLAIM 29", "CLAIM 37"),
 )  # fmt: skip
@@ -43,6 +44,18 @@ def reported_numbers(study: Study) -> Iterator[Evidence]:
         yield failed(f"{text}; without: {listed(names)}.", number)
     else:
         yield passed(f"{text}.", number)
+    if len(ends) == 2:
+        yield from _hold_their_value(frame)
+
+
+def _hold_their_value(frame: pl.DataFrame) -> Iterator[Evidence]:
+    """Intervals that do not hold the number they are printed beside."""
+    held = frame.drop_nulls(["low", "high"])
+    off = held.filter(~pl.col("value").is_between("low", "high"))
+    if off.height:
+        names = [f"{row['model']} {row['metric']} {row['value']:g} [{row['low']:g}, {row['high']:g}]"
+                 for row in off.to_dicts()]  # fmt: skip
+        yield failed(f"Numbers outside their own interval: {listed(names)}.", weight=Weight.HIGH)
 
 
 def results(study: Study) -> Iterator[Evidence]:

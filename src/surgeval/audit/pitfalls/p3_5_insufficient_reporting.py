@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from surgeval.audit.declared import declared
 from surgeval.audit.evidence import Evidence, Look, NotThere, Number, Weight, failed, passed
-from surgeval.audit.measures import listed
+from surgeval.audit.measures import listed, video_sums
 from surgeval.audit.pitfall import Category, Pitfall, Seldom
 from surgeval.audit.study import Study
 from surgeval.results.folder import current, outputs_of
 from surgeval.results.manifest import sha256_of
 from surgeval.results.reading import StoredResult, is_file
+from surgeval.schema.score_table import ScoreMatrix
 
 ABOUT = Pitfall(
     "P3.5", "Insufficient reporting", Category.REPORTING,
@@ -24,8 +27,9 @@ ABOUT = Pitfall(
         Seldom(89.1, "did not report on fairness or bias", 46),
     ),
     "What manifests hold (versions, options, seeds, hashes of inputs) and whether files still are what was written; "
-    "and the declared statements on ethics, funding, bias and availability. Fails where a file was changed since, and "
-    "where a statement is said not to exist.",
+    "whether printed numbers follow from the scores (mean over cases or over videos, or median, up to the last "
+    "digit); and the declared statements on ethics, funding, bias and availability. Fails where a file was changed "
+    "since, where a printed number does not follow, and where a statement is said not to exist.",
     "Keep results in the folders that verbs write, add the missing statements, and follow a reporting guideline.",
     ("TRIPOD+AI 17", "TRIPOD+AI 18a", "TRIPOD+AI 18e", "TRIPOD+AI 18f", "CLAIM 43", "CLAIM 44", "DECIDE-AI III",
      "DECIDE-AI 17", "FUTURE-AI Traceability 2"),
@@ -52,6 +56,51 @@ def manifests(study: Study) -> Iterator[Evidence]:
         )
 
 
+def reported_from_scores(study: Study) -> Iterator[Evidence]:
+    """Whether reported numbers can be had from the scores."""
+    frame = study.table("reported").drop_nulls("value")
+    scores = study.scores
+    if scores is None:
+        raise NotThere("scores (a score table with model, case, video and value)")
+    numbers, off = [], []
+    for name in [name for name in scores.metrics if name in set(frame["metric"])]:
+        matrix = scores.matrix(name, missing=study.missing)
+        ways = usual_values(matrix)
+        for model, printed in frame.filter(metric=name).select("model", "value").iter_rows():
+            if model in matrix.models:
+                values = {way: float(column[matrix.models.index(model)]) for way, column in ways.items()}
+                numbers += [Number(f"{name}: {way}", value, subject=model, setting=f"printed {printed:g}")
+                            for way, value in values.items()]  # fmt: skip
+                if not any(_rounds_to(value, printed) for value in values.values()):
+                    words = ", ".join(f"{way} {value:.4g}" for way, value in values.items())
+                    off.append(f"{model} {name} {printed:g} ({words})")
+    if not numbers:
+        raise NotThere("printed numbers of models and metrics that the scores have")
+    if off:
+        yield failed(f"Printed numbers that none of the usual means of the scores gives: {listed(off)}.", *numbers,
+                     weight=Weight.MEDIUM)  # fmt: skip
+    else:
+        yield passed(f"{len(numbers) // len(WAYS)} printed numbers follow from the scores.", *numbers)
+
+
+WAYS = ("mean over cases", "mean over videos", "median over cases")
+
+
+def usual_values(matrix: ScoreMatrix) -> dict[str, np.ndarray]:
+    """What each model reaches under the usual ways to make one number of its scores."""
+    totals, counts = video_sums(matrix.values, matrix.videos, len(matrix.video_names))
+    by_video = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+    return dict(zip(WAYS, (totals.sum(axis=0) / counts.sum(axis=0), np.nanmean(by_video, axis=0),
+                           np.nanmedian(matrix.values, axis=0)), strict=True))  # fmt: skip
+
+
+def _rounds_to(value: float, printed: float) -> bool:
+    """Whether a value can be printed so, as a share or in percent, rounded or cut off at the last digit."""
+    digits = len(f"{printed:.6f}".rstrip("0").partition(".")[2])
+    unit = 10.0**-digits
+    return any(abs(scale * value - printed) <= unit * (1 + 1e-9) for scale in (1.0, 100.0))
+
+
 def _changed(result: StoredResult) -> Iterator[str]:
     """Files whose hash is not the recorded one; what is gone, and films, are not looked at."""
     home = result.path if result.path.is_dir() else result.path.parent
@@ -67,6 +116,7 @@ def _changed(result: StoredResult) -> Iterator[str]:
 
 LOOKS = (
     Look("manifests and unchanged files", manifests, needed=False),
+    Look("printed numbers against the scores", reported_from_scores, needed=False),
     declared("ethics", "a statement on ethics", weight=Weight.MEDIUM),
     declared("funding", "a statement on funding"),
     declared("bias", "a statement on bias and fairness", weight=Weight.MEDIUM),

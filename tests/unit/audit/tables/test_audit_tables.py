@@ -138,3 +138,14 @@ def test_a_choice_of_columns_that_cannot_be_read_is_refused(run) -> None:
     done = run(GOOD, "--columns", "A")
     assert isinstance(done.exception, Misuse)
     assert "'A' is not HEADING=METRIC; write for example A=accuracy,P=other" in str(done.exception)
+
+
+def test_cases_without_a_kind_are_said_to_be_of_no_use(tmp_path: Path) -> None:
+    place = tmp_path / "table.csv"
+    place.write_text("Model,Accuracy\nOne,0.805\nTwo,0.834\n", encoding="utf-8")
+    silent = surgeval.audit_tables(place, cases=36)
+    assert silent.table.is_empty()
+    assert [one.message for one in silent.findings] == [
+        "nobody said the kind (multi-class, multi-label or binary), so accuracy was not held against whole counts"
+    ]
+    assert surgeval.audit_tables(place, cases=36, kind="multi-class").table["rule"].to_list() == ["whole-counts"]
