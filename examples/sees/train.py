@@ -4,9 +4,10 @@
 
 Needs torch, numpy and OpenCV, not surgeval. DATA is what `make_data.py` wrote. OUT gets `weights.npz` (8 bits each),
 `metrics-VARIANT.json` (loss curve, steps, seconds, versions) and `answers-VARIANT.json`: under each condition (`sees`,
-`shuffled` pictures of other videos, `blind`) the answer to every test question. With --seconds the number of steps is
-fixed after a few measured ones and printed; with --steps N and the same seed a run can be repeated, on a CPU to the
-last bit, on a GPU but for the order in which it adds.
+`shuffled` pictures of other videos, `blind`; where `other_look.py` painted, `other look`) the answer to every test
+question. With --seconds the number of steps is fixed after a few measured ones and printed; with --steps N and the same
+seed a run can be repeated, on a CPU to the last bit, on a GPU but for the order in which it adds. With --weights FILE
+nothing is trained: `answers-look.json` gets the answers to the pictures with another look.
 """
 
 from __future__ import annotations
@@ -225,6 +226,7 @@ class Run:
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
             "variant": "blind" if self.blind else "sees", "seed": self.options.seed, "steps": did,
+            "asked": f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}",
             "seconds": round(time.monotonic() - self.began, 1), "batch": self.batch, "curve": self.curve,
             "parameters": parameters(self.model), "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if self.device == "cuda" else "CPU",
@@ -241,6 +243,8 @@ class Run:
             if not self.store.chosen("test", tracks):
                 continue
             test = Asked(self.store, "test", tracks, self.vocabulary, self.device)
+            if condition == "other look":
+                return self.with_other_look(test)
             which, when = test.which, test.when
             if condition == "shuffled":
                 order = torch.from_numpy(elsewhere(test.rows, rng)).to(self.device)
@@ -248,6 +252,20 @@ class Run:
             for at in range(0, len(test), 64):
                 given |= self.some(test, torch.arange(at, min(at + 64, len(test)), device=self.device), which, when,
                                    blind=condition == "blind")  # fmt: skip
+        return given
+
+    def with_other_look(self, test: Asked) -> dict[str, str]:
+        """The answers to the FRAME questions whose pictures there are with another centre's camera."""
+        kept = self.pictures
+        self.pictures = kept.clone()
+        for at, picture in self.store.other_look.items():
+            self.pictures[at] = torch.from_numpy(picture).to(self.device)
+        rows = [n for n, at in enumerate(test.which[:, 0].tolist()) if at in self.store.other_look]
+        given = {}
+        for at in range(0, len(rows), 64):
+            some = torch.tensor(rows[at : at + 64], device=self.device)
+            given |= self.some(test, some, test.which, test.when, blind=False)
+        self.pictures = kept
         return given
 
     def some(self, test: Asked, rows: Tensor, which: Tensor, when: Tensor, *, blind: bool) -> dict[str, str]:
@@ -282,13 +300,20 @@ class Run:
             about["bytes"] = (out / "weights.npz").stat().st_size
             self.model = load(out / "weights.npz")[0].to(self.device).to(memory_format=torch.channels_last)
         self.every = self.nothing(1)[1] if self.blind else self.totals()
-        conditions = ("blind",) if self.blind else ("sees", "shuffled")
+        conditions = ("blind",) if self.blind else ("sees", "shuffled", *["other look"] * bool(self.store.other_look))
         given = {condition: self.answers(condition) for condition in conditions}
         about["exact"] = {condition: exact(self.store, answers) for condition, answers in given.items()}
         self.say(json.dumps(about["exact"], indent=1))
         variant = about["variant"]
         (out / f"metrics-{variant}.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
         (out / f"answers-{variant}.json").write_text(json.dumps(given, indent=0), encoding="utf-8")
+
+    def look_again(self, out: Path) -> None:
+        """Answer the questions whose pictures there are with another look, with weights that exist."""
+        model, self.vocabulary = load(self.options.weights)
+        self.size, self.model = model.size, model.to(self.device)
+        given = {"other look": self.answers("other look")}
+        (out / "answers-look.json").write_text(json.dumps(given, indent=0), encoding="utf-8")
 
 
 def elsewhere(rows: list[dict[str, Any]], rng: np.random.Generator) -> np.ndarray:
@@ -322,6 +347,7 @@ def options_from(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="instead of --seconds: a run that can be repeated")
     parser.add_argument("--variant", choices=("sees", "blind", "both"), default="both")
     parser.add_argument("--tiny", action="store_true", help="a very small model, for tests")
+    parser.add_argument("--weights", type=Path, help="answer pictures with another look; train nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=8)
     return parser.parse_args(arguments)
@@ -331,6 +357,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Train what is asked for; both at the same time when both are."""
     options = options_from(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.weights is not None:
+        Run(options, "sees").look_again(options.out)
+        return
     twin = None
     if options.variant == "both":
         given = arguments if arguments is not None else sys.argv[1:]

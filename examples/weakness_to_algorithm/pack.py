@@ -48,16 +48,17 @@ def write_pack(path: Path, jpegs: Sequence[bytes], labels: np.ndarray, columns: 
     np.savez_compressed(path, jpeg=np.frombuffer(b"".join(jpegs), np.uint8), ends=ends, labels=labels, **stored)
 
 
-def read_pack(path: Path) -> Pack:
-    """A pack with all frames decoded."""
+def read_pack(path: Path, *, frames: bool = True) -> Pack:
+    """A pack with all frames decoded, or without them."""
     with np.load(path) as stored:
         text, ends, labels = stored["jpeg"].tobytes(), stored["ends"], stored["labels"]
         columns = {name[7:]: stored[name] for name in stored.files if name.startswith("column_")}
     starts = np.concatenate(([0], ends[:-1]))
-    frames = np.empty((len(ends), *labels.shape[1:], 3), dtype=np.uint8)
-    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        frames[number] = decoded(text[start:end])
-    return Pack(frames.reshape(len(labels), NEIGHBOURS, *frames.shape[1:]), labels, columns)
+    shape = (NEIGHBOURS * len(labels) if frames else 0, *labels.shape[1:], 3)
+    pictures = np.empty(shape, dtype=np.uint8)
+    for number in range(len(pictures)):
+        pictures[number] = decoded(text[starts[number] : ends[number]])
+    return Pack(pictures.reshape(-1, NEIGHBOURS, *shape[1:]), labels, columns)
 
 
 def decoded(jpeg: bytes) -> np.ndarray:

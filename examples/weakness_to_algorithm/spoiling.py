@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 Spoiler = Callable[[Tensor, Tensor], Tensor]
-SHARE = 0.25
+SHARE = 0.15
 """Of the pictures that each spoiler is applied to."""
 
 

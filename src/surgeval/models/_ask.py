@@ -244,13 +244,8 @@ def _findings(model: Model, counts: RunCounts) -> Iterator[Finding]:
         }  # fmt: skip
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
         text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}"
-        text += "; run again to ask once more those that nobody answered in time" if counts.transient else ""
         yield Finding("unanswered", Severity.WARNING, text)
-    if counts.damaged:
-        first = counts.damaged[0]
-        text = f"{len(counts.damaged)} lines of the store cannot be read (first: {first}); what was wanted of them was "
-        text += "asked again; surgeval store verify shows all"
-        yield Finding("damaged-answers", Severity.WARNING, text)
+    yield from counts.notices()
     if counts.cut:
         text = f"{counts.cut} answers reached the token limit and may have lost their end; give more with --max-tokens"
         yield Finding("cut-answers", Severity.WARNING, text)
