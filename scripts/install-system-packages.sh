@@ -15,6 +15,7 @@ need bwrap bubblewrap
 need busybox busybox-static
 need dockerd docker.io
 need setpriv util-linux
+need pg_virtualenv postgresql
 need chromium chromium
 need pdftotext poppler-utils
 fc-list 2>/dev/null | grep -qi liberation || missing="$missing fonts-liberation"  # what charts are drawn in

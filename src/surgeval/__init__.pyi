@@ -9,6 +9,8 @@ from surgeval.models import AskResult as AskResult
 from surgeval.models import ask as ask
 from surgeval.questions.benchmark import Benchmark as Benchmark
 from surgeval.questions.make import make_questions as make_questions
+from surgeval.report.failure_change import FailureChangeResult as FailureChangeResult
+from surgeval.report.failure_change import failure_change as failure_change
 from surgeval.report.monitor import MonitorResult as MonitorResult
 from surgeval.report.monitor import monitor as monitor
 from surgeval.report.plan import PlanResult as PlanResult

@@ -140,6 +140,7 @@ def test_every_engine_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("rule", ENGINE_RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.long
 def test_an_engine_keeps_every_rule(any_engine: Bench, rule: Callable[[Engine], Iterator[str]]) -> None:
     assert list(rule(any_engine.engine)) == []
 

@@ -157,6 +157,7 @@ def in_shards(given: Input, folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("build", INPUTS)
+@pytest.mark.long
 def test_shards_put_together_are_the_whole(build: Any, tmp_path: Path) -> None:
     given = build(tmp_path / "input")
     kind, predictions, references, options = given

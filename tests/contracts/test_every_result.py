@@ -43,6 +43,7 @@ def made() -> Mapping[str, Result]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.long
 def test_python_and_verb_write_the_same(
     name: str, written: Path, made: Mapping[str, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

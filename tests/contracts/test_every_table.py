@@ -20,6 +20,7 @@ DECLARED = [(verb, name) for verb, tables in TABLES.items() for name in tables]
 made = cache(lambda verb: MAKERS[verb]())
 
 
+@pytest.mark.long
 def test_every_declared_table_is_written_by_its_verb() -> None:
     assert [(verb, name) for verb, name in DECLARED if name not in made(verb)] == []
 
@@ -42,10 +43,12 @@ def test_a_renamed_column_fails_at_its_producer(verb: str, name: str, monkeypatc
     assert old not in table.columns
 
 
+@pytest.mark.long
 def test_every_table_in_the_folder_of_a_challenge_is_declared() -> None:
     assert _checked_verbs(shared_challenge()) == {"score", "rank", "failures", "floors", "simulate"}
 
 
+@pytest.mark.long
 def test_every_table_in_the_folder_of_the_demo_is_declared(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -172,6 +172,7 @@ def test_rows_of_other_outcomes_that_only_other_models_have_are_counted() -> Non
     assert "rows-absent" not in [one.code for one in failures(whole().rename({"value": "hits"}), **options).findings]
 
 
+@pytest.mark.long
 def test_a_failure_table_counts_absent_scores_within_each_group() -> None:
     for table in holed():
         options = {"outcomes": {"right": "value"}, "fixed": ["smoke"], "random": ["model", "video", "case"]}
@@ -306,3 +307,37 @@ def test_a_rule_for_a_status_whose_rows_have_scores_is_said_to_have_no_effect() 
 def test_credit_for_a_case_that_nobody_answered_is_a_warning() -> None:
     said = "2 rows of status 'refused' have a score, 2 of them better than the worst (0): nothing was answered there."
     assert said in interval(with_scores(1.0), **FEW).warnings
+
+
+def two_tracks() -> pl.DataFrame:
+    """Two tracks of the same videos; model C took part in the first alone."""
+    first = whole().with_columns(track=pl.lit("frame"))
+    second = whole().with_columns(track=pl.lit("procedure"), case=pl.col("case") + "p").filter(pl.col("model") != "C")
+    return pl.concat([first, second])
+
+
+def test_a_model_is_not_wrong_on_the_questions_of_a_track_it_did_not_take_part_in() -> None:
+    table = two_tracks()
+    alone = interval(table.filter(pl.col("track") == "frame")).table.filter(pl.col("model") == "C")
+    result = interval(table)
+    assert result.table.filter(pl.col("model") == "C")["value"].item() == alone["value"].item()
+    assert [one.subject for one in result.findings if one.code == "other-tracks"] == ["C"]
+    options: dict[str, Any] = {"outcome": "value", "fixed": ["smoke"], "random": ["model", "video", "case"]}
+    fitted = failures(table, **options)
+    assert fitted.fit.design.rows == table.height
+    assert "other-tracks" in [one.code for one in fitted.findings]
+    assert failures(table, missing="worst", **options).fit.design.rows == table.height + VIDEOS * EACH
+
+
+def test_a_case_that_was_not_asked_in_ones_own_track_still_needs_a_decision() -> None:
+    unasked = two_tracks().with_columns(
+        status=pl.when(pl.col("model").eq("A") & pl.col("case").eq("q00")).then(pl.lit("not_asked")).otherwise(None)
+    )
+    unasked = unasked.with_columns(value=pl.when(pl.col("status").is_null()).then("value"))
+    with pytest.raises(TableInvalid, match="not_asked"):
+        interval(unasked)
+
+
+def test_an_order_over_several_tracks_needs_models_that_took_part_in_all() -> None:
+    with pytest.raises(Misuse, match="rank each track by itself"):
+        rank(two_tracks(), "focus", **FEW)

@@ -76,7 +76,23 @@ def visit(browser: Any, report_file: Path) -> Iterator[Visit]:
 def test_the_page_opens_without_a_word_and_without_a_request(visit: Visit, report_file: Path) -> None:
     assert visit.requests == [report_file.as_uri()]
     assert visit.page.title() == "endo challenge"
-    assert visit.page.locator("figure.chart svg").count() == visit.page.locator("figure.chart").count() > 1
+    seen = visit.page.locator("figure.chart:visible")
+    assert seen.locator("svg").count() == seen.count() > 1
+    assert visit.page.locator(".waiting:visible").count() == 0
+
+
+def test_what_was_folded_is_drawn_when_it_comes_into_view_or_is_saved(visit: Visit) -> None:
+    folded = visit.page.locator("#appendix > section", has=visit.page.locator("figure.chart")).first
+    assert folded.locator(".waiting").count() == folded.locator("figure.chart").count() > 0
+    folded.locator("summary").first.click()
+    figure = folded.locator("figure.chart").first
+    figure.scroll_into_view_if_needed()
+    playwright.expect(figure.locator(".picture svg")).to_be_visible()
+    assert figure.locator(".waiting").count() == 0
+    hidden = visit.page.locator("figure.chart", has=visit.page.locator(".waiting")).last
+    with visit.page.expect_download() as download:
+        hidden.locator('button[data-save="svg"]').dispatch_event("click")
+    assert Path(download.value.path()).read_bytes().startswith(b"<svg")
 
 
 def everything_shown(visit: Visit) -> None:

@@ -65,6 +65,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.long
 def test_the_first_page_says_what_was_reviewed(name: str, tmp_path: Path) -> None:
     text = CASES[name](tmp_path)
     golden = GOLDEN / f"verdict-{name}.txt"

@@ -42,6 +42,7 @@ def parts(made: tuple[Benchmark, Path]) -> list[tuple[Path, dict[str, Any]]]:
     return [(folder / split / track, {q.request.case: q for q in part}) for split, track, part in benchmark.parts()]
 
 
+@pytest.mark.long
 def test_the_official_reader_of_json_reads_every_question_as_it_was_meant(made: tuple[Benchmark, Path]) -> None:
     for place, questions in parts(made):
         requests = focus.load_requests(place / "requests.json")

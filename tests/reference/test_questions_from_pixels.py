@@ -98,6 +98,7 @@ def worlds(tmp_path_factory):
     return procedures, readings
 
 
+@pytest.mark.long
 def test_every_reference_follows_from_the_pixels(worlds):
     procedures, readings = worlds
     made = make_questions(procedures, per_video=120, test_share=0, matching=True, blind_share=1.0)

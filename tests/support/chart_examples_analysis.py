@@ -125,6 +125,25 @@ def effects_rows(names: Names) -> pl.DataFrame:
     return _table([("(Intercept)", 1.0, 0.1, 10.0, 0.0, None, 2.7, 2.2, 3.3, ""), *rows] if rows else [], EFFECT_SCHEMA)
 
 
+def change_rows(names: Names) -> pl.DataFrame:
+    rows = []
+    for place, name in enumerate(names):
+        old, gain = -1.5 + 0.2 * (place % 9), 0.6 if place % 3 else -0.1
+        untested = place % 8 == 7
+        spread = {"low": None, "high": None} if untested else {"low": -0.4, "high": 0.4}
+        ends = {
+            f"{side}_{end}": None if width is None else at + width
+            for side, at in (("before", old), ("after", old + gain)) for end, width in spread.items()
+        }  # fmt: skip
+        rows.append({
+            "term": name, "before": old, "after": old + gain, "change": gain, "std_error": 0.2, "df": 8.0,
+            "p_value": None if untested else 0.01, "p_holm": None if untested else 0.02, "low": gain - 0.4,
+            "high": gain + 0.4, "odds_ratio_before": 0.3, "odds_ratio_after": 0.5, "videos": 9, "method": "t",
+            "verdict": "not tested" if untested else "less harmful" if place % 3 else "no change shown", **ends,
+        })  # fmt: skip
+    return tables.EFFECT_CHANGES.frame(rows)
+
+
 def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -> pl.DataFrame:
     effects = effects_rows(terms)
     parts = [effects.select(pl.lit(name).alias("model"), pl.all(), pl.lit("").alias("note")) for name in models]
@@ -223,6 +242,7 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "time_error": time_rows,
     "count_confusion": count_rows,
     "latency_against_budget": latency_rows,
+    "effect_changes": change_rows,
     "effects_forest": effects_rows,
     "model_effects": per_model_rows,
     "caterpillar": random_rows,

@@ -89,7 +89,7 @@ def _failures() -> Tables:
     )
     found = surgeval.failures(
         frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
-        leave_out=["model"],
+        leave_out=["model"], recommend=True, strengths=True, risk=_one_row_per_case(frame),
     )  # fmt: skip
     overlap = pl.when(pl.col("value") == 1).then(0.5 + 0.01 * (pl.int_range(pl.len()) % 40)).otherwise(0.0)
     scores = surgeval.failures(
@@ -101,6 +101,18 @@ def _failures() -> Tables:
         scores.to_dir(Path(folder) / "scores")
         return {path.stem: pl.read_csv(path) for path in (*Path(folder, "scores").glob("*.csv"),
                                                           *Path(folder).glob("*.csv"))}  # fmt: skip
+
+
+def _one_row_per_case(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.unique("case", keep="first", maintain_order=True).select("case", "smoke", "phase")
+
+
+def _failure_change() -> Tables:
+    frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
+    rounds = [frame.filter(pl.col("model") == name) for name in ("M0", "M1")]
+    return dict(
+        surgeval.failure_change(*rounds, outcome="value", fixed=["smoke"], random=["model", "video", "case"]).tables
+    )
 
 
 def _failure_table() -> Tables:
@@ -289,6 +301,7 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "rank": _rank,
     "rank-tasks": _rank_tasks,
     "failures": _failures,
+    "failure-change": _failure_change,
     "failure-table": _failure_table,
     "evaluate": _evaluate,
     "combine": _combine,

@@ -42,6 +42,11 @@ FOLDER_VERBS: dict[str, list[str]] = {
     "rank mean": ["rank", "steady", "moody", "--rule", "mean-then-rank", "--boot", "20", "--missing", "0"],
     "failures": ["failures", "steady", "moody", *MIXED],
     "failures per model": ["failures", "steady", "moody", *MIXED, "--per-model", "--leave-out", "video"],
+    "failures next": ["failures", "steady", "moody", *MIXED, "--recommend", "--improvement", "0.2", "--strengths"],
+    "failure change": [
+        "failures", "--before", "steady", "--after", "moody", "--outcome", "value", "--fixed", "ood", "--random",
+        "model,video,case", "--metric", "correct",
+    ],
     "floors": ["floors", *QUESTIONS],
     "diff": ["diff", "steady", "moody"],
     "lint": ["lint", *QUESTIONS, "--responses", "moody.json"],
@@ -84,6 +89,13 @@ MADE_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "failures per model": lambda: surgeval.failures(
         ["steady", "moody"], outcome="value", fixed=["ood"], random=["model", "video"], metric="correct",
         per_model=True, leave_out=["video"],
+    ),
+    "failures next": lambda: surgeval.failures(
+        ["steady", "moody"], outcome="value", fixed=["ood"], random=["model", "video"], metric="correct",
+        recommend=True, improvement=0.2, strengths=True,
+    ),
+    "failure change": lambda: surgeval.failure_change(
+        ["steady"], ["moody"], outcome="value", fixed=["ood"], random=["model", "video", "case"], metric="correct"
     ),
     "floors": lambda: surgeval.floors("requests.json", "references.json"),
     "diff": lambda: surgeval.diff("steady", "moody"),

@@ -153,12 +153,14 @@ class Study:
         return matrix
 
     def rivals(self) -> ScoreMatrix:
-        """The scores of two models or more, with a known direction.
+        """The scores of two models or more that took part in every track, with a known direction.
 
         Raises:
-            NotThere: There is one model only.
+            NotThere: There is one such model only.
         """
         matrix = self.directed
+        if matrix.absent.elsewhere:
+            matrix = matrix.columns([model for model in matrix.models if model not in matrix.absent.elsewhere])
         if len(matrix.models) < 2:
             raise NotThere("a second model to compare with")
         return matrix

@@ -42,6 +42,22 @@ Properties = Annotated[
     typer.Option("--properties", help="Tables of properties, joined by the columns they share.", show_default=False),
 ]
 Symmetric = Annotated[bool, typer.Option("--symmetric", help="Symbol bins that mirror each other on the log scale.")]
+OptionalTables = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[TABLE...]",
+        help="CSV or Parquet files with a row per model and case, or folders that 'score' or 'evaluate' wrote.",
+        show_default=False,
+    ),
+]
+Before = Annotated[
+    list[Path] | None,
+    typer.Option("--before", metavar="OLD", help="Table of the old algorithm, with --after.", show_default=False),
+]
+After = Annotated[
+    list[Path] | None,
+    typer.Option("--after", metavar="NEW", help="Table of the new algorithm on the same cases.", show_default=False),
+]
 
 
 def read_slopes(text: str) -> bool | list[str]:

@@ -241,10 +241,25 @@ Runtime = Annotated[
 ]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
+Url = Annotated[str, typer.Option("--url", help="Address of the hosted challenge.", show_default=False)]
+Token = Annotated[
+    str,
+    typer.Option(
+        "--token", help="Shown once by the service; better in the environment than here.", envvar="SURGEVAL_TOKEN",
+        show_default=False,
+    ),
+]  # fmt: skip
+HostFolder = Annotated[
+    Path, typer.Option("--folder", help="Folder of the hosted challenge, with challenge.toml.", envvar="SURGEVAL_HOST")
+]
+Port = Annotated[int, typer.Option("--port", help="Of 127.0.0.1; 0 takes a free one.", show_default=False)]
+
 LOCAL: dict[str, str] = {
+    "--after": "failures: the table of the new algorithm; annotate verify: the new value",
     "--alpha": "rank: of every test; monitor: of all looks together",
     "--annotations": "annotate experts cannot do without; annotate serve looks in its folder first",
     "--baseline": "rank: models that others must beat; strata: what a stratum is compared with",
+    "--before": "failures: the table of the old algorithm; annotate verify: the old value",
     "--boot": "rank: its default depends on the rule, and 0 leaves the resamples out; monitor: splits of videos",
     "--by": "strata: required, may overlap; annotate: who proposes; evaluate, monitor, supplement: each by itself",
     "--center": "simulate: centres to draw from",
@@ -267,6 +282,7 @@ LOCAL: dict[str, str] = {
     "--order": "agreement: labels; plan: a goal",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
+    "--port": "host serve: one that a proxy knows; elsewhere a free one",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--questions": "submission run: a folder; plan: how many per video",

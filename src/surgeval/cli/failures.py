@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import typer
 
 from surgeval.cli import _mixed_options as m
 from surgeval.cli import _options as o
-from surgeval.cli._console import new_folder
+from surgeval.cli._console import new_folder, talk
 from surgeval.cli._deliver import deliver
 from surgeval.cli._tables import names_in, read_better, read_columns, read_deviations
+from surgeval.errors import Misuse
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def failures(
-    tables: o.TableArgument,
+    tables: m.OptionalTables = None,
     successes: str | None = typer.Option(None, help="Column of successes, such as true positive pixels."),
     trials: str | None = typer.Option(
         None, help="Column of trials: reference pixels (recall) or predicted (precision)."
@@ -39,6 +43,18 @@ def failures(
     properties: m.Properties = None,
     cluster: str = typer.Option("", help="One or two columns for marginal odds ratios with cluster-robust errors."),
     leave_out: str = typer.Option("", help="Columns of which each level is left out in turn: patient,algorithm."),
+    before: m.Before = None,
+    after: m.After = None,
+    target: str = typer.Option("", help="--after: properties that the new algorithm was built against."),
+    recommend: bool = typer.Option(False, "--recommend", help="Say what to work on, ranked, with cases to look at."),
+    improvement: float = typer.Option(0.1, help="--recommend: better mean outcome that a later study is to find."),
+    picture: str | None = typer.Option(None, help="--recommend: column with the path of each case's picture."),
+    strengths: bool = typer.Option(
+        False, "--strengths", help="Test jointly whether properties harm models differently."
+    ),
+    risk: list[Path] | None = typer.Option(
+        None, help="Cases with properties, as of a training set: give them risks and weights.", show_default=False
+    ),
     metric: o.Metric = None,
     better: o.Better = None,
     missing: o.Missing = None,
@@ -51,19 +67,47 @@ def failures(
     out: o.Out = None,
     force: o.Force = False,
 ) -> None:
-    """Fit the mixed model and show its effects."""
+    """Fit the mixed model and show its effects.
+
+    With --before and --after instead of tables: the paired change of every effect, on the same cases.
+    """
     from surgeval.stats.mixed.failures import failures as analyse
 
     new_folder(out, force=force)
+    if before or after:
+        if tables or not (before and after):
+            raise Misuse("--before and --after go together and instead of TABLE")
+        _changed(
+            list(before), list(after), successes=successes, trials=trials, outcome=outcome, fixed=names_in(fixed),
+            random=names_in(random), family=family, properties=list(properties or []) or None, metric=metric,
+            better=read_better(better), missing=missing or None, unit=unit, level=level, columns=read_columns(columns),
+            target=names_in(target), out=out, as_json=json, force=force,
+        )  # fmt: skip
+        return
+    if not tables:
+        raise Misuse("give one TABLE or more, or --before OLD --after NEW")
     result = analyse(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=names_in(fixed),
         random=names_in(random), spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
         properties=list(properties or []) or None, cluster=names_in(cluster), leave_out=names_in(leave_out),
         metric=metric, better=read_better(better), missing=missing or None, symmetric=symmetric, unit=unit,
         inference=inference, slopes=m.read_slopes(slopes), separation=separation,  # type: ignore[arg-type]
+        recommend=recommend, improvement=improvement, picture=picture, strengths=strengths,
+        risk=list(risk or []) or None,
         level=level, columns=read_columns(columns), where=", ".join(path.name for path in tables),
         preregistration=preregistration, deviations=read_deviations(deviation),
     )  # fmt: skip
     deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)
+
+
+def _changed(
+    before: list[Path], after: list[Path], *, out: Path | None, as_json: bool, force: bool, **asked: Any
+) -> None:
+    """Show what changed between two rounds."""
+    from surgeval.report.failure_change import PAGE, failure_change
+
+    deliver(failure_change(before, after, **asked), out=out, as_json=as_json, force=force)
+    if out is not None and (out / PAGE).is_file():
+        talk(f"the page: {out / PAGE}")

@@ -18,7 +18,7 @@ from surgeval.schema.question_files import split_source
 
 FUNCTIONS = {
     "adjusted": "adjusted_effects", "audit": "audit_study", "audit card": "data_set_card",
-    "audit tables": "audit_tables", "failure-table": "failure_table",
+    "audit tables": "audit_tables", "failure-change": "failure_change", "failure-table": "failure_table",
     "questions": "make_questions", "task board": "task_board", "task parse": "parse_run", "task run": "run_task",
     "width-ratio": "width_ratio",
 }  # fmt: skip

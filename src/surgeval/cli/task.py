@@ -126,7 +126,7 @@ def run(
 ) -> None:
     """Run models on tasks; every failure is counted, and exit 1 says that some run has no answer at all."""
     from surgeval.asking.cluster import LOCAL
-    from surgeval.models import RunCounts, open_model, options_from
+    from surgeval.models import open_model, options_from
     from surgeval.tasks import open_task
     from surgeval.tasks.questions import run_questions
     from surgeval.tasks.run import run_task
@@ -163,13 +163,13 @@ def run(
                         raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
                     questioned = run_questions(name, judges=judge, progress=meter, **asked)
                     result: Result = questioned.result
-                    lost, counts = questioned.counts.all_failed, questioned.counts
+                    lost, cost = questioned.counts.all_failed, questioned.counts.cost
                 else:
                     result = made = run_task(
                         name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
                     )
-                    lost, counts = made.nothing_came, made.counts or RunCounts()
-            left = None if left is None else max(0.0, left - (counts.cost or 0.0))
+                    lost, cost = made.nothing_came, made.counts.cost if made.counts else None
+            left = None if left is None else max(0.0, left - (cost or 0.0))
             deliver(result, out=places[name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:

@@ -6,6 +6,6 @@ the print (PDF) are two renderings of the same sections.
 """
 
 __all__ = [
-    "chart", "charts", "monitor", "plan", "preregistration", "report", "review", "serving", "sharing", "study",
-    "study_audit", "supplement", "templates",
+    "chart", "charts", "failure_change", "monitor", "plan", "preregistration", "report", "review", "serving", "sharing",
+    "study", "study_audit", "supplement", "templates",
 ]  # fmt: skip

@@ -120,5 +120,5 @@ def nothing_to_show(name: str, title: str, why: str) -> Chart:
     """The chart that stands where there is no data: it says why."""
     alt = altair()
     words = alt.Chart(alt.Data(values=[{"why": f"Nothing to show: {why}"}]), width=560, height=60)
-    picture = words.mark_text(fontSize=13, color="#555555", limit=540).encode(text="why:N")
+    picture = words.mark_text(fontSize=13, color="#555555", limit=540).encode(text=alt.Text("why:N"))
     return drawn(name, picture, title=title, alt=f"Nothing to show: {why}", caption="", data=pl.DataFrame())

@@ -1,9 +1,11 @@
 """The report as one HTML file that asks nobody for anything.
 
-Pictures are there as SVG from the start, so that the page opens at once and works without script. The engine that
-makes them interactive, their specifications and the tables to save lie compressed in the page and are opened when
-somebody first turns to a figure. Scripts run by their hash only (content security policy), so that even a hole in
-the escaping would run nothing; expressions are interpreted, never evaluated as code.
+Pictures that a reader meets at once are there as SVG, so that the page opens at once and its first layer works without
+script. The engine that makes them interactive, their specifications and the tables to save lie compressed in the page
+and are opened when somebody first turns to a figure; what is folded away is drawn by it when it comes into view, which
+spares whoever makes the page five sixths of the drawing (the printed report has every picture). Scripts run by their
+hash only (content security policy), so that even a hole in the escaping would run nothing; expressions are
+interpreted, never evaluated as code.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ SAVED_ROWS = 5_000
 """Rows of a table that the page carries for `Save CSV`; the folder has all."""
 _SHORT = 24
 """Letters of a cell that stay on one line."""
+_WAITING = '<p class="waiting">Drawn by the page when it comes into view, where scripts may run.</p>'
 _KIND_OF_NOTE = {"limitation": "Limitation", "missing": "Not here", "hint": "Hint"}
 
 
@@ -98,6 +101,7 @@ class _Writer:
         self.figures = 0
         self.tables = 0
         self.has_frames = False
+        self.is_seen_at_once = True
         self.numbers = {model: number for number, model in enumerate(models)}
         self.payload: dict[str, Any] = {"figures": {}, "csv": {}, "models": list(models)}
 
@@ -108,6 +112,7 @@ class _Writer:
 
     def verdict(self, section: Section) -> str:
         """The first page: nothing of it can be folded away."""
+        self.is_seen_at_once = True
         blocks = "\n".join(self.block(block) for block in section.blocks)
         head = f"<h2>{_text(section.title)}</h2>"
         return f'<section id="{escape(section.name)}" class="verdict">{head}\n{blocks}</section>\n'
@@ -124,6 +129,7 @@ class _Writer:
 
     def _folding(self, section: Section, head: str, *, is_open: bool, data: str = "") -> str:
         boards = section.boards or ("",) * len(section.blocks)
+        self.is_seen_at_once = is_open
         blocks = "\n".join(_of_board(self.block(b), board) for b, board in zip(section.blocks, boards, strict=True))
         state = " open" if is_open else ""
         name = escape(section.name)
@@ -198,7 +204,7 @@ class _Writer:
         )
 
     def chart(self, chart: Chart) -> str:
-        """A figure: the still picture, its words, and buttons to save it."""
+        """A figure: the still picture or room for it, its words, and buttons to save it."""
         self.figures += 1
         name = f"figure-{self.figures}"
         self.payload["figures"][name] = {"spec": dict(chart.spec)}
@@ -207,7 +213,7 @@ class _Writer:
             f'<figure class="chart" id="{name}" data-name="{escape(chart.name)}">'
             f'<h3><span class="no">Figure {self.figures}</span>{_text(chart.title)}</h3>'
             f'<div class="picture" tabindex="0" role="group" aria-label="{_text(chart.title)}">'
-            f"{still(chart, prefix=name)}</div>"
+            f"{still(chart, prefix=name) if self.is_seen_at_once else _WAITING}</div>"
             '<p class="more-right" aria-hidden="true">The picture goes on to the right: swipe or scroll it.</p>'
             f"<figcaption>{_text(chart.caption)}{_cut_short(chart.data)}</figcaption>"
             f'<div class="tools">{_buttons("svg", "png", "csv")}'

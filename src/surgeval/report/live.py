@@ -15,6 +15,7 @@ from surgeval.errors import SurgevalError
 from surgeval.report.words import plain
 from surgeval.schema.findings import Severity
 from surgeval.schema.missing import Missing
+from surgeval.schema.score_matrix import TRACK
 from surgeval.schema.score_table import FIXED, ScoreTable
 from surgeval.stats.dependence import dependence
 from surgeval.stats.interval import IntervalResult, interval
@@ -43,6 +44,7 @@ class Live:
         if len(self.table.metrics) > 1:
             frame = frame.filter(pl.col("metric") == self.metric)
         kept = [name for name in FIXED if name in frame.columns]
+        kept += [TRACK] if TRACK in frame.columns and TRACK not in self.strata_columns else []
         return replace(self.table, frame=frame.select(*kept, *self.strata_columns))
 
     @cached_property

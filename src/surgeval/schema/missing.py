@@ -104,12 +104,15 @@ class Absences:
     cases_dropped: int = 0
     scored: Mapping[str, Mapping[str, Scored]] = field(default_factory=dict)
     """For each model, its rows that have a score and a status that says why there is none."""
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each model that took part in some tracks only, those in which it did not."""
 
     def of(self, models: Collection[str]) -> Absences:
         """Those of some of the models."""
         kept = {model: counts for model, counts in self.counts.items() if model in models}
         scored = {model: some for model, some in self.scored.items() if model in models}
-        return Absences(kept, self.rules, self.worst, self.cases_dropped, scored)
+        elsewhere = {model: tracks for model, tracks in self.elsewhere.items() if model in models}
+        return Absences(kept, self.rules, self.worst, self.cases_dropped, scored, elsewhere)
 
     def as_dict(self) -> dict[str, Any]:
         """The record as plain data."""
@@ -142,7 +145,17 @@ class Absences:
         texts = self._sentences(_PAIRED if paired else _DONE)
         statuses = list(dict.fromkeys(status for some in self.scored.values() for status in some))
         noticed = [finding for status in statuses for finding in self._noticed(status)]
-        return [*(remark(NOT_THERE, text) for text in texts), *noticed]
+        return [*self._other_tracks(), *(remark(NOT_THERE, text) for text in texts), *noticed]
+
+    def _other_tracks(self) -> list[Finding]:
+        """Who took part in some tracks only, where that is not counted as a number."""
+        if self.rules.get(Status.NOT_ASKED.value) not in _DONE:
+            return []
+        return [
+            remark("other-tracks", f"{model!r} has no row of track {', '.join(map(repr, tracks))}: it did not take "
+                   "part there, and its values rest on other questions than those of models that did.", subject=model)
+            for model, tracks in self.elsewhere.items()
+        ]  # fmt: skip
 
     def _noticed(self, status: str) -> list[Finding]:
         """What is odd about the scores of one status: a rule that does not reach them, credit without an answer."""
@@ -191,7 +204,12 @@ class Absences:
 
 
 def resolve(
-    values: np.ndarray, status: np.ndarray, models: Sequence[str], facts: MetricFacts, missing: Missing
+    values: np.ndarray,
+    status: np.ndarray,
+    models: Sequence[str],
+    facts: MetricFacts,
+    missing: Missing,
+    usual: Mapping[Status, Rule] = DEFAULTS,
 ) -> tuple[np.ndarray, np.ndarray, Absences]:
     """The scores with every hole filled or left as the rules say, the cases to keep, and the record of it.
 
@@ -201,12 +219,13 @@ def resolve(
         models: Names of the columns.
         facts: Of the metric.
         missing: As the user gave it.
+        usual: The rules where the user gave none.
 
     Raises:
         TableInvalid: A rule says so, the worst value is unknown, or no case is left.
         Misuse: A number that the metric cannot take.
     """
-    rules = missing_rules(missing)
+    rules = missing_rules(missing, usual)
     _refuse_impossible(rules, facts)
     hole, keep = np.isnan(values), np.ones(len(values), dtype=bool)
     if not hole.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,11 +10,14 @@ import polars as pl
 
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.missing import Absences, Missing, resolve, scored_without_answer
+from surgeval.schema.missing import DEFAULTS, Absences, Missing, Rule, resolve, scored_without_answer
 from surgeval.schema.outcomes import Status
 from surgeval.schema.statistic_rules import remark
 from surgeval.schema.statistics_table import StatisticsTable
 from surgeval.schema.table_facts import taken_over
+
+TRACK = "track"
+"""The column of the competition that a case belongs to; a model may take part in some of them only."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,36 @@ def score_matrix(frame: pl.DataFrame, facts: MetricFacts, strata: Sequence[str],
     if np.isnan(values).any():
         places = {one.value: place for place, one in enumerate(Status)}
         status[rows, columns] = numbered["status"].replace_strict(places, return_dtype=pl.Int8).to_numpy()
-    values, keep, absent = resolve(values, status, models, facts, missing)
-    absent = replace(absent, scored=scored_without_answer(frame, facts, missing))
+    elsewhere = _elsewhere(frame)
+    usual = _usual(status, values, cases, models, elsewhere)
+    values, keep, absent = resolve(values, status, models, facts, missing, usual)
+    absent = replace(absent, scored=scored_without_answer(frame, facts, missing), elsewhere=elsewhere)
     names, videos = np.unique(cases["video"].to_numpy().astype(str)[keep], return_inverse=True)
     kept = cases.drop("__case__").filter(pl.Series(keep))
     return ScoreMatrix(values[keep], models, videos, names.tolist(), kept, facts, absent)
+
+
+def _elsewhere(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+    """For each model that took part in some tracks only, those of which it has no row."""
+    if TRACK not in frame.columns:
+        return {}
+    tracks = frame[TRACK].drop_nulls().cast(pl.String).unique().sort().to_list()
+    present = frame.group_by("model", maintain_order=True).agg(pl.col(TRACK).drop_nulls().cast(pl.String).unique())
+    lacking = {str(model): tuple(name for name in tracks if name not in some) for model, some in present.iter_rows()}
+    return {model: some for model, some in lacking.items() if some and len(some) < len(tracks)}
+
+
+def _usual(
+    status: np.ndarray, values: np.ndarray, cases: pl.DataFrame, models: Sequence[str],
+    elsewhere: Mapping[str, tuple[str, ...]],
+) -> Mapping[Status, Rule]:  # fmt: skip
+    """The rules where none is given; marks cases of tracks in which a model did not take part as never asked.
+
+    They are left out of that model's values, unless other cases were not asked either: then somebody has to decide.
+    """
+    asked = list(Status).index(Status.NOT_ASKED)
+    others = bool((np.isnan(values) & (status == asked)).any())
+    for model, tracks in elsewhere.items():
+        rows = cases[TRACK].cast(pl.String).is_in(tracks).fill_null(False).to_numpy()
+        status[rows, models.index(model)] = asked
+    return DEFAULTS if others or not elsewhere else {**DEFAULTS, Status.NOT_ASKED: "drop-score"}

@@ -27,6 +27,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         # scores
         ("facts-by-name", _N, "Range and direction of a metric were taken from a registered one of another name."),
         ("scores-not-there", _N, "Scores are not there, and what they count as."),
+        ("other-tracks", _W, "A model took part in some tracks only; cases of the others are left out for it."),
         ("status-with-score", _N, "Rows have a score beside a status that says why there is none; no rule applies."),
         ("score-without-answer", _W, "Rows whose status says that nothing was answered have a score above the worst."),
         ("rows-left-out", _W, "Rows were left out because something about them is not known."),
@@ -108,6 +109,17 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("seen-in-few-videos", _W, "An effect is seen in few videos."),
         ("differs-in-few-videos", _W, "A property differs in one or two videos only."),
         ("no-random-slope", _W, "Effects are assumed to be equal in all videos."),
+        # what to work on
+        ("nothing-to-recommend", _W, "No property is established as a weakness on enough videos."),
+        ("recommended-on-few-videos", _W, "A recommendation rests on few videos, whose effect it may be."),
+        ("recommendation-refused", _W, "A property could not be tested, so nothing is recommended about it."),
+        ("planned-for-independent-models", _N, "Videos needed were counted for models that fail independently."),
+        ("risk-of-tested-cases", _W, "Cases that an analysis rests on are weighed for training."),
+        ("risk-not-informative", _W, "Held-out predictions of risk are no better than chance."),
+        ("models-alike", _N, "No property is shown to harm models differently."),
+        ("rows-unpaired", _W, "Rows of one round have no partner in the other and are left out."),
+        ("no-gain-shown", _W, "No gain of a remedy is shown anywhere."),
+        ("worse-somewhere", _W, "A remedy made some cases worse."),
         # plans
         ("spread-stated", _N, "A plan rests on a spread that was stated and not measured."),
         ("pilot-small", _W, "A pilot has few videos, so its spread and the plan are hardly known."),

@@ -62,6 +62,18 @@ def _stepped(level: float) -> float:
     return 0.0 if level < _SEEN_FROM else max(round(level * 5), 1) / 5
 
 
+def _spread(frame: Frame, reach_px: int) -> Frame:
+    """The frame with every pixel mixed with those that lie `reach_px` and half of it away, across and down."""
+    for step in {reach_px, (reach_px + 1) // 2}:
+        for axis in (0, 1):
+            padding = [(step, step) if axis == dimension else (0, 0) for dimension in range(3)]
+            wide = np.pad(frame, padding, mode="edge").astype(np.uint16)
+            size = frame.shape[axis]
+            mixed = sum(np.take(wide, range(at, at + size), axis=axis) for at in (0, step, step, 2 * step))
+            frame = (np.asarray(mixed) >> 2).astype(np.uint8)
+    return frame
+
+
 class ArtefactPainter:
     """Everything that spoils the picture, for one scene."""
 
@@ -129,6 +141,11 @@ class ArtefactPainter:
         if (level := _stepped(levels["instrument_other_object"])) > 0:
             lint = self._sprite(f"lint {level:.1f}", lambda: self._lint(LARGEST_LINT * (0.4 + level) / 1.4))
             yield stamped(lint, tip[0], tip[1])
+
+    def kinds_on_instrument(self, levels: Levels) -> list[str]:
+        """Of what characteristic each of the stamps of `on_instrument` is, in their order."""
+        kinds = ("instrument_tissue", "instrument_reflections", "instrument_other_object")
+        return [kind for kind in kinds if _stepped(levels[kind]) > 0]
 
     def flap(self, canvas: Canvas, reach: float, seed: int) -> Sprite:
         """A fold of fatty tissue that covers the lower part of something of that size."""
@@ -255,6 +272,8 @@ class ArtefactPainter:
     # --- optics --------------------------------------------------------------------------------
 
     def _optics(self, frame: Frame, time_s: float) -> Frame:
+        if (reach_px := round(self.scene.center.lens_blur * self.scale)) > 0:
+            frame = _spread(frame, reach_px)
         np.multiply(frame, self.shade, out=self.sixteen, casting="unsafe")
         if self.grain is not None:
             step = round(time_s * 25)

@@ -28,7 +28,11 @@ class Center:
     grain: float = 4.0
     """Noise of the sensor, as standard deviation of brightness."""
     sharpness: float = 1.0
-    """1 is sharp, 0.5 is soft."""
+    """How sharp tissue is: 1 is sharp, 0.5 is soft."""
+    hue_deg: float = 0.0
+    """By how much its camera turns all colours: from 0 towards yellow above, towards purple below."""
+    lens_blur: float = 0.0
+    """How far the lens spreads every point of the picture, in view heights; 0 is a perfect one."""
     accent: tuple[float, float, float] = (0.15, 0.35, 1.0)
     """Colour of marker threads, bag rims and drain lines: what a hospital buys."""
     shafts: float = 1.0
@@ -48,11 +52,13 @@ CENTERS: dict[str, Center] = {
                accent=(0.1, 0.75, 0.35), shafts=2.4),
         Center("Center E", (1.1, 0.97, 0.95), 1.2, 1.3, vignette=0.2, rates={"image_too_bright": 3.0, "blood": 1.6},
                accent=(0.95, 0.8, 0.2)),
-        Center("Center F", (0.98, 1.0, 1.04), 1.0, 0.65, circle=True, vignette=0.35, sharpness=0.65,
-               rates={"image_lens_dirty": 2.5, "smoke": 1.8}, accent=(0.75, 0.3, 0.8), shafts=3.0),
+        Center("Center F", (0.88, 1.0, 1.14), 1.0, 0.65, circle=True, vignette=0.35, sharpness=0.65,
+               hue_deg=-12.0, lens_blur=0.0075, accent=(0.75, 0.3, 0.8), shafts=3.0,
+               rates={"image_lens_dirty": 2.5, "smoke": 1.8}),
     )
 }  # fmt: skip
-"""Every centre by its name. D, E and F are far from A, B and C, for out-of-distribution sets."""
+"""Every centre by its name. D, E and F are far from A, B and C, for out-of-distribution sets; F is farthest: an old
+tower with cold light, other colours and a soft lens."""
 
 
 def center_named(name: str) -> Center:

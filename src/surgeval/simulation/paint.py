@@ -191,8 +191,18 @@ def lay(under: Field, colour: Colour | Field, opacity: Field) -> None:
 def graded(rgb: Field, center: Center) -> Field:
     """The colours as that centre's camera shows them."""
     grey = rgb.mean(axis=-1, keepdims=True)
-    shown = (grey + (rgb - grey) * center.saturation) * np.asarray(center.tint, dtype=np.float32) * center.gain
+    colour = rgb - grey
+    if center.hue_deg:
+        colour = colour @ _turned_hue(center.hue_deg).T
+    shown = (grey + colour * center.saturation) * np.asarray(center.tint, dtype=np.float32) * center.gain
     return np.asarray(np.clip(shown, 0, 1), dtype=np.float32)
+
+
+def _turned_hue(degrees: float) -> Field:
+    """The matrix that turns colours about the axis of greys (Rodrigues' formula)."""
+    angle, axis = np.deg2rad(degrees), np.sqrt(1 / 3)
+    across = axis * np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+    return np.asarray(np.eye(3) + np.sin(angle) * across + (1 - np.cos(angle)) * across @ across, dtype=np.float32)
 
 
 def moulded(paint: Paint, *, depth_px: float) -> Paint:

@@ -136,6 +136,7 @@ def test_instances_are_proposed_with_a_history_and_procedures(tmp_path):
     assert sum(map(len, procedure.tracks)) == boxes.height
 
 
+@pytest.mark.long
 def test_instances_are_linked_by_appearance_where_films_are_given(tmp_path):
     pytest.importorskip("av")
     scene = draw_scene(5, 0, minutes=(3, 4))

@@ -33,6 +33,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_it_ends_with_the_path_of_the_page(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert run(table, "--columns", "model=algorithm", "--out", out, "--title", "My challenge") == f"{out}\n"

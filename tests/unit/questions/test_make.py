@@ -303,6 +303,7 @@ def test_broken_promises_are_found(made):
         assert words in "; ".join(broken_promises(broken, (), splits, options()))
 
 
+@pytest.mark.long
 def test_every_written_reference_is_what_a_plain_reading_of_the_tracks_says(tmp_path):
     """Not the templates alone: the files as they are handed over, on procedures of a usual length."""
     truths = [true_procedure(draw_scene(909, number, minutes=(10, 14)), instruments=False) for number in range(6)]

@@ -19,6 +19,7 @@ def recordings() -> list[Procedure]:
 
 
 @pytest.mark.parametrize(("cut_s", "scale"), [(0, 1.0), (120, 1.0), (0, 1.6), (240, 0.5)])
+@pytest.mark.long
 def test_a_recording_annotated_again_is_recognised(cut_s, scale):
     found = 0
     for procedure in recordings()[:12]:

@@ -65,6 +65,7 @@ def study(path: Path, *, models: tuple[str, ...] = ("a", "b", "c"), videos: int 
     return path
 
 
+@pytest.mark.long
 def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -> None:
     assert challenge.template.name == "challenge"
     assert challenge.missing == []
@@ -155,6 +156,7 @@ def test_every_run_and_hash_is_listed_for_reproduction(challenge: Report) -> Non
     assert manifest["inputs"][0]["sha256"] in found["inputs"].frame["sha256"].to_list()
 
 
+@pytest.mark.long
 def test_nothing_hostile_gets_through_to_the_page(page: str) -> None:
     assert HOSTILE_NAME not in page
     assert "<img" not in page
@@ -187,6 +189,7 @@ def test_a_ranking_alone_makes_a_report_that_says_what_is_missing(tmp_path: Path
     assert "atlas" in words(named(made, "verdict"))
 
 
+@pytest.mark.long
 def test_any_table_of_a_ranking_may_be_lost_or_empty(tmp_path: Path) -> None:
     whole = shared_challenge() / "rank"
     for number, name in enumerate(name for name, table in TABLES["rank"].items() if table.read and name != "prizes"):

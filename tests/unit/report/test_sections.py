@@ -106,6 +106,7 @@ ODD = (None, 5, [1, None], {"a": {"b": [1]}})
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: json.dumps(odd))
+@pytest.mark.long
 def test_documents_with_odd_values_do_no_harm(odd: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every value of every document is replaced; what is drawn is not the point, so nothing is."""
     monkeypatch.setattr(_pictures, "CHARTS", defaultdict(lambda: lambda *_, **__: Note("picture", "hint")))

@@ -76,6 +76,7 @@ def said(result: SupplementResult, section: str) -> str:
     )
 
 
+@pytest.mark.long
 def test_every_table_and_figure_has_a_number_a_title_a_caption_and_a_file(
     made: SupplementResult, tmp_path: Path
 ) -> None:
@@ -128,6 +129,7 @@ def test_sentences_hold_the_numbers_of_the_tables(made: SupplementResult) -> Non
     assert "too narrow with 12 videos" in said(made, "ensembles")
 
 
+@pytest.mark.long
 def test_five_videos_and_one_side_are_said_and_not_hidden(tmp_path: Path) -> None:
     found = surgeval.supplement(scored_models(tmp_path, videos=5), replicates=20)
     assert "no difference can be significant" in said(found, "data")
@@ -166,6 +168,7 @@ def test_scores_of_an_official_profile_lack_headlines_and_it_is_said(tmp_path: P
     assert "values" in found.tables
 
 
+@pytest.mark.long
 def test_the_verb_writes_what_can_be_repeated(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ Result(tables={"two": frame, "three": frame}, prose="New.", request=Request("ran
 """
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_at_any_step_leaves_the_old_result_or_the_new_one(tmp_path: Path) -> None:
     found = []
     for steps in range(12):

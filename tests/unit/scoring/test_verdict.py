@@ -128,6 +128,7 @@ def test_p_values_are_corrected_over_all_pairs():
     assert given == {pair: pytest.approx(p) for pair, p in wanted.items() if pair[0] == models[0]}
 
 
+@pytest.mark.long
 def test_equal_models_are_seldom_called_better():
     """The family-wise error of naming a winner among five equal models, over 200 data sets."""
     claims = sum(

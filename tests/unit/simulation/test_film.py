@@ -54,6 +54,7 @@ def test_the_same_scene_gives_the_same_file(scene, tmp_path):
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_the_film(tmp_path):
     small = draw_scene(6, 1, minutes=(10, 10), width_px=96, height_px=54)
     write_film(small, plain=tmp_path / "warm.mp4", end_s=5)  # sprites and tables are made once

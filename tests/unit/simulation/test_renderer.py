@@ -16,9 +16,10 @@ from surgeval.simulation.contact_sheet import (
     _squares,
     _strongest,
 )
-from surgeval.simulation.paint import Paint, flat, sprite_of, stamped
+from surgeval.simulation.paint import Paint, flat, graded, sprite_of, stamped
 from surgeval.simulation.renderer import _SpriteStore
 from surgeval.simulation.timelines import Episode
+from surgeval.simulation.truth import true_procedure
 
 SIZE = {"width_px": 320, "height_px": 180}
 
@@ -169,3 +170,21 @@ def test_a_label_is_written_above_a_picture():
     assert tile.shape == (50, 200, 3)
     assert tile[:20].max() == 255
     assert tile[20:].max() == 0
+
+
+def test_colours_and_lens_of_a_centre_change_the_pictures_and_not_the_truth():
+    plain = draw_scene(3, 0, minutes=(1, 1.2), width_px=160, height_px=90)
+    other = replace(plain, center=replace(plain.center, hue_deg=-12.0, lens_blur=0.02))
+    here, there = (Renderer(scene).frame(40.0).astype(float) for scene in (plain, other))
+    assert np.abs(here - there).mean() > 2
+    assert np.abs(np.diff(there, axis=1)).mean() < 0.7 * np.abs(np.diff(here, axis=1)).mean()
+    assert true_procedure(plain).tracks == true_procedure(other).tracks
+
+
+def test_a_turned_hue_keeps_greys_and_turns_red_towards_purple():
+    home = replace(CENTERS["Center A"], hue_deg=-12.0)
+    grey, red = np.full((1, 1, 3), 0.5, np.float32), np.array([[[0.8, 0.2, 0.2]]], np.float32)
+    assert graded(grey, home) == pytest.approx(grey, abs=1e-6)
+    shown = graded(red, home)[0, 0]
+    assert shown[2] > shown[1] + 0.05
+    assert shown.mean() == pytest.approx(0.4, abs=1e-6)

@@ -70,6 +70,7 @@ def test_a_round_picture_shows_less_of_the_same_scene():
 
 
 @pytest.mark.parametrize("center", ["Center A", "Center C"])
+@pytest.mark.long
 def test_the_pixels_of_an_object_change_when_it_is_not_painted(center):
     scene, procedure, pixels = with_masks(center, 1)
     clear = replace(scene, episodes=())

@@ -32,6 +32,7 @@ def test_a_set_is_written_and_read_back(tmp_path):
     assert not (tmp_path / "videos").exists()
 
 
+@pytest.mark.long
 def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
     simulation = simulate(2, seed=5, **SMALL)
     for name, workers in (("one", 1), ("two", 2)):

@@ -44,6 +44,7 @@ def test_the_same_seed_gives_the_same_procedure_and_a_longer_set_starts_with_the
     assert first != true_procedure(next(iter(draw_scenes(1, 4, **SHORT))))
 
 
+@pytest.mark.long
 def test_phases_follow_the_type_and_fill_the_procedure(scenes):
     for scene in scenes:
         procedure = true_procedure(scene)

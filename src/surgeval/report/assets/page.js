@@ -64,6 +64,7 @@ async function enliven(figure) {
     figure.dataset.state = "live";
   } catch (error) {
     figure.dataset.state = "still";
+    figure.querySelector(".waiting")?.replaceChildren("This picture could not be drawn here; its numbers can be saved below.");
     console.warn("the picture stays still", error);
   }
 }
@@ -85,6 +86,16 @@ for (const figure of all("figure.chart")) {
     figure.addEventListener(event, () => enliven(figure), { once: true, passive: true });
   }
 }
+
+/* What lay folded when the page was made is drawn when it comes near the window. */
+const nearby = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    nearby.unobserve(target);
+    enliven(target).then(cues);
+  }
+}, { rootMargin: "600px" });
+for (const words of all("figure.chart .waiting")) nearby.observe(words.closest("figure"));
 
 /* --- saving --- */
 function save(blob, name) {
@@ -126,6 +137,7 @@ document.addEventListener("click", async (event) => {
   const block = button.closest("figure.chart, .table");
   const kind = button.dataset.save;
   const name = `${block.dataset.name}.${kind}`;
+  if (kind !== "csv" && block.querySelector(".waiting")) await draw(block);
   if (kind === "svg") save(new Blob([svgText(block)], { type: "image/svg+xml" }), name);
   if (kind === "png") save(await pngBlob(block), name);
   if (kind === "csv") save(new Blob([(await data()).csv[block.id]], { type: "text/csv" }), name);

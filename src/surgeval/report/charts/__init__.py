@@ -19,6 +19,7 @@ from surgeval.report.charts.buckets import bucket_matrix
 from surgeval.report.charts.calibration import calibration
 from surgeval.report.charts.diagnostics import caterpillar, normal_qq, simulated_residuals
 from surgeval.report.charts.differences import pair_differences
+from surgeval.report.charts.effect_changes import effect_changes
 from surgeval.report.charts.failures import effects_forest, model_effects
 from surgeval.report.charts.intervals import value_intervals
 from surgeval.report.charts.monitoring import video_timeline
@@ -46,6 +47,7 @@ __all__ = [
     "count_confusion",
     "difference_intervals",
     "dominance_matrix",
+    "effect_changes",
     "effects_forest",
     "latency_against_budget",
     "marginal_means",
@@ -87,7 +89,7 @@ _CHARTS: dict[str, Callable[..., Chart]] = {
         calibration, time_error, count_confusion, latency_against_budget,
         effects_forest, model_effects, caterpillar, normal_qq, simulated_residuals, property_prevalence, marginal_means,
         timeline, agreement_matrix, patient_values, setting_curves,
-        plan_curve, plan_trade, video_timeline,
+        plan_curve, plan_trade, video_timeline, effect_changes,
     )
 }  # fmt: skip
 

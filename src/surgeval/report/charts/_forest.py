@@ -142,13 +142,13 @@ def forest_marks(base: Any, table: pl.DataFrame, y: Any, axis: str) -> list[Any]
     tooltip = tips(table, "model", "term", "estimate +.3f", "std_error .3f", "odds_ratio .3f", "low .3f",
                    "high .3f", "p_value .2g", "p_corrected .2g", "p_holm .2g", "symbol", "note")  # fmt: skip
     x = alt.X("shown_low:Q", title=axis, scale=scale)
-    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="shown_high:Q", color=color, tooltip=tooltip)
+    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2=alt.X2("shown_high:Q"), color=color, tooltip=tooltip)
     point = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y=y, x="shown:Q", color=color, shape=shape, tooltip=tooltip
+        y=y, x=alt.X("shown:Q"), color=color, shape=shape, tooltip=tooltip
     )
     layers = [rule, point]
     for field, sign in (("cut_low", "‹"), ("cut_high", "›")):
         if table[field].is_not_null().any():
             arrow = base.mark_text(fontSize=16, fontWeight="bold", dx=-5 if sign == "‹" else 5, text=sign)
-            layers.append(arrow.encode(y=y, x=f"{field}:Q"))
+            layers.append(arrow.encode(y=y, x=alt.X(f"{field}:Q")))
     return layers

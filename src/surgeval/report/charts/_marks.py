@@ -73,21 +73,21 @@ def text_beside(base: Any, y: Any, field: str, rows: int, *, x_px: float = WIDTH
     alt = altair()
     size = label_px(row_step_px(rows))
     marks = base.mark_text(align="left", baseline="middle", fontSize=size, color=INK, clip=False, **options)
-    return marks.encode(x=alt.value(x_px), y=y, text=alt.Text(f"{field}:N"))
+    return marks.encode(x=alt.XValue(x_px), y=y, text=alt.Text(f"{field}:N"))
 
 
 def head_beside(words: str, *, x_px: float = WIDTH_PX + 8) -> Any:
     """The heading of a column of text."""
     alt = altair()
     marks = alt.Chart(alt.Data(values=[{"words": words}])).mark_text(align="left", fontSize=11, color=QUIET)
-    return marks.encode(x=alt.value(x_px), y=alt.value(-8), text="words:N")
+    return marks.encode(x=alt.XValue(x_px), y=alt.YValue(-8), text=alt.Text("words:N"))
 
 
 def line_at(value: float, *, dash: Sequence[int] = (), color: str = QUIET) -> Any:
     """A vertical line at a value of the horizontal axis."""
     alt = altair()
     marks = alt.Chart(alt.Data(values=[{"at": value}])).mark_rule(color=color, strokeDash=list(dash), strokeWidth=1)
-    return marks.encode(x="at:Q")
+    return marks.encode(x=alt.X("at:Q"))
 
 
 def ink_on(share: pl.Expr) -> pl.Expr:

@@ -192,7 +192,7 @@ def row_names(labels: Sequence[str], left: float, x_scale: Any, *, step_px: int)
     names = pl.DataFrame({"at": range(len(labels)), LABEL: list(labels), "edge": [left] * len(labels)})
     text = marks(names).mark_text(align="right", dx=-8, fontSize=label_px(step_px), baseline="middle", color=INK)
     x = alt.X("edge:Q", scale=x_scale)
-    return text.encode(y=at_row("at", len(labels)), x=x, text=f"{LABEL}:N")
+    return text.encode(y=at_row("at", len(labels)), x=x, text=alt.Text(f"{LABEL}:N"))
 
 
 def padded(values: Iterable[float | None], share: float = 0.03) -> list[float]:

@@ -135,7 +135,7 @@ def _picture(rows: pl.DataFrame, columns: list[str]) -> Any:
         base = alt.Chart(chart_data(points), width=WIDTH_PX, height=max(models, 2) * step)
         lines = base.mark_line(strokeWidth=0.9 if quiet else 2.4)
         marks = base.mark_point(filled=True, size=min(60, step * 4) * (0.6 if quiet else 1), opacity=1)
-        layers += [lines.encode(x=x, y=y, detail="model:N", color=color),
+        layers += [lines.encode(x=x, y=y, detail=alt.Detail("model:N"), color=color),
                    marks.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip)]  # fmt: skip
     return alt.layer(*layers, *[_names(rows, columns, side, x, y, size) for side in (0, -1)])
 
@@ -149,7 +149,7 @@ def _names(rows: pl.DataFrame, columns: list[str], side: int, x: Any, y: Any, si
     ]
     base = alt.Chart(chart_data(ends.with_columns(pl.Series("end_text", text, dtype=pl.String))))
     align, shift = ("right", -9) if side == 0 else ("left", 9)
-    return base.mark_text(align=align, dx=shift, fontSize=size, color=INK).encode(x=x, y=y, text="end_text:N")
+    return base.mark_text(align=align, dx=shift, fontSize=size, color=INK).encode(x=x, y=y, text=alt.Text("end_text:N"))
 
 
 def _many_words(rows: pl.DataFrame) -> str:

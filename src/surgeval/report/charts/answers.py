@@ -85,7 +85,7 @@ def time_error(
     loud = alt.Chart(chart_data(rows)).mark_line(strokeWidth=2)
     picture = alt.layer(
         line_at(tolerance_s, dash=(4, 3), color=INK),
-        quiet.encode(x=x, y=y, detail="line:N"),
+        quiet.encode(x=x, y=y, detail=alt.Detail("line:N")),
         loud.encode(x=x, y=y, color=color, strokeDash=dash, tooltip=tooltip),
     )
     best, worst = shares.row(0, named=True), shares.row(-1, named=True)
@@ -241,10 +241,10 @@ def latency_against_budget(
     )
     layers: list[Any] = [
         line_at(budget_s, dash=(4, 3), color=CONTRAST),
-        base.mark_rule(color=QUIET, strokeWidth=1).encode(y=y, x=x, x2="max_drawn:Q", tooltip=tooltip),
-        base.mark_rule(color=ACCENT, strokeWidth=4).encode(y=y, x=x, x2="p95_drawn:Q", tooltip=tooltip),
+        base.mark_rule(color=QUIET, strokeWidth=1).encode(y=y, x=x, x2=alt.X2("max_drawn:Q"), tooltip=tooltip),
+        base.mark_rule(color=ACCENT, strokeWidth=4).encode(y=y, x=x, x2=alt.X2("p95_drawn:Q"), tooltip=tooltip),
         base.mark_point(filled=True, color=INK, size=45, opacity=1).encode(y=y, x=x, tooltip=tooltip),
-        base.mark_tick(color=QUIET, thickness=2, size=8).encode(y=y, x="max_drawn:Q", tooltip=tooltip),
+        base.mark_tick(color=QUIET, thickness=2, size=8).encode(y=y, x=alt.X("max_drawn:Q"), tooltip=tooltip),
         text_beside(base, y, "late", len(order)),
         head_beside("late"),
     ]

@@ -123,7 +123,9 @@ def _macro_panel(rows: pl.DataFrame) -> Any:
     layers = [_points(rows, y=y, x=x), words]
     if len(ends) > 1:
         span = marks(rows.filter(pl.col("macro_low").is_not_null())).mark_rule(strokeWidth=2)
-        layers.insert(0, span.encode(y=y, x=alt.X("macro_low:Q", scale=scale), x2="macro_high:Q", **_encodings(rows)))
+        layers.insert(
+            0, span.encode(y=y, x=alt.X("macro_low:Q", scale=scale), x2=alt.X2("macro_high:Q"), **_encodings(rows))
+        )
     return _panel(rows, PANEL_PX[0], *layers)
 
 
@@ -139,7 +141,7 @@ def _copeland_panel(rows: pl.DataFrame) -> Any:
     for ahead, align, shift in ((True, "left", 4), (False, "right", -4)):
         words = marks(rows.filter((pl.col("copeland") >= 0) == ahead))
         words = words.mark_text(align=align, dx=shift, **_letters(rows))
-        sides.append(words.encode(y=_y(rows), x=x, text="net:N"))
+        sides.append(words.encode(y=_y(rows), x=x, text=alt.Text("net:N")))
     return _panel(rows, PANEL_PX[1], bar, *sides)
 
 
@@ -151,8 +153,8 @@ def _place_panel(rows: pl.DataFrame) -> Any:
     x = alt.X("low:Q", title="place (bars: 95 % of resamples)", scale=scale, axis=alt.Axis(tickMinStep=1))
     ends = firm.with_columns(low=pl.col("place_low") - 0.25, high=pl.col("place_high") + 0.25)
     bar = marks(ends).mark_bar(height={"band": 0.5}, opacity=0.35, cornerRadius=3)
-    bar = bar.encode(y=_y(rows), x=x, x2="high:Q", **_encodings(rows))
-    return _panel(rows, PANEL_PX[2], bar, _points(rows, y=_y(rows), x="place:Q"))
+    bar = bar.encode(y=_y(rows), x=x, x2=alt.X2("high:Q"), **_encodings(rows))
+    return _panel(rows, PANEL_PX[2], bar, _points(rows, y=_y(rows), x=alt.X("place:Q")))
 
 
 _TIPS = (

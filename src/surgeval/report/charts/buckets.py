@@ -154,7 +154,9 @@ def _picture(cells: pl.DataFrame, labels: dict[str, str], roomy: bool) -> Any:
             fontSize=size, baseline="middle", color=INK, dy=-up + 1
         )
         layers.append(over.encode(x=x, y=y, text=alt.Text("margin:Q", format="+.3f")))
-    layers.append(marks(feet).mark_text(fontSize=size, baseline="middle", color=INK).encode(x=x, y=y, text="words:N"))
+    layers.append(
+        marks(feet).mark_text(fontSize=size, baseline="middle", color=INK).encode(x=x, y=y, text=alt.Text("words:N"))
+    )
     return alt.layer(*layers).properties(width=alt.Step(CELL_PX), height=alt.Step(step))
 
 

@@ -65,9 +65,9 @@ def caterpillar(
     )
     tooltip = tips(shown, "level", "mean +.3f", "sd .3f", "low +.3f", "high +.3f")
     x = alt.X("low:Q", title="effect on the linear predictor (mean ± 1.96 conditional SD)", scale=alt.Scale(padding=8))
-    rule = base.mark_rule(strokeWidth=1.8).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)
+    rule = base.mark_rule(strokeWidth=1.8).encode(y=y, x=x, x2=alt.X2("high:Q"), color=color, tooltip=tooltip)
     dots = base.mark_point(filled=True, size=42, opacity=1).encode(
-        y=y, x="mean:Q", color=color, shape=shape, tooltip=tooltip
+        y=y, x=alt.X("mean:Q"), color=color, shape=shape, tooltip=tooltip
     )
     note = f" The {MOST_LEVELS} lowest of {levels:,} levels are shown." if levels > MOST_LEVELS else ""
     first, last = rows.row(0, named=True), rows.row(-1, named=True)
@@ -180,14 +180,14 @@ def simulated_residuals(
     )
     right = alt.Chart(chart_data(bars), width=PANEL_PX, height=PANEL_PX)
     blocks = right.mark_bar(color=ACCENT, stroke="white").encode(
-        x=alt.X("start:Q", scale=unit, title="scaled residual"), x2="end:Q", y=alt.Y("rows:Q", title="rows"),
+        x=alt.X("start:Q", scale=unit, title="scaled residual"), x2=alt.X2("end:Q"), y=alt.Y("rows:Q", title="rows"),
         y2=alt.datum(0),
         tooltip=tips(bars, "start .2f", "end .2f", "rows"),
     )  # fmt: skip
     level = (
         alt.Chart(alt.Data(values=[{"rows": len(values) / BINS}]))
         .mark_rule(color=INK, strokeDash=[4, 3])
-        .encode(y="rows:Q")
+        .encode(y=alt.Y("rows:Q"))
     )
     words = _tests_in_words(tests or {})
     return drawn(

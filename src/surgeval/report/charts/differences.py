@@ -71,7 +71,7 @@ def pair_differences(
     points = marks(rows).mark_point(size=45, filled=False, stroke=ACCENT, strokeWidth=1.5, opacity=1)
     picture = alt.layer(
         zero.encode(x=alt.X("nothing:Q", title=x_title, scale=scale)),
-        spread.encode(y=in_rows(order, field="row", limit_px=420), x=x, x2="high:Q", tooltip=tips),
+        spread.encode(y=in_rows(order, field="row", limit_px=420), x=x, x2=alt.X2("high:Q"), tooltip=tips),
         points.encode(
             y=in_rows(order, field="row", limit_px=420),
             x=alt.X("difference:Q", title=x_title, scale=scale),

@@ -191,7 +191,7 @@ def _panels(table: pl.DataFrame, order: list[str], whose: list[str], ratio: bool
             axis = alt.Y(f"{LABEL}:N", sort=order, title=None, axis=None, scale=row_scale(order))
         words = "log odds ratio" if ratio else "estimate"
         missing = alt.Chart(chart_data(rows.filter(pl.col("symbol") == NOT_ASSESSABLE).with_columns(at=pl.lit(0.0))))
-        cross = missing.mark_text(text="x", color=INK, dx=8).encode(y=axis, x="at:Q")
+        cross = missing.mark_text(text="x", color=INK, dx=8).encode(y=axis, x=alt.X("at:Q"))
         parts.append(alt.layer(line_at(0.0), *forest_marks(base, rows, axis, words), cross))
     return alt.hconcat(*parts, spacing=10).resolve_scale(x="shared", color="shared", shape="shared")
 

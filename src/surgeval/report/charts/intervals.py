@@ -46,8 +46,8 @@ def value_intervals(
     words = estimand if panels else f"{estimand} (bars: {level.removesuffix('s')})"
     axis = alt.Axis(tickCount=4) if panels else alt.Axis(tickCount=8)
     x = alt.X("low:Q", title=words if len(panels) < 3 else None, scale=alt.Scale(zero=False, padding=8), axis=axis)
-    span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2="high:Q", tooltip=tips)
-    point = base.mark_point(filled=True, size=45, color=ACCENT, opacity=1).encode(y=y, x="value:Q", tooltip=tips)
+    span = base.mark_rule(strokeWidth=2, color=ACCENT).encode(y=y, x=x, x2=alt.X2("high:Q"), tooltip=tips)
+    point = base.mark_point(filled=True, size=45, color=ACCENT, opacity=1).encode(y=y, x=alt.X("value:Q"), tooltip=tips)
     picture = alt.layer(span, point, data=chart_data(rows))
     if panels:
         head = alt.Column("panel:N", sort=panels, title=None, header=alt.Header(labelFontWeight="bold"))

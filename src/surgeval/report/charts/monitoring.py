@@ -51,7 +51,7 @@ def video_timeline(
         mean=pl.col("value").mean(), first=pl.col("turn").min(), last=pl.col("turn").max(), videos=pl.len()
     )
     lines = alt.Chart(chart_data(means)).mark_rule(strokeWidth=2)
-    lines = lines.encode(x=alt.X("first:Q"), x2="last:Q", y=alt.Y("mean:Q"), color=colour)
+    lines = lines.encode(x=alt.X("first:Q"), x2=alt.X2("last:Q"), y=alt.Y("mean:Q"), color=colour)
     words = "; ".join(
         f"{row['period']}: {amount(row['videos'], 'video')}, mean {number(row['mean'])}" for row in means.to_dicts()
     )

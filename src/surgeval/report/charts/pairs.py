@@ -143,7 +143,7 @@ def _matrix(cells: pl.DataFrame, labels: dict[str, str], colour: Any, *, text: s
     layers = [diagonal, boxes]
     if text is not None:
         words = marks(cells).mark_text(fontSize=size, baseline="middle")
-        layers.append(words.encode(x=x, y=y, text=f"{text}:N", color=own_colour("ink"), tooltip=tips))
+        layers.append(words.encode(x=x, y=y, text=alt.Text(f"{text}:N"), color=own_colour("ink"), tooltip=tips))
     picture = alt.layer(*layers).resolve_scale(color="independent")
     return picture.properties(width=alt.Step(step), height=alt.Step(step), view=alt.ViewConfig(fill=GROUND))
 
@@ -186,9 +186,9 @@ def _letter_panel(notes: pl.DataFrame, labels: dict[str, str]) -> Any:
     )
     x = altair().X("none:Q", scale=altair().Scale(domain=[0, 1]), axis=None)
     width = min(220, 12 + longest * 7)
-    return words.encode(x=x, y=in_rows(order, field="winner", labels=False), text="letters:N").properties(
-        width=width, height=altair().Step(step)
-    )
+    return words.encode(
+        x=x, y=in_rows(order, field="winner", labels=False), text=altair().Text("letters:N")
+    ).properties(width=width, height=altair().Step(step))
 
 
 def _map_caption(total: int, counted: bool, level: str, lettered: bool) -> str:

@@ -51,7 +51,7 @@ def patient_values(
         f"{plain(metric)} of single {unit}s from {number(low)} to {number(high)}."
     )
     return drawn(
-        name, alt.layer(dots, tick.encode(y=rows_axis(order), x="mean:Q")), title=title, alt=f"{title}. {words}",
+        name, alt.layer(dots, tick.encode(y=rows_axis(order), x=alt.X("mean:Q"))), title=title, alt=f"{title}. {words}",
         caption=f"Each dot is a {unit}: the mean of its cases. Ticks: the mean over {unit}s. The best model on top.",
         data=frame,
     )  # fmt: skip

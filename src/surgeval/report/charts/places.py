@@ -64,7 +64,7 @@ def place_frequencies(
     if spread is not None:
         bars = marks(spread).mark_rule(color=QUIET, strokeWidth=max(1.0, step / 12))
         layers.append(
-            bars.encode(y=in_rows(order), x=alt.X("place_low:Q", title="place", scale=scale), x2="place_high:Q")
+            bars.encode(y=in_rows(order), x=alt.X("place_low:Q", title="place", scale=scale), x2=alt.X2("place_high:Q"))
         )
     blobs = marks(given).mark_circle(color=ACCENT, opacity=0.65)
     layers.append(blobs.encode(y=in_rows(order), x=x, size=size, tooltip=tooltips(_TIPS, given.columns)))
@@ -225,18 +225,24 @@ def places_by_rule(
     colour = alt.Color("colour:N", scale=None, legend=None)
     tips = tooltips((("model", "N", ""), ("rule", "N", ""), ("place", "Q", "d")), long.columns)
     width = max(1.2, step / 7)
-    lines = marks(long).mark_line(strokeWidth=width).encode(x=x, y=y, detail="model:N", color=colour, tooltip=tips)
+    lines = (
+        marks(long)
+        .mark_line(strokeWidth=width)
+        .encode(x=x, y=y, detail=alt.Detail("model:N"), color=colour, tooltip=tips)
+    )
     dots = (
         marks(long).mark_circle(size=min(330.0, step**2 * 0.75), opacity=1).encode(x=x, y=y, color=colour, tooltip=tips)
     )
     numbers = marks(long).mark_text(fontSize=label_px(step), baseline="middle", fontWeight="bold")
-    numbers = numbers.encode(x=x, y=y, text="place:Q", color=alt.Color("ink:N", scale=None, legend=None), tooltip=tips)
+    numbers = numbers.encode(
+        x=x, y=y, text=alt.Text("place:Q"), color=alt.Color("ink:N", scale=None, legend=None), tooltip=tips
+    )
     layers = [lines, dots, numbers]
     for rule, align, shift in ((rules[0], "right", -14), (rules[-1], "left", 14)):
         names = marks(long.filter(pl.col("rule") == rule)).mark_text(
             align=align, dx=shift, fontSize=label_px(step), baseline="middle", color=INK
         )
-        layers.append(names.encode(x=x, y=y, text=f"{LABEL}:N"))
+        layers.append(names.encode(x=x, y=y, text=alt.Text(f"{LABEL}:N")))
     picture = alt.layer(*layers).properties(width=alt.Step(78), height=models * step)
     return drawn(
         name, picture, title=title, alt=_rule_words(chosen.frame, rules), data=chosen.frame,

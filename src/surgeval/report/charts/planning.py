@@ -46,7 +46,7 @@ def plan_curve(
     layers = []
     if rows["low"].is_not_null().any():
         layers.append(
-            base.mark_area(opacity=0.18, color=ACCENT).encode(x=x, y=alt.Y("low:Q", scale=share), y2="high:Q")
+            base.mark_area(opacity=0.18, color=ACCENT).encode(x=x, y=alt.Y("low:Q", scale=share), y2=alt.Y2("high:Q"))
         )
     layers.append(base.mark_line(color=ACCENT, strokeWidth=2).encode(x=x, y=y))
     if rows["simulated"].is_not_null().any():
@@ -115,7 +115,7 @@ def plan_trade(
     ]
     if wanted is not None:
         rule = alt.Chart(alt.Data(values=[{"at": wanted}])).mark_rule(color=QUIET, strokeDash=[4, 3])
-        layers.append(rule.encode(y="at:Q"))
+        layers.append(rule.encode(y=alt.Y("at:Q")))
     best = rows.filter(pl.col("videos") == kept[-1])["reach"].min()
     worst = rows.filter(pl.col("videos") == kept[0])["reach"].min()
     words = (

@@ -124,7 +124,7 @@ def _values(points: pl.DataFrame, models: int, where: str) -> Any:
     edges = pl.DataFrame({"edge": [at + 0.5 for at in range(models + 1)]})
     walls = marks(edges).mark_rule(color=RULE).encode(x=_x("edge", models, title=None, labels=False))
     lines = marks(points.select("slot", "value", BUCKET)).mark_line(color=QUIET, opacity=0.35, strokeWidth=1)
-    lines = lines.encode(x=x, y=y, detail=f"{BUCKET}:N", order=alt.Order("slot:Q"))
+    lines = lines.encode(x=x, y=y, detail=alt.Detail(f"{BUCKET}:N"), order=alt.Order("slot:Q"))
     tips = tooltips(
         (("model", "N", ""), (BUCKET, "N", ""), ("value", "Q", ".3f"), ("position", "Q", "d")), points.columns
     )
@@ -142,7 +142,11 @@ def _counts(points: pl.DataFrame, models: int) -> Any:
     x = _x("left", models, title="position among the models shown", labels=True)
     tips = tooltips((("model", "N", ""), ("position", "Q", "d"), ("times", "Q", "d")), counts.columns)
     y = alt.Y("times:Q", title="times", axis=alt.Axis(tickMinStep=1, tickCount=4))
-    bars = marks(counts).mark_rect().encode(x=x, x2="right:Q", y=y, y2="none:Q", color=colour, tooltip=tips)
+    bars = (
+        marks(counts)
+        .mark_rect()
+        .encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("none:Q"), color=colour, tooltip=tips)
+    )
     return bars.properties(width=PODIUM_WIDTH_PX, height=80)
 
 
@@ -203,7 +207,9 @@ def ranking_heat_map(
         .encode(y=in_rows(list(labels.values())), x=x, color=colour)
     )
     words = marks(cells).mark_text(fontSize=label_px(step), baseline="middle")
-    words = words.encode(y=in_rows(list(labels.values())), x=x, text="times:Q", color=own_colour("ink"), tooltip=tips)
+    words = words.encode(
+        y=in_rows(list(labels.values())), x=x, text=alt.Text("times:Q"), color=own_colour("ink"), tooltip=tips
+    )
     width = max(12 if last <= 70 else 9, min(30, step))
     picture = (
         alt.layer(boxes, words)

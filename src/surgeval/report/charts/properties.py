@@ -86,7 +86,7 @@ def _group_ticks(by: pl.DataFrame, rows: pl.DataFrame, y: Any, count: int) -> An
     alt = altair()
     ticks = by.join(rows.select("term", LABEL), on="term")
     base = alt.Chart(chart_data(ticks)).mark_tick(color=INK, thickness=1, size=row_step_px(count) * 0.7, opacity=0.6)
-    return base.encode(y=y, x="share:Q", tooltip=tips(ticks, "term", "group", "share .1%", "rows"))
+    return base.encode(y=y, x=alt.X("share:Q"), tooltip=tips(ticks, "term", "group", "share .1%", "rows"))
 
 
 def marginal_means(
@@ -159,10 +159,12 @@ def _panel(rows: pl.DataFrame, scale: str, order: list[str], width: int, *, firs
         base = alt.Chart(chart_data(marks_of_side), width=width, height=rows_height(len(order)), title=heading)
         offset = -shift if place == 0 else shift
         layers.append(
-            base.mark_rule(strokeWidth=1.8, yOffset=offset).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)
+            base.mark_rule(strokeWidth=1.8, yOffset=offset).encode(
+                y=y, x=x, x2=alt.X2("high:Q"), color=color, tooltip=tooltip
+            )
         )
         dots = base.mark_point(size=38, opacity=1, strokeWidth=1.5, yOffset=offset)
-        layers.append(dots.encode(y=y, x="mean:Q", color=color, fill=fill, shape=shape, tooltip=tooltip))
+        layers.append(dots.encode(y=y, x=alt.X("mean:Q"), color=color, fill=fill, shape=shape, tooltip=tooltip))
     return alt.layer(*layers)
 
 

@@ -96,9 +96,11 @@ def _together(rows: pl.DataFrame, middle: pl.DataFrame, order: list[str]) -> Any
     small = alt.Chart(chart_data(single), width=WIDTH_PX, height=rows_height(len(order)))
     ticks = small.mark_tick(color=QUIET, thickness=1.2, size=size, opacity=0.55).encode(y=y, x=x, tooltip=tooltip)
     base = alt.Chart(chart_data(_with_text(middle)))
-    rule = base.mark_rule(color=INK, strokeWidth=2).encode(y=y, x="low:Q", x2="high:Q", tooltip=tips(middle, *_TIPS))
+    rule = base.mark_rule(color=INK, strokeWidth=2).encode(
+        y=y, x=alt.X("low:Q"), x2=alt.X2("high:Q"), tooltip=tips(middle, *_TIPS)
+    )
     point = base.mark_point(filled=True, shape="diamond", color=INK, size=60, opacity=1)
-    dots = point.encode(y=y, x="delta:Q", tooltip=tips(middle, *_TIPS))
+    dots = point.encode(y=y, x=alt.X("delta:Q"), tooltip=tips(middle, *_TIPS))
     return alt.layer(line_at(0.0), ticks, rule, dots, text_beside(base, y, "delta_text", len(order)))
 
 
@@ -121,11 +123,13 @@ def _apart(rows: pl.DataFrame, middle: pl.DataFrame, order: list[str], models: l
     base = alt.Chart(chart_data(data), width=WIDTH_PX, height=height)
     x = alt.X("low:Q", title=_axis(rows), scale=alt.Scale(padding=10))
     tooltip = tips(data, *_TIPS)
-    rule = base.mark_rule(strokeWidth=1.8).encode(y=y, yOffset=offset, x=x, x2="high:Q", color=color, tooltip=tooltip)
+    rule = base.mark_rule(strokeWidth=1.8).encode(
+        y=y, yOffset=offset, x=x, x2=alt.X2("high:Q"), color=color, tooltip=tooltip
+    )
     point = base.mark_point(filled=True, size=40, opacity=1)
-    dots = point.encode(y=y, yOffset=offset, x="delta:Q", color=color, shape=shape, tooltip=tooltip)
+    dots = point.encode(y=y, yOffset=offset, x=alt.X("delta:Q"), color=color, shape=shape, tooltip=tooltip)
     beside = alt.Chart(chart_data(_with_text(middle))).mark_text(align="left", fontSize=11, color=INK)
-    text = beside.encode(x=alt.value(WIDTH_PX + 8), y=y, text="delta_text:N")
+    text = beside.encode(x=alt.XValue(WIDTH_PX + 8), y=y, text=alt.Text("delta_text:N"))
     return alt.layer(line_at(0.0), rule, dots, text)
 
 

@@ -89,7 +89,13 @@ def task_dendrogram(
     lines = marks(_branches(shape)).mark_rule(color=ACCENT, strokeWidth=1.6)
     x = alt.X("x:Q", title=f"distance of rankings ({distances.words})", scale=scale)
     picture = alt.layer(
-        lines.encode(x=x, x2="x2:Q", y=at_row("y", rows), y2="y2:Q", tooltip=[alt.Tooltip("distance:Q", format=".3f")]),
+        lines.encode(
+            x=x,
+            x2=alt.X2("x2:Q"),
+            y=at_row("y", rows),
+            y2=alt.Y2("y2:Q"),
+            tooltip=[alt.Tooltip("distance:Q", format=".3f")],
+        ),
         row_names(labels, -0.01 * top, scale, step_px=step),
     ).properties(width=WIDTH_PX, height=rows * step)
     return drawn(
@@ -247,9 +253,9 @@ def _map(nodes: pl.DataFrame, edges: pl.DataFrame) -> Any:
     circles = marks(nodes).mark_point(filled=True, size=370, opacity=1)
     words = marks(nodes).mark_text(fontSize=SMALLEST_PX, fontWeight="bold", color="white", baseline="middle")
     return alt.layer(
-        lines.encode(x=x, y=y, x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("distance:Q", format=".3f")]),
+        lines.encode(x=x, y=y, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), tooltip=[alt.Tooltip("distance:Q", format=".3f")]),
         circles.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips),
-        words.encode(x=x, y=y, text="number:N", tooltip=tips),
+        words.encode(x=x, y=y, text=alt.Text("number:N"), tooltip=tips),
     ).properties(width=right - left, height=high - low)
 
 
@@ -269,6 +275,6 @@ def _key(nodes: pl.DataFrame) -> Any:
     )
     text = marks(rows).mark_text(align="left", limit=320, fontSize=label_px(step), baseline="middle", color=INK)
     x = alt.X("none:Q", scale=alt.Scale(domain=[0, 1]), axis=None)
-    return text.encode(x=x, y=at_row("at", nodes.height), text="words:N").properties(
+    return text.encode(x=x, y=at_row("at", nodes.height), text=alt.Text("words:N")).properties(
         width=320, height=nodes.height * step
     )

@@ -85,8 +85,8 @@ def _box_picture(boxes: pl.DataFrame, points: pl.DataFrame, x_title: str) -> Any
     up_down = {"y": at_row("top", rows), "y2": "foot:Q", "tooltip": tips}
     return alt.layer(
         dots.encode(y=at_row("at", rows), x=across("value")),
-        spread.encode(y=at_row("at", rows), x=across("low"), x2="high:Q"),
-        body.encode(x=across("q25"), x2="q75:Q", **up_down),
+        spread.encode(y=at_row("at", rows), x=across("low"), x2=alt.X2("high:Q")),
+        body.encode(x=across("q25"), x2=alt.X2("q75:Q"), **up_down),
         middle.encode(x=across("median"), **up_down),
         row_names(boxes[LABEL].to_list(), ends[0], scale, step_px=step),
     ).properties(width=WIDTH_PX, height=rows * step)
@@ -177,7 +177,7 @@ def tau_violin(
     x = alt.X("left:Q", title="Kendall's tau-b with the original ranking", scale=scale)
     tips = tooltips(((kind, "N", ""), ("left", "Q", ".3f"), ("right", "Q", ".3f"), ("share", "Q", ".1%")), bins.columns)
     bodies = marks(bins).mark_rect(color=ACCENT, opacity=0.75)
-    bodies = bodies.encode(y=at_row("from", rows), y2="to:Q", x=x, x2="right:Q", tooltip=tips)
+    bodies = bodies.encode(y=at_row("from", rows), y2=alt.Y2("to:Q"), x=x, x2=alt.X2("right:Q"), tooltip=tips)
     base = marks(pl.DataFrame({"at": range(rows)})).mark_rule(color=RULE).encode(y=at_row("at", rows))
     layers = [base, bodies, row_names(list(labels.values()), ends[0], scale, step_px=step)]
     if quartiles is not None and not quartiles.is_empty():
@@ -214,7 +214,9 @@ def _quartile_marks(quartiles: pl.DataFrame, kind: str, order: list[str], scale:
     rows = named(quartiles).filter(pl.col(kind).is_in(order)).drop_nulls("median")
     place = {task: row for row, task in enumerate(order)}
     rows = rows.with_columns(at=pl.col(kind).replace_strict(place, return_dtype=pl.Float64))
-    bar = marks(rows).mark_rule(color=INK, strokeWidth=2).encode(y=at, x=alt.X("q25:Q", scale=scale), x2="q75:Q")
+    bar = (
+        marks(rows).mark_rule(color=INK, strokeWidth=2).encode(y=at, x=alt.X("q25:Q", scale=scale), x2=alt.X2("q75:Q"))
+    )
     tick = marks(rows).mark_point(shape="diamond", filled=True, size=50, fill="white", stroke=INK, opacity=1)
     return [bar, tick.encode(y=at, x=alt.X("median:Q", scale=scale))]
 

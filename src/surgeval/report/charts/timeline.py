@@ -132,11 +132,13 @@ def _phases(rows: pl.DataFrame, y: Any, order: list[str]) -> list[Any]:
     if phases.height:
         bars = _base(phases, order).mark_bar(stroke="white")
         words = alt.Chart(chart_data(phases)).mark_text(fontSize=SMALLEST_PX, color=INK)
-        layers = [bars.encode(x=_across(), x2="end_min:Q", y=y, color=shade, tooltip=tooltip),
-                  words.encode(x="middle:Q", y=y, text="short:N", tooltip=tooltip)]  # fmt: skip
+        layers = [bars.encode(x=_across(), x2=alt.X2("end_min:Q"), y=y, color=shade, tooltip=tooltip),
+                  words.encode(x=alt.X("middle:Q"), y=y, text=alt.Text("short:N"), tooltip=tooltip)]  # fmt: skip
     if masked.height:
         dark = _base(masked, order).mark_bar(color=INK, height=4, yOffset=max(14, row_step_px(len(order))) * 0.3)
-        layers.append(dark.encode(x=_across(), x2="end_min:Q", y=y, tooltip=tips(masked, "what", "start_s", "end_s")))
+        layers.append(
+            dark.encode(x=_across(), x2=alt.X2("end_min:Q"), y=y, tooltip=tips(masked, "what", "start_s", "end_s"))
+        )
     return layers
 
 
@@ -160,14 +162,16 @@ def _states(rows: pl.DataFrame, y: Any, order: list[str]) -> list[Any]:
             "state:N", scale=scale, title="object", legend=alt.Legend(orient="right", symbolType="square")
         )
         pale = _base(known, order).mark_bar(stroke="#aaaaaa", strokeWidth=0.4)
-        layers.append(pale.encode(x=_across(), x2="end_min:Q", y=y, color=color,
+        layers.append(pale.encode(x=_across(), x2=alt.X2("end_min:Q"), y=y, color=color,
                                   tooltip=tips(known, "lane", "class_name", "state", "start_s", "end_s")))  # fmt: skip
     seen = rows.filter(pl.col("kind") == "visible")
     if seen.height:
         size = max(14, row_step_px(len(order)))
         dark = _base(seen, order).mark_bar(color=ACCENT, height=size * 0.38)
         layers.append(
-            dark.encode(x=_across(), x2="end_min:Q", y=y, tooltip=tips(seen, "lane", "what", "start_s", "end_s"))
+            dark.encode(
+                x=_across(), x2=alt.X2("end_min:Q"), y=y, tooltip=tips(seen, "lane", "what", "start_s", "end_s")
+            )
         )
     return layers
 
@@ -179,7 +183,7 @@ def _questions(rows: pl.DataFrame, y: Any, order: list[str]) -> list[Any]:
     long = asked.filter(pl.col("end_s") > pl.col("start_s"))
     if long.height:
         lines = _base(long, order).mark_rule(color=INK, strokeWidth=3, opacity=0.75)
-        layers.append(lines.encode(x=_across(), x2="end_min:Q", y=y, tooltip=tooltip))
+        layers.append(lines.encode(x=_across(), x2=altair().X2("end_min:Q"), y=y, tooltip=tooltip))
     single = asked.filter(pl.col("end_s") <= pl.col("start_s"))
     if single.height:
         dots = _base(single, order).mark_point(filled=True, color=INK, size=22, opacity=0.9)

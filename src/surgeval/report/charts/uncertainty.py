@@ -110,9 +110,11 @@ def _span(rows: pl.DataFrame, y: Any, shift_px: int, height: Any) -> tuple[Any, 
     color = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#e69f00", ACCENT]), title=None,
                       legend=alt.Legend(orient="top", symbolSize=70, symbolOpacity=1))  # fmt: skip
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["square", "circle"]), title=None)
-    rule = base.mark_rule(strokeWidth=2, yOffset=shift_px).encode(y=y, x=x, x2="high:Q", color=color, tooltip=tooltip)
+    rule = base.mark_rule(strokeWidth=2, yOffset=shift_px).encode(
+        y=y, x=x, x2=alt.X2("high:Q"), color=color, tooltip=tooltip
+    )
     point = base.mark_point(filled=True, size=28, yOffset=shift_px, opacity=1)
-    return rule, point.encode(y=y, x="value:Q", color=color, shape=shape, tooltip=tooltip)
+    return rule, point.encode(y=y, x=alt.X("value:Q"), color=color, shape=shape, tooltip=tooltip)
 
 
 def _spoken_pairs(pairs: pl.DataFrame) -> str:
@@ -202,9 +204,9 @@ def _differences(rows: pl.DataFrame, order: list[str]) -> tuple[Any, Any, Any]:
                    "p_false_claim .2g", "cases", "videos")  # fmt: skip
     base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(len(order)))
     x = alt.X("low:Q", title=f"difference, first minus second (bars: {level_words(rows)})", scale=alt.Scale(padding=8))
-    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="high:Q", color=stroke, tooltip=tooltip)
+    rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2=alt.X2("high:Q"), color=stroke, tooltip=tooltip)
     point = base.mark_point(size=40, opacity=1, strokeWidth=1.5)
-    dots = point.encode(y=y, x="difference:Q", color=stroke, fill=fill, tooltip=tooltip)
+    dots = point.encode(y=y, x=alt.X("difference:Q"), color=stroke, fill=fill, tooltip=tooltip)
     text = [number(value, signed=True) for value in rows["difference"]]
     values = alt.Chart(chart_data(rows.with_columns(pl.Series("difference_text", text))))
     return rule, dots, text_beside(values, y, "difference_text", len(order))

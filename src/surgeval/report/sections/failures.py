@@ -9,6 +9,7 @@ import polars as pl
 
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
+from surgeval.report.sections._next_steps import changed_blocks, next_steps
 from surgeval.report.sections._pictures import picture
 from surgeval.report.sections._titles import effects_title
 from surgeval.report.sections._wording import missing, name_of, names_of, slug
@@ -24,12 +25,13 @@ _LABELS = {"p_value": "p", "p_holm": "p (Holm)", "odds_ratio": "odds ratio", "st
 def section(inputs: Inputs) -> Section:
     """Every failure analysis of the folder."""
     parts = [result for result in inputs.of("failures") if not result.frame("effects").is_empty()]
-    if not parts:
+    changes = [block for result in inputs.of("failure-change") for block in changed_blocks(result)]
+    if not parts and not changes:
         columns = inputs.live.strata_columns if inputs.live is not None else []
         fixed = plain(",".join(columns) or "COLUMN,...", limit=50)
         command = f"surgeval failures SCORES... --outcome value --fixed {fixed} --random model,video --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
-    return Section("failures", TITLE, tuple(block for result in parts for block in _analysis(result)))
+    return Section("failures", TITLE, (*(block for result in parts for block in _analysis(result)), *changes))
 
 
 def _analysis(result: StoredResult) -> list[Block]:
@@ -56,6 +58,7 @@ def _analysis(result: StoredResult) -> list[Block]:
         blocks.append(picture("model_effects", corrected, p_column="p_corrected", title=title))
         caption = "Each model fitted by itself; p, corrected: Holm over all models and properties together."
         blocks.append(Table("per-model", "Effects model by model", terms, caption, labels=_LABELS, folded=True))
+    blocks += next_steps(result)
     blocks += _pictures(result, fit)
     blocks += [Note(_spoken(warning), "hint") for warning in _warnings(fit)]
     return blocks

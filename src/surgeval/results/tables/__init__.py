@@ -49,6 +49,7 @@ TABLES: Mapping[str, Mapping[str, Table]] = {
     "rank-tasks": _by_name(ranking.TASKS),
     "failures": _by_name(failures.FAILURES),
     "failure-table": _by_name([failures.FAILURE_TABLE]),
+    "failure-change": _by_name(failures.FAILURE_CHANGE),
     "floors": _by_name(scoring.FLOOR),
     "diff": _by_name(scoring.DIFF),
     "evaluate": _by_name(evaluation.EVALUATE),

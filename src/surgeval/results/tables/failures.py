@@ -9,6 +9,7 @@ _ESTIMATE = {
     "estimate": number("log odds ratio, or the effect itself for a continuous outcome"),
     "std_error": number,
 }
+_ESTIMATE_OF_MODEL = {name: _ESTIMATE[name] for name in ("estimate", "std_error")}
 _SIZE = {
     "odds_ratio": number("of cases with equal random effects; empty for a continuous outcome"),
     "low": number("of the odds ratio, or of the estimate where there is none"),
@@ -88,6 +89,75 @@ MARGINAL_MEANS = Table(
 )  # fmt: skip
 RESIDUALS = Table("residuals", "One simulated residual.", residual=number("uniform on 0 to 1 where the model holds"))
 RESIDUAL_TESTS = Table("residual_tests", "One test of the simulated residuals.", test=text, value=number)
+RECOMMENDATIONS = Table(
+    "recommendations", "One thing to work on, the most worthwhile first.",
+    place=whole, term=text("the row of effects.csv that says so"), subgroup=text("the cases that suffer"),
+    verdict=text("established, few videos, not established, or refused"),
+    share=number("of all that is lost, that goes with it; empty where refused"), low=number, high=number,
+    points=number("lost per row, in the unit of the outcome"), frequency=number("share of rows"),
+    estimate=number("as in effects.csv"), odds_ratio=number("as in effects.csv"), p_holm=number("as in effects.csv"),
+    df=number("as in effects.csv"), cases=whole("annotated, that have it"), videos=whole("that have it"),
+    videos_needed=whole("with it, to find the improvement four times in five; empty: not known"),
+    videos_total=whole("to be collected so that enough have it"), total_low=whole,
+    total_high=whole("empty: not bounded"),
+    advice=text("in words"),
+)  # fmt: skip
+RECOMMENDED_CASES = Table(
+    "recommended_cases", "One case to look at: those that lost most, few of each video.",
+    place=whole("of the recommendation"), term=text, case=text, video=text, rows=whole("models that were scored on it"),
+    loss=number("mean, in the unit of the outcome"), picture=text("where it is, where a column says so", needed=False),
+)  # fmt: skip
+EFFECT_CHANGES = Table(
+    "effect_changes", "The effect of one property before and after, and its paired change.",
+    term=text("property"), before=number("log odds ratio, or the effect itself for a continuous outcome"),
+    before_low=number, before_high=number, after=number, after_low=number, after_high=number,
+    change=number("after less before"), std_error=number, df=number("empty: not tested"), p_value=number,
+    p_holm=number("corrected by Holm over the properties"), low=number("of the change"), high=number,
+    odds_ratio_before=number("empty for a continuous outcome"), odds_ratio_after=number("empty likewise"),
+    videos=whole("that carry the change"), method=text("of the test"),
+    verdict=text("less harmful, more harmful, no change shown, or not tested"),
+)  # fmt: skip
+GAINS = Table(
+    "gains", "How much better the outcome became on some of the cases, paired.",
+    term=text("property, or (all cases)"), side=text("with, without, or all"), subgroup=text("in words"), cases=whole,
+    videos=whole, before=number("mean outcome"), after=number, gain=number("positive is better"),
+    low=number, high=number, p_value=number("exact sign-flip test over videos"),
+    p_holm=number("corrected by Holm over all rows"),
+    verdict=text("better, worse, no gain shown, or too few videos"),
+)  # fmt: skip
+FAILURE_CHANGE = (EFFECT_CHANGES, GAINS)
+RISK = Table(
+    "risk", "One case with its risk and its weight for sampling.",
+    case=text, video=text(needed=False), risk=number("expected loss, calibrated"), raw=number("before calibration"),
+    source=text("held out: a case of the analysis, predicted without its video; new: by the model of all videos"),
+    weight=number("risk over the mean risk"),
+)  # fmt: skip
+CALIBRATION = Table(
+    "calibration", "How held-out predictions of risk compare with what was observed.",
+    stage=text("as predicted, or calibrated"), cases=whole, videos=whole, folds=whole("parts that were held out"),
+    observed=number("mean loss"), predicted=number("mean risk"), difference=number("predicted less observed"),
+    low=number, high=number, slope=number("of observed on predicted log odds; 1 is right"), slope_low=number,
+    slope_high=number, brier=number("mean squared error"), brier_constant=number("of one risk for all cases"),
+    skill=number("share of the latter that is saved"),
+)  # fmt: skip
+CALIBRATION_BINS = Table(
+    "calibration_bins", "A tenth of the cases, by calibrated risk.", predicted=number, observed=number, low=number,
+    high=number, cases=whole, videos=whole,
+)  # fmt: skip
+STRENGTH_TESTS = Table(
+    "strength_tests", "Whether one property harms models differently.",
+    term=text("property"), models=whole, df1=whole, df2=number, f=number, p_value=number,
+    p_holm=number("corrected by Holm over the properties"), videos=whole("that carry it"),
+    note=text("why there is no test", needed=False),
+)  # fmt: skip
+STRENGTHS = Table(
+    "strengths", "The effect of one property on one model, from one fit of all models.",
+    term=text("property"), model=text, **_ESTIMATE_OF_MODEL, low=number("of the estimate"), high=number,
+    odds_ratio=number("empty for a continuous outcome"), difference=number("from the mean over models"),
+    difference_low=number, difference_high=number, df=number, p_value=number("of the difference"),
+    p_holm=number("corrected by Holm over the models"),
+    verdict=text("strength or weakness, where the joint test allows it", needed=False),
+)  # fmt: skip
 FAILURE_TABLE = Table(
     "result", "One coefficient of the failure analysis of one outcome in one group of rows.",
     outcome=text, group=text("of rows; empty where they are not split", needed=False), **_ESTIMATE,
@@ -97,5 +167,6 @@ FAILURE_TABLE = Table(
 
 FAILURES = (
     EFFECTS, VARIANCE, PER_MODEL, MARGINAL, INFLUENCE, JOINT, PAIRS, SCORE_DIFFERENCES, PARTS, RANDOM_EFFECTS,
-    QUANTILES, MARGINAL_MEANS, RESIDUALS, RESIDUAL_TESTS,
+    QUANTILES, MARGINAL_MEANS, RESIDUALS, RESIDUAL_TESTS, RECOMMENDATIONS, RECOMMENDED_CASES, RISK,
+    CALIBRATION, CALIBRATION_BINS, STRENGTHS, STRENGTH_TESTS,
 )  # fmt: skip

@@ -30,21 +30,16 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import FamilyName, column_of, fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
+from surgeval.stats.mixed.recommend import recommended
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
+from surgeval.stats.mixed.risk import risk_tables
 from surgeval.stats.mixed.robust import robust_logit
 from surgeval.stats.mixed.roles import VIDEO_NAMES, absent_rows, repeated_rows, roles_of
-from surgeval.stats.mixed.table import (
-    better_values,
-    completed,
-    metric_in,
-    of_metric,
-    scored_by_case,
-    stated_facts,
-    with_properties,
-)
+from surgeval.stats.mixed.strengths import strengths as strength_tables
+from surgeval.stats.mixed.table import analysed_rows
 from surgeval.stats.mixed.tested import Rule, tested
 from surgeval.stats.mixed.two_parts import two_parts
 from surgeval.stats.mixed.workflow import STRAIGHT_ENOUGH, Workflow, check_residuals, settle_outcome, settle_role
@@ -54,7 +49,7 @@ COMPARED_UP_TO_ROWS = 300_000
 """Beyond, the second specification is not fitted merely to be compared with."""
 
 
-@requested("failures", files=("table", "properties"))
+@requested("failures", files=("table", "properties", "risk"))
 def failures(
     table: Any,
     *,
@@ -79,6 +74,11 @@ def failures(
     inference: Literal["auto", "reml-t", "wald-z"] = "auto",
     slopes: bool | Sequence[str] = True,
     separation: SeparationRule = "auto",
+    recommend: bool = False,
+    improvement: float = 0.1,
+    picture: str | None = None,
+    strengths: bool = False,
+    risk: Any = None,
     level: float = 0.95,
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
@@ -122,6 +122,16 @@ def failures(
         separation: `penalise` (the default) keeps properties that separate the outcome and holds them near zero,
             `drop` (that of `paper`) marks them with x, `firth` fits all by Firth's penalised likelihood, which is for
             models without random effects.
+        recommend: Also say what to work on: the share of failures that goes with each property, its interval, which
+            cases to look at, and how many videos would show an improvement (tables `recommendations` and
+            `recommended_cases`).
+        improvement: Of the mean outcome of the cases with a property, in its own unit, that is to be found.
+        picture: The column that says where the picture of a case is; by default `picture`, `path`, `file` or `image`.
+        strengths: Also test jointly whether properties harm models differently, and say which model is strong or weak
+            on which (tables `strengths`, `strength_tests`).
+        risk: A table of cases with the properties of the analysis, such as those of a training set, to give a risk of
+            failure and a sampling weight: held out by video, calibrated (tables `risk`, `calibration`,
+            `calibration_bins`).
         level: Of the intervals.
         columns: Our column names to theirs, such as `{"model": "network", "video": "operation"}`.
         engine: `numpy`, `numba`, or the faster of those installed.
@@ -144,8 +154,8 @@ def failures(
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
             properties=properties, leave_out=leave_out, metric=metric, better=better, symmetric=symmetric, unit=unit,
-            inference=inference, slopes=slopes, separation=separation, level=level, columns=columns, engine=engine,
-            where=where,
+            inference=inference, slopes=slopes, separation=separation, recommend=recommend, improvement=improvement,
+            picture=picture, strengths=strengths, risk=risk, level=level, columns=columns, engine=engine, where=where,
         )  # fmt: skip
         score = analyse(outcome=outcome, family=family, transform=transform, missing=missing)
         return _score_or_counts(score, analyse, successes, trials, cluster)
@@ -154,18 +164,10 @@ def failures(
         raise Misuse(f"missing is a rule for scores, and {asked!r} is not the score of the table, so it would be left "
                      "unused" + ("" if successes else f"; call it so (columns: value={asked})"))  # fmt: skip
     terms = (*fixed, *random, *cluster, *leave_out, *(name or "" for name in (outcome, successes, trials, unit)))
-    named = [name for name in columns or () if any(name in term for term in terms)]
-    stated, called = stated_facts(table), (columns or {}).get("value", "value")
-    frame = of_metric(
-        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
-    )
-    completion: tuple[Finding, ...] = ()
-    scored = metric_in(frame, called) if outcome == "value" else ""
-    good = better_values(scored or outcome, stated.metrics, better) if outcome else "larger"
-    is_complete = outcome == "value" and (missing is not None or "status" in frame.columns or scored_by_case(frame))
-    if is_complete:
-        frame, completion = completed(frame, stated.metrics, better, missing, where, metric=scored)
-    frame = with_properties(frame, properties, where)
+    frame, scored, good, is_complete, completion = analysed_rows(
+        table, outcome=outcome, terms=terms, metric=metric, better=better, missing=missing, properties=properties,
+        columns=columns, where=where,
+    )  # fmt: skip
     also = tuple(variable for name in (*cluster, *leave_out) for variable in name.split(":"))
     groups, varying = random_terms(random)
     roles = roles_of(frame, groups, unit=renamed_term(unit, ours) if unit else None, where=where)
@@ -203,15 +205,20 @@ def failures(
     influence = [
         tables.INFLUENCE.frame(leave_one_out(fitted, name).with_columns(column=pl.lit(name))) for name in leave_out
     ]
-    return FailuresResult(
+    result = FailuresResult(
         fit=fitted, spec=spec, model_column=settled.model_column, role=settled.role, level=level, symmetric=symmetric,
         decisions=tuple(work.decisions), transform=work.transform, diagnostics=diagnose(fitted, unit=roles.unit),
         specifications=compared, excluded_by_model=_excluded_by_model(frame, request), per_model=each,
         marginal=marginal, influence=pl.concat(influence) if influence else None, absent=completion, tests=tests,
         metric=scored, better=good, more_findings=tuple(_asked_for(frame, settled, work, wanted)),
         separation=rule.separated, full_likelihood=full.log_likelihood,
-        parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None,
+        parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None, unit=settled.roles.unit,
     )  # fmt: skip
+    seen = rows[fitted.design.kept] if recommend or risk is not None else rows
+    more = [recommended(result, seen, improvement=improvement, picture=picture)] if recommend else []
+    more += [strength_tables(result, frame)] if strengths else []
+    more += [risk_tables(result, seen, rows_of(risk, columns, where="cases to weigh"))] if risk is not None else []
+    return replace(result, additions=tuple(more)) if more else result
 
 
 def _check_rule(inference: str, separation: str) -> None:

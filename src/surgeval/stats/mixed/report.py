@@ -18,6 +18,7 @@ from surgeval.results.tables import failures as tables_of
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.shown_tables import p_phrase
 from surgeval.schema.statistic_rules import remark
+from surgeval.stats.mixed.additions import Addition
 from surgeval.stats.mixed.components import explained, variance_table
 from surgeval.stats.mixed.design import INTERCEPT
 from surgeval.stats.mixed.diagnostics import Diagnostics
@@ -90,6 +91,10 @@ class FailuresResult(Result):
     """What became of properties that separate the outcome: `penalise`, `drop` or `firth`."""
     parts: TwoParts | None = None
     """Of scores with exact zeros: effects on hits and on the scores of hits."""
+    unit: str = ""
+    """The finest unit, where one is known."""
+    additions: tuple[Addition, ...] = ()
+    """What was asked for beside the effects."""
 
     def __post_init__(self) -> None:
         extra = {"per_model": self.per_model, "marginal": self.marginal, "influence": self.influence}
@@ -106,9 +111,11 @@ class FailuresResult(Result):
             tables["score_differences"] = score_differences(self.fit, self.tests, level=self.level)
         if self.parts is not None:
             tables["parts"] = self.parts.table
+        tables |= {name: frame for more in self.additions for name, frame in more.tables.items()}
         self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
         self._set(findings=tuple(_findings(self)))
-        self._set(prose=_prose(self), records={"fit": _record(self)})
+        words = [_prose(self), *(more.prose for more in self.additions if more.prose)]
+        self._set(prose="\n\n".join(words), records={"fit": _record(self)})
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -137,7 +144,7 @@ class FailuresResult(Result):
             shown["Hits and scores of hits:"] = self.parts.table
         if self.marginal is not None:
             shown["Marginal odds ratios (cluster-robust; not comparable with those above):"] = self.marginal
-        return shown
+        return shown | {line: self.tables[name] for more in self.additions for line, name in more.screen.items()}
 
     def contrasts(self) -> pl.DataFrame:
         """Differences between models on the scale of the linear predictor, with a warning under `paper`.
@@ -149,7 +156,8 @@ class FailuresResult(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Effects, variances and the record of the fit as plain data."""
-        return {**{name: self.tables[name].to_dicts() for name in ("effects", "variance")}, **self.records["fit"]}
+        names = ("effects", "variance", *(name for more in self.additions for name in more.tables))
+        return {**{name: self.tables[name].to_dicts() for name in names}, **self.records["fit"]}
 
 
 def _findings(result: FailuresResult) -> Iterator[Finding]:
@@ -171,6 +179,7 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
     yield from (remark("decisive-level", text) for text in _decisive(result.influence))
     noticed = (*result.more_findings, *(result.parts.findings if result.parts else ()),
                *(result.tests.findings if result.tests else ()), *result.diagnostics.findings)  # fmt: skip
+    yield from (finding for more in result.additions for finding in more.findings)
     yield from sorted(noticed, key=lambda finding: list(Severity).index(finding.severity))
     yield from (remark("decision", str(decision), subject="Decision") for decision in result.decisions)
 

@@ -173,7 +173,9 @@ class RestrictedDeviance:
         if self._joint is None:
             self.begin(self.plain.offset + 0.0, self._nuisance)
         at: JointMode = self._joint._replace(effects=Effects(*[np.zeros(0)] * 3))  # type: ignore[union-attr]
-        if self._tangent is not None and np.abs(move := np.log(sd / self._tangent.sd)).max(initial=0.0) < _FAR:
+        with np.errstate(divide="ignore", invalid="ignore"):  # a deviation may have sunk to exactly zero
+            move = np.zeros(0) if self._tangent is None else np.log(sd / self._tangent.sd)
+        if self._tangent is not None and np.abs(move).max(initial=0.0) < _FAR:
             eta = at.eta + self._along(self._tangent, move)
             at = at._replace(eta=eta, terms=self._terms(eta))
         self._tangent = None

@@ -7,10 +7,10 @@ joined one after the other, each by the columns it shares with the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -192,6 +192,59 @@ def completed(
     more = [name for name in table.frame.columns if name not in grid.columns]
     rows = grid.join(table.frame.select("model", *key, *more), on=["model", *key], how="left", nulls_equal=True)
     return rows.filter(pl.col("value").is_not_null()), findings
+
+
+class Rows(NamedTuple):
+    """The rows of an analysis with their properties, and what is known about their outcome."""
+
+    frame: pl.DataFrame
+    metric: str
+    """What the outcome is, where it is the score of a metric."""
+    better: str | None
+    """Which values of the outcome are better; None where nobody said."""
+    complete: bool
+    """Whether scores that are not there were counted by their rule."""
+    findings: tuple[Finding, ...]
+    """What became of them."""
+
+
+def analysed_rows(
+    table: Any,
+    *,
+    outcome: str | None,
+    terms: Iterable[str],
+    metric: str | None,
+    better: Directions,
+    missing: Missing,
+    properties: Any,
+    columns: Mapping[str, str] | None,
+    where: str,
+) -> Rows:
+    """The rows that an analysis is made of: read, cut to one metric, completed, joined with their properties.
+
+    Args:
+        table: As for `failures`, like every option below.
+        outcome: The column that is explained, by our name; None for counts.
+        terms: Everything that names columns.
+        metric: Rows of a score table to use.
+        better: Which values are better.
+        missing: What a score that is not there counts as.
+        properties: Tables of properties.
+        columns: Our column names to theirs.
+        where: What to call the table in error messages.
+    """
+    named = [name for name in columns or () if any(name in term for term in terms)]
+    stated, called = stated_facts(table), (columns or {}).get("value", "value")
+    frame = of_metric(
+        rows_of(table, columns, where=where, roles=named), metric, outcome, where, main=stated.main, called=called
+    )
+    findings: tuple[Finding, ...] = ()
+    scored = metric_in(frame, called) if outcome == "value" else ""
+    good = better_values(scored or outcome, stated.metrics, better) if outcome else "larger"
+    complete = outcome == "value" and (missing is not None or "status" in frame.columns or scored_by_case(frame))
+    if complete:
+        frame, findings = completed(frame, stated.metrics, better, missing, where, metric=scored)
+    return Rows(with_properties(frame, properties, where), scored, good, complete, findings)
 
 
 def averaged_over_models(design: Design) -> tuple[pl.DataFrame, Model]:

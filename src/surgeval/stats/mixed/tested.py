@@ -51,13 +51,20 @@ def tested(design: Design, video: str, rule: Rule) -> Tested:
     """
     if rule.firth:
         return Tested(*firth_tested(design, level=rule.level))
-    restricted = rule.inference == "reml-t" or None
-    wild = unbounded(design) if rule.separation == "keep" else set[str]()
-    fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
-    if rule.separation == "keep" and (more := runaway(fitted) - wild):
-        fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
+    fitted = base_fit(design, rule)
     group = factor_of(design.frame, video) if video else None
     tests = term_tests(
         fitted, group, inference=rule.inference, slopes=rule.slopes, level=rule.level, engine=rule.engine
     )
     return Tested(fitted, tests)
+
+
+@one_thread
+def base_fit(design: Design, rule: Rule) -> MixedFit:
+    """The fit of a design by a rule, with penalties where the data alone do not bound a coefficient."""
+    restricted = rule.inference == "reml-t" or None
+    wild = unbounded(design) if rule.separation == "keep" else set[str]()
+    fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild) or None)
+    if rule.separation == "keep" and (more := runaway(fitted) - wild):
+        fitted = fit(design, restricted=restricted, engine=rule.engine, penalty=penalties(design, wild | more))
+    return fitted

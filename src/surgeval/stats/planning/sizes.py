@@ -29,7 +29,7 @@ MOST_SIMULATED = 2000
 MOST_STEPS = 6
 
 
-class _Answer(NamedTuple):
+class Answer(NamedTuple):
     """The size of one study."""
 
     held: int | None
@@ -37,6 +37,11 @@ class _Answer(NamedTuple):
     videos: int | None
     low: int | None
     high: int | None
+
+
+def closed_answer(source: Source, settings: PlanSettings) -> Answer:
+    """The size of a study for a width or a difference in closed form, with as many questions per video as there are."""
+    return _Work(source, settings).answer(source.spread.questions)
 
 
 def size_plan(source: Source, settings: PlanSettings) -> Planned:
@@ -104,13 +109,13 @@ class _Work:
         low, high = np.quantile(whole, ends)
         return variance, float(low), float(high)
 
-    def answer(self, questions: float) -> _Answer:
+    def answer(self, questions: float) -> Answer:
         """The fewest videos with so many questions each."""
         variance, low, high = self.variances(questions)
         held = self.fewest(variance)
         ends = [None if end is None else self.fewest(end) for end in (low, high)]
         if self.source.share >= 1 and self.shares is None:
-            return _Answer(held, held, *ends)
+            return Answer(held, held, *ends)
         certainty = self.settings.certainty
         shares = (self.source.share,) * 3
         if self.shares is not None:
@@ -119,7 +124,7 @@ class _Work:
             None if number is None else forms.total_for(number, share, certainty)
             for number, share in zip((held, *ends), shares, strict=True)
         ]
-        return _Answer(held, *every)
+        return Answer(held, *every)
 
     def fewest(self, variance: float) -> int | None:
         """The fewest videos at a variance; None where no number does."""
@@ -134,7 +139,7 @@ class _Work:
             return FEWEST_VIDEOS
         return videos_needed(self.settings.tests, alpha=self.settings.alpha)
 
-    def checked(self, questions: float) -> tuple[_Answer, tuple[float, float] | None, list[Finding]]:
+    def checked(self, questions: float) -> tuple[Answer, tuple[float, float] | None, list[Finding]]:
         """The answer, raised until simulated studies reach the goal as often as asked for."""
         answer = self.answer(questions)
         if answer.held is None or not self.source.tested or answer.held > MOST_SIMULATED:
@@ -153,7 +158,7 @@ class _Work:
             f"videos or coarse scores): {held} are given."
         )
         scaled = [None if end is None else max(end, round(end * held / answer.held)) for end in answer[1:]]
-        return _Answer(held, *scaled), (share, error), [remark("raised-by-simulation", text)]
+        return Answer(held, *scaled), (share, error), [remark("raised-by-simulation", text)]
 
     def simulated(self, videos: int, questions: float, studies: int, purpose: str) -> float:
         """The share of simulated studies that reach the goal."""
@@ -164,7 +169,7 @@ class _Work:
             return float((widths(design, studies, rng, level=asked.level) <= asked.width).mean())
         return difference_found(design, studies, rng, alpha=asked.alpha / asked.tests)
 
-    def row(self, questions: float, answer: _Answer, shares: tuple[float, float] | None) -> dict[str, Any]:
+    def row(self, questions: float, answer: Answer, shares: tuple[float, float] | None) -> dict[str, Any]:
         """A row of the table of sizes."""
         asked, every = self.settings, answer.videos
         costs = (asked.cost_video or 0.0) + (asked.cost_question or 0.0) * questions
@@ -177,7 +182,7 @@ class _Work:
             "simulated": shares and shares[0], "simulated_error": shares and shares[1],
         }  # fmt: skip
 
-    def curve(self, questions: float, answer: _Answer) -> list[dict[str, Any]]:
+    def curve(self, questions: float, answer: Answer) -> list[dict[str, Any]]:
         """The chance of reaching the goal by the number of videos (that hold the subgroup)."""
         end = answer.held or 100
         asked = self.settings
@@ -203,7 +208,7 @@ class _Work:
         chosen = near if self.settings.videos else near[:: max(1, len(near) // SIMULATED_POINTS)]
         return {number: self.simulated(number, questions, studies, "curve") for number in chosen}
 
-    def trade(self, questions: float, answer: _Answer) -> list[dict[str, Any]]:
+    def trade(self, questions: float, answer: Answer) -> list[dict[str, Any]]:
         """What a study of so many videos and questions reaches."""
         middle = answer.held or 40
         numbers = sorted({max(self.least, round(middle * factor)) for factor in (0.25, 0.5, 1, 2, 4)})
@@ -228,7 +233,7 @@ class _Work:
             variance, videos, freedom=source.spread.freedom, alpha=asked.alpha, tests=asked.tests, power=asked.power
         )
 
-    def sentences(self, rows: Sequence[dict[str, Any]], answer: _Answer) -> Iterable[str]:
+    def sentences(self, rows: Sequence[dict[str, Any]], answer: Answer) -> Iterable[str]:
         """The verdict, one sentence each."""
         asked, source, main = self.settings, self.source, rows[0]
         goal = self._goal_words()
@@ -270,7 +275,7 @@ class _Work:
     def _subgroup_words(self) -> str:
         return f"the subgroup {self.settings.subgroup}" if self.settings.subgroup else "the subgroup"
 
-    def _range_words(self, answer: _Answer) -> str:
+    def _range_words(self, answer: Answer) -> str:
         high = "no number of videos that can be named" if answer.high is None else f"{answer.high:,}"
         low = "more than can be named" if answer.low is None else f"{answer.low:,}"
         held = " with the subgroup" if self.source.holding else ""
@@ -279,7 +284,7 @@ class _Work:
             f"{high} ({self.settings.certainty:.0%} range); the upper end is the safe one."
         )
 
-    def _frames_words(self, main: dict[str, Any], answer: _Answer) -> str:
+    def _frames_words(self, main: dict[str, Any], answer: Answer) -> str:
         spread, n = self.source.spread, main["questions"]
         worth = n / spread.design_effect(n)
         more, endless = self.answer(10 * n).videos, self.fewest(float(spread.between[0]))

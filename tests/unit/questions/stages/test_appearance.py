@@ -127,6 +127,7 @@ def study() -> list[tuple[pl.DataFrame, np.ndarray]]:
     return found
 
 
+@pytest.mark.long
 def test_appearance_lowers_identity_switches_on_simulated_annotators():
     motion = np.sum([link_errors(boxes, None) for boxes, _ in study()], axis=0)
     both = np.sum([link_errors(boxes, looks) for boxes, looks in study()], axis=0)
@@ -187,6 +188,7 @@ def test_names_that_were_exchanged_out_of_view_are_found_by_looks_alone():
         consistency_flags(rows, looks=looks[:3])
 
 
+@pytest.mark.long
 def test_exchanges_of_simulated_annotators_are_found_by_looks_where_motion_is_blind():
     made = by_looks = by_motion = 0
     switcher = BoxAnnotator("s", jitter=0.04, missed=0.03, identity_switch=0.12)

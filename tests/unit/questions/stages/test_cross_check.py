@@ -50,6 +50,7 @@ def errors(kind: str):
                 yield video, truths[video], error
 
 
+@pytest.mark.long
 def test_missing_boxes_are_found():
     wanted = [(v, e.second, list(t.track(e.instance).point_at(e.second).box)) for v, t, e in errors("missed")]
     flags = [(f["video"], f["second"], side(f)) for f in flagged("missing")]

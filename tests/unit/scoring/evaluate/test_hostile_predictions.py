@@ -119,6 +119,7 @@ def test_any_bytes_in_any_kind_of_file(kind: str, name: str, content: bytes) -> 
 
 @small
 @given(data=st.data())
+@pytest.mark.long
 def test_coco_results_and_data_sets_with_anything_in_them(data: st.DataObject) -> None:
     overlap = data.draw(st.sampled_from(["box", "mask"]))
     results, dataset = mutated(data, RESULTS), mutated(data, DATASET)

@@ -102,6 +102,7 @@ def scored(seed: int = 1) -> pl.DataFrame:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_minus_hurts_and_a_plus_helps_whatever_is_better() -> None:
     outcomes = {"overlap": "dice", "distance": "hd95", "unknown": "blurriness"}
     result = failure_table(scored(), outcomes=outcomes, **OPTIONS)

@@ -295,6 +295,7 @@ def test_bad_residuals_lead_to_the_advice_to_restate_as_counts() -> None:
     assert kept.table["p_value"][1] is not None
 
 
+@pytest.mark.long
 def test_a_score_gives_way_to_the_counts_behind_it_only_where_its_residuals_are_not_normal() -> None:
     rng = np.random.default_rng(1)
     split = np.where(rng.random(120) < 0.4, 0.0, 0.97)

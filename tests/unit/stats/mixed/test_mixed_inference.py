@@ -32,6 +32,7 @@ probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
 @settings(max_examples=30)
 @given(probabilities)
+@pytest.mark.long
 def test_adjusted_p_values_agree_with_statsmodels(values: list[float]) -> None:
     multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
     np.testing.assert_allclose(adjusted(np.array(values), "holm"), multipletests(values, method="holm")[1], atol=1e-12)

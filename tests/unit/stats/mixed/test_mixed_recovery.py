@@ -22,6 +22,7 @@ def test_effects_and_deviations_come_back_under_overdispersion() -> None:
     assert sd["algorithm:instance"] == pytest.approx(true.cell, rel=0.05)
 
 
+@pytest.mark.long
 def test_the_paper_specification_understates_errors_of_overdispersed_counts() -> None:
     frame = Simulation().frame(0)
     default, paper = (failures(frame, **COUNTS, spec=spec, role="fixed") for spec in ("default", "paper"))

@@ -45,7 +45,7 @@ def _videos(standing: Standing, options: RankOptions, names: list[str]) -> list[
 def _win_rates(standing: Standing, place: np.ndarray, seed: int) -> np.ndarray:
     """The win rate of each member in its tie group: first with all videos, then without each, `[1 + video, member]`."""
     rates, share = np.zeros(place.shape), standing.weights / standing.weights.sum()
-    groups = [(place == p) & ((place == p).sum(axis=1, keepdims=True) > 1) for p in range(1, LAST_PLACE + 1)]
+    groups = _tie_groups(place)
     for bucket, weight in zip(standing.board.buckets, share.tolist(), strict=True):
         if not weight:
             continue
@@ -55,14 +55,24 @@ def _win_rates(standing: Standing, place: np.ndarray, seed: int) -> np.ndarray:
         totals = counts @ sums
         without = np.full(len(place), -1)
         without[1 + bucket.videos] = np.arange(len(sums))
-        for sharing in groups:
-            for row in np.flatnonzero(sharing.any(axis=1)).tolist():
-                tied = np.flatnonzero(sharing[row])
-                left = totals[:, tied]
-                if (video := without[row]) >= 0:
-                    left = left - counts[:, video, None] * sums[video, tied]
-                rates[row, tied] += weight * points_of(left[:, None], np.ones((1, len(tied)), dtype=bool))[0]
+        for tied, rows in groups:
+            missing = without[rows]
+            touched, video = rows[missing >= 0], missing[missing >= 0]
+            left = totals[:, tied, None] - counts[:, None, video] * sums[np.ix_(video, tied)].T
+            for chosen, among in ((rows[missing < 0], totals[:, tied, None]), (touched, left)):
+                if len(chosen):
+                    rates[np.ix_(chosen, tied)] += weight * points_of(among, np.ones((len(tied), 1), dtype=bool)).T
     return rates
+
+
+def _tie_groups(place: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Every set of members that shares a place to be broken, and the rows in which it does."""
+    rows_of: dict[bytes, list[int]] = {}
+    for p in range(1, LAST_PLACE + 1):
+        sharing = place == p
+        for row in np.flatnonzero(sharing.sum(axis=1) > 1).tolist():
+            rows_of.setdefault(sharing[row].tobytes(), []).append(row)
+    return [(np.flatnonzero(np.frombuffer(key, dtype=bool)), np.array(rows)) for key, rows in rows_of.items()]
 
 
 def _buckets(standing: Standing, options: RankOptions) -> list[dict[str, object]]:

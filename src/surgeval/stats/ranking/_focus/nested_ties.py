@@ -108,7 +108,7 @@ def win_rates_nested(
         totals = _totals(board, bucket, members[tied], lists, counts)
         for rows, sharing in groups:
             if rows.any():
-                rates[rows] += weight * points_of(totals[:, rows], sharing[np.ix_(rows, tied)])
+                rates[rows] += weight * points_of(totals[:, :, rows], sharing[np.ix_(rows, tied)].T).T
     every = np.zeros(place.shape)
     every[:, tied] = rates
     return every
@@ -143,23 +143,26 @@ def _inner_counts(board: Board, bucket: Bucket, positions: int, inner: int, seed
 
 
 def _totals(board: Board, bucket: Bucket, members: np.ndarray, lists: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The sums of the bucket under every inner resample, `[inner, replicate, member]`."""
+    """The sums of the bucket under every inner resample, `[inner, member, replicate]`."""
     of_members = bucket.scores.sums[:, members]
     whole = bool((of_members == np.rint(of_members)).all()) and float(np.abs(of_members).sum()) * lists.shape[1] < 2**24
     real = np.float32 if whole else np.float64
-    sums = np.zeros((board.videos, len(members)), dtype=real)
-    sums[bucket.videos] = of_members
-    gathered = sums[lists.T].reshape(lists.shape[1], -1)
-    return np.asarray(counts.astype(real) @ gathered).reshape(len(counts), len(lists), -1)
+    sums = np.zeros((len(members), board.videos), dtype=real)
+    sums[:, bucket.videos] = of_members.T
+    gathered = sums[:, lists.T].transpose(1, 0, 2).reshape(lists.shape[1], -1)
+    return np.asarray(counts.astype(real) @ gathered).reshape(len(counts), len(members), -1)
 
 
 def points_of(totals: np.ndarray, sharing: np.ndarray) -> np.ndarray:
-    """The mean share of points over inner resamples, `[replicate, member]`."""
+    """The mean share of points over resamples, `[member, replicate]`; totals are `[resample, member, replicate]`.
+
+    Members stand before replicates, so that the few members are compared along long rows.
+    """
     masked = np.where(sharing, totals, totals.dtype.type(-np.inf))
-    best = masked.max(axis=2, keepdims=True)
+    best = masked.max(axis=1, keepdims=True)
     top = masked >= best - 1e-9 * np.maximum(1.0, np.abs(best))
-    each = 1.0 / top.sum(axis=2)
-    return np.asarray(np.einsum("irm,ir->rm", top, each)) / len(totals)
+    each = 1.0 / top.sum(axis=1)
+    return np.asarray(np.einsum("imr,ir->mr", top, each)) / len(totals)
 
 
 def ordered_places(place: np.ndarray, rate: np.ndarray, macro: np.ndarray) -> np.ndarray:

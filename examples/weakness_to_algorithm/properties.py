@@ -1,0 +1,97 @@
+"""The property schema of the failure analysis: what of Table 1 of seed 001 holds for an instance and for a picture.
+
+Strengths come from the simulator, coverage from the label maps. A box is ticked as an annotator would tick it
+(`TICKED_FROM`). Added to the table: the thing is small, cut off, touches another, is no instrument, is one of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.ndimage import binary_dilation
+
+from surgeval.simulation.artefacts import TICKED_FROM
+from surgeval.simulation.instance_maps import INSTRUMENT, MATERIAL, OBJECT, TISSUE, Instance, InstanceMap
+from surgeval.simulation.scene import FULL_BLUR_SPEED, Scene
+
+OF_PICTURES = (
+    "background_blood",
+    "background_smoke",
+    "background_motion",
+    "background_reflections",
+    "background_other_object",
+    "image_too_bright",
+    "image_too_dark",
+    "image_lens_dirty",
+)
+COVERED_FROM = 0.1
+"""Share of its pixels that something must hide for an instance to count as covered."""
+SMALL_BELOW = 0.005
+"""Share of the picture."""
+CUT_BELOW = 0.8
+"""Share of an object's pixels in view."""
+MANY_FROM = 4
+"""Instances in a picture."""
+_STEP_S = 0.1
+
+
+def picture_properties(levels: Mapping[str, float], instances: int) -> dict[str, int]:
+    """What holds for the whole picture."""
+    ticked = {kind: int(levels[kind] >= TICKED_FROM) for kind in OF_PICTURES}
+    return {**ticked, "instances": instances, "image_many_instances": int(instances >= MANY_FROM)}
+
+
+def instance_properties(
+    scene: Scene, time_s: float, picture: InstanceMap, levels: Mapping[str, float]
+) -> list[dict[str, int]]:
+    """What holds for each instance, in the order of the label map."""
+    return [
+        {"reference_id": label, **_of_one(scene, time_s, picture, label, one, levels)}
+        for label, one in enumerate(picture.instances, start=1)
+    ]
+
+
+def _of_one(
+    scene: Scene, time_s: float, picture: InstanceMap, label: int, one: Instance, levels: Mapping[str, float]
+) -> dict[str, int]:
+    tool = one.kind == INSTRUMENT
+    pixels = picture.labels == label
+    beside = picture.labels[binary_dilation(pixels, iterations=1) & ~pixels]
+    ticked = {
+        f"instance_{kind}": tool and levels[f"instrument_{kind}"] >= TICKED_FROM
+        for kind in ("blood", "reflections", "too_bright", "too_dark")
+    }
+    there = one.seen_px + one.hidden_px.total()
+    covered = {kind: one.hidden_px[kind] >= COVERED_FROM * there for kind in (TISSUE, MATERIAL, INSTRUMENT, OBJECT)}
+    named = {
+        **ticked,
+        "instance_tissue": covered[TISSUE],
+        "instance_other_object": covered[MATERIAL],
+        "instance_overlapped": covered[INSTRUMENT] or covered[OBJECT],
+        "instance_motion": _speed(scene, one, time_s) >= TICKED_FROM * FULL_BLUR_SPEED,
+        "instance_touching": bool(np.any(beside != 0)),
+        "instance_small": one.seen_px < SMALL_BELOW * pixels.size,
+        "instance_cut": _tip_outside(scene, one, time_s) if tool else one.seen_px < CUT_BELOW * one.whole_px,
+        "instance_no_instrument": not tool,
+    }
+    return {name: int(holds) for name, holds in named.items()}
+
+
+def _speed(scene: Scene, one: Instance, time_s: float) -> float:
+    """How fast it crosses the picture, in view heights per second."""
+    view = scene.look(np.array([time_s - _STEP_S, time_s + _STEP_S]))
+    if one.kind == INSTRUMENT:
+        before, after = view.tips[_hand(one)]
+    else:
+        path = next(life.path for life in scene.lives if life.instance == one.name)
+        before, after = view.to_screen(path.at(view.times_s)[:, :2])
+    return float(np.hypot(*(after - before)) / (2 * _STEP_S))
+
+
+def _tip_outside(scene: Scene, one: Instance, time_s: float) -> bool:
+    return not scene.look(np.array([time_s])).tip_shown(_hand(one))[0]
+
+
+def _hand(one: Instance) -> int:
+    return int(one.name[-1])

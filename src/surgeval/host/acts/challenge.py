@@ -1,0 +1,66 @@
+"""The challenge as it holds: the newest version that was adopted, and how another becomes it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from surgeval.host import places
+from surgeval.host.acts.refused import reason_of
+from surgeval.host.challenge.challenge import Challenge
+from surgeval.host.challenge.reading import challenge_of, changes_between, read_challenge
+from surgeval.host.log.acting import acting
+from surgeval.host.runs.models import Announcement, ChallengeVersion
+
+
+def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
+    """The version that now holds: the file in the folder of the service, with every change for all to read.
+
+    Nothing is done where nothing changed. Submissions keep the rules under which they were handed in.
+
+    Raises:
+        InputInvalid: The file has problems; the version before goes on holding.
+    """
+    read = read_challenge(places.home() / places.CHALLENGE)
+    with acting(actor, "adopt-challenge", note=reason_of(note)) as doing:
+        last = ChallengeVersion.objects.last()
+        if last is not None and last.digest == read.digest:
+            doing.about(f"version-{last.number}", unchanged=True)
+            return last
+        changes = [] if last is None else changes_between(last.text, read.text)
+        version = ChallengeVersion.objects.create(
+            number=1 if last is None else last.number + 1, text=read.text, digest=read.digest, note=note.strip(),
+            changes=changes, at=doing.at,
+        )  # fmt: skip
+        doing.about(f"version-{version.number}", digest=read.digest, changes=changes)
+    return version
+
+
+def current_version() -> ChallengeVersion:
+    """The version that holds.
+
+    Raises:
+        ChallengeVersion.DoesNotExist: None was adopted.
+    """
+    return ChallengeVersion.objects.latest("number")
+
+
+def current_challenge() -> Challenge:
+    """The challenge that holds."""
+    version = current_version()
+    return _challenge(version.text, places.home(), version.digest)
+
+
+@lru_cache(maxsize=4)
+def _challenge(text: str, folder: Path, _digest: str) -> Challenge:
+    return challenge_of(text, folder=folder)
+
+
+def announce(actor: object, title: str, text: str, *, by: object = None) -> Announcement:
+    """Something said to everybody."""
+    with acting(actor, "announce", title=title) as doing:
+        made = Announcement.objects.create(
+            title=reason_of(title, most=200), text=reason_of(text, most=20_000), at=doing.at, made_by=by
+        )
+        doing.about(f"announcement-{made.pk}")
+    return made

@@ -1,0 +1,58 @@
+"""Why an act is not done: a code for programs, a sentence for persons, and what to do."""
+
+from __future__ import annotations
+
+from surgeval.errors import SurgevalError
+
+REMEDIES = {
+    "phase-not-open": "Wait until the phase opens.",
+    "phase-closed": "The phase is over; nothing more can be handed in.",
+    "quota-used": "Every scored submission of the phase is used; ask the organisers where something went wrong.",
+    "quota-reserved": "Wait for the submissions under way: those that fail on our side give their place back.",
+    "attempts-used": "Every attempt of the phase is used; ask the organisers.",
+    "too-many-under-way": "Wait until one of the submissions under way has ended, or cancel one.",
+    "gate-closed": "Beat the baselines in the phase before; its board shows what is missing.",
+    "team-not-ready": "Settle what is listed on the page of the team.",
+    "description-missing": "Add a description of the method.",
+    "upload-late": "The upload was announced after the end of the phase.",
+    "upload-incomplete": "Send the rest of the file.",
+    "not-yours": "There is no such thing.",
+    "not-now": "It cannot be done at this stage.",
+    "lease-lost": "Drop the job: somebody else has it.",
+    "unknown-token": "Make one on the page of your account, or ask the organisers.",
+    "duty-missing": "Use a token that has this duty.",
+    "reason-missing": "Say why.",
+    "embargo": "Wait until the embargo has ended.",
+    "image-refused": "Mend what is listed and hand the image in again; it cost no scored submission.",
+    "handed-in-refused": "Mend what is listed and hand it in again; it cost no scored submission.",
+    "never-ready": "The container never said it was ready: try it at home with `surgeval rehearse`.",
+    "no-restart-left": "The container ended too often; try it at home with `surgeval rehearse`.",
+    "answers-timeout": "Some answers came after the budget; they count as wrong.",
+    "answers-invalid": "Some answers were not as the protocol wants them; they count as wrong.",
+    "answers-crashed": "The container was lost while it answered; these questions count as wrong.",
+    "interrupted": "It stopped on our side; it is tried again without cost.",
+    "worker-lost": "It stopped on our side; it is tried again without cost.",
+    "engine-failed": "It stopped on our side; the organisers see why.",
+    "machine-slower": "The machine was slower than it should be; the organisers decide about a new run.",
+}
+"""What to do, by code; for teams, in words of the system alone."""
+
+
+class Refused(SurgevalError):
+    """An act that is not done."""
+
+    def __init__(self, code: str, text: str) -> None:
+        self.code, self.text = code, text
+        self.remedy = REMEDIES.get(code, "")
+        super().__init__(f"{text} {self.remedy}".strip())
+
+
+def reason_of(reason: str, *, most: int = 1000) -> str:
+    """A reason that says something.
+
+    Raises:
+        Refused: It does not, or is too long.
+    """
+    if not reason.strip() or len(reason) > most:
+        raise Refused("reason-missing", f"a reason of 1 to {most} characters is needed; got {len(reason.strip())}.")
+    return reason.strip()

@@ -1,0 +1,82 @@
+"""Tokens of workers and of persons' programs: shown once, kept as digests, revoked at will."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from surgeval.host.acts.refused import Refused, reason_of
+from surgeval.host.log.acting import acting, now
+from surgeval.host.runs.models import AccessToken, Kind, WorkerToken
+
+UNTRUSTED = frozenset({Kind.INFERENCE.value})
+"""Duties that run what strangers wrote; no token has one of these and one of the others."""
+
+
+def digest_of(token: str) -> str:
+    """What is kept of a token. It is long and random, so a plain hash cannot be searched through."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def make_worker_token(
+    actor: object, name: str, duties: Collection[str], *, phases: Sequence[str] = ()
+) -> tuple[WorkerToken, str]:
+    """A new token and its text, which is never shown again.
+
+    Raises:
+        Refused: Unknown duties, or some that must not meet: who runs strangers' programs never sees references.
+    """
+    wanted = {str(duty) for duty in duties}
+    if not wanted or wanted - set(Kind.values):
+        raise Refused("not-now", f"duties are some of {', '.join(Kind.values)}; got {', '.join(sorted(wanted))}.")
+    if wanted & UNTRUSTED and wanted - UNTRUSTED:
+        raise Refused("not-now", "inference runs strangers' programs: its worker has no other duty.")
+    text = f"sgw_{secrets.token_urlsafe(32)}"
+    with acting(actor, "make-worker-token", name=name, duties=sorted(wanted), phases=list(phases)) as doing:
+        made = WorkerToken.objects.create(
+            name=reason_of(name, most=80), digest=digest_of(text), duties=sorted(wanted), phases=list(phases),
+            made_at=doing.at,
+        )  # fmt: skip
+        doing.about(f"worker-{made.pk}")
+    return made, text
+
+
+def revoke_worker_token(actor: object, token: WorkerToken) -> None:
+    """A token that opens nothing any more; what its worker does now is claimed by others when the lease ends."""
+    with acting(actor, "revoke-worker-token", f"worker-{token.pk}") as doing:
+        WorkerToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
+
+
+def worker_of(text: str) -> WorkerToken | None:
+    """Whose token this is; None for nobody's and for revoked ones."""
+    worker = WorkerToken.objects.filter(digest=digest_of(text), revoked_at=None).first() if text else None
+    if worker is not None:
+        WorkerToken.objects.filter(pk=worker.pk).update(seen_at=now())
+    return worker
+
+
+def make_access_token(actor: object, user: Any, name: str) -> tuple[AccessToken, str]:
+    """A new token of a person's own programs and its text, which is never shown again."""
+    text = f"sgu_{secrets.token_urlsafe(32)}"
+    with acting(actor, "make-access-token", f"user-{user.pk}") as doing:
+        made = AccessToken.objects.create(
+            user=user, name=reason_of(name, most=80), digest=digest_of(text), made_at=doing.at
+        )
+    return made, text
+
+
+def revoke_access_token(actor: object, token: AccessToken) -> None:
+    """A token that opens nothing any more."""
+    with acting(actor, "revoke-access-token", f"user-{token.user_id}") as doing:
+        AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
+
+
+def person_of(text: str) -> Any:
+    """The active person whose token this is, or None."""
+    token = AccessToken.objects.select_related("user").filter(digest=digest_of(text), revoked_at=None).first()
+    if not text or token is None or not token.user.is_active:
+        return None
+    AccessToken.objects.filter(pk=token.pk).update(seen_at=now())
+    return token.user

@@ -1,0 +1,125 @@
+"""Boards: who stands where, as published; organisers see the newest one before it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+from django.http import Http404, HttpRequest, HttpResponse
+
+from surgeval.host.acts.boards import public_board, rounded_rows
+from surgeval.host.challenge.challenge import Challenge, ChallengePhase
+from surgeval.host.pages.answers import page
+from surgeval.host.pages.site import challenge_now
+from surgeval.host.people.models import Eligibility, Team, User
+from surgeval.host.people.teams import team_of
+from surgeval.host.runs.models import BoardSnapshot, PrizeProposal
+
+COLUMNS = ("place", "name", "macro_accuracy", "macro_low", "macro_high", "copeland", "win_rate", "place_low",
+           "place_high", "p_first", "p_top3", "baseline")  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def boards(request: HttpRequest) -> HttpResponse:
+    """Every board, and whether it is published."""
+    challenge = _challenge()
+    listed = [
+        {"phase": phase, "boards": [(board, public_board(phase.slug, board)) for board in phase.boards]}
+        for phase in challenge.phases
+    ]
+    return page(request, "boards", "Boards", listed=listed)
+
+
+def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
+    """One published board."""
+    rules, snapshot = _published(phase, board)
+    mine = team_of(request.user) if isinstance(request.user, User) else None
+    return page(
+        request,
+        "board",
+        f"{rules.title}: {board} board",
+        phase=rules,
+        board=board,
+        snapshot=snapshot,
+        digits=rules.decimals,
+        rows=rows_of(snapshot, rules.decimals, _challenge()) if snapshot else [],
+        mine=f"team-{mine.pk}" if mine else "",
+        prizes=PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last() if snapshot else None,
+    )
+
+
+def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
+    """The published board as CSV; texts of teams cannot act as formulas in a spreadsheet."""
+    rules, snapshot = _published(phase, board)
+    if snapshot is None:
+        raise Http404
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for row in rows_of(snapshot, rules.decimals, _challenge()):
+        writer.writerow([_cell(row.get(name)) for name in COLUMNS])
+    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{phase}-{board}.csv"'
+    return response
+
+
+def board_picture(request: HttpRequest, phase: str, board: str) -> HttpResponse:
+    """The published board as a picture of the report room, drawn from the rounded values."""
+    rules, snapshot = _published(phase, board)
+    if snapshot is None:
+        raise Http404
+    names = tuple((row["model"], row["name"]) for row in rows_of(snapshot, rules.decimals, _challenge()))
+    return HttpResponse(picture_of(snapshot.pk, rules.decimals, names), content_type="image/svg+xml")
+
+
+@lru_cache(maxsize=32)
+def picture_of(snapshot: int, decimals: int, names: tuple[tuple[str, str], ...]) -> str:
+    """The picture of a snapshot, which never changes; drawn once for each set of names."""
+    from surgeval.report.charts.board import board as chart  # needs the extra `report`, as other pages do not
+
+    called = dict(names)
+    rows = rounded_rows(BoardSnapshot.objects.get(pk=snapshot), decimals)
+    frame = pl.DataFrame([{**row, "model": called[row["model"]]} for row in rows], infer_schema_length=None)
+    intervals = {"place_low", "place_high"} <= set(frame.columns)
+    macro = {"macro_low", "macro_high"} <= set(frame.columns)
+    return chart(frame, frame if intervals else None, summary=frame if macro else None).svg()
+
+
+def rows_of(snapshot: BoardSnapshot, decimals: int, challenge: Challenge) -> list[dict[str, Any]]:
+    """The rows of a board as shown: rounded, with the names of teams and baselines, and who cannot win."""
+    rows = rounded_rows(snapshot, decimals)
+    numbers = [int(row["model"].removeprefix("team-")) for row in rows if row["model"].startswith("team-")]
+    teams = {f"team-{team.pk}": team for team in Team.objects.filter(pk__in=numbers)}
+    barred = dict(Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason"))
+    for row in rows:
+        team = teams.get(row["model"])
+        row["name"] = team.name if team else _baseline_name(row["model"], challenge)
+        row["unpaid"] = barred.get(team.pk, "") if team else ""
+    return rows
+
+
+def _baseline_name(model: str, challenge: Challenge) -> str:
+    slug = model.removeprefix("baseline-")
+    return challenge.baselines.get(slug, slug)
+
+
+def _published(phase: str, board: str) -> tuple[ChallengePhase, BoardSnapshot | None]:
+    challenge = _challenge()
+    rules = next((one for one in challenge.phases if one.slug == phase), None)
+    if rules is None or board not in rules.boards:
+        raise Http404
+    return rules, public_board(phase, board)
+
+
+def _challenge() -> Challenge:
+    challenge = challenge_now()
+    if challenge is None:
+        raise Http404
+    return challenge
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,147 @@
+"""Pages on which organisers publish: boards with embargo, the gate with its evidence, prizes with a signature."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from surgeval.host.acts import boards as acts
+from surgeval.host.acts.gates import decide_by_hand
+from surgeval.host.acts.refused import Refused
+from surgeval.host.acts.submissions import refresh_boards
+from surgeval.host.pages.answers import attempted, page
+from surgeval.host.pages.boards import rows_of
+from surgeval.host.pages.permissions import person
+from surgeval.host.pages.site import challenge_now
+from surgeval.host.people.journal import actor
+from surgeval.host.people.models import Team
+from surgeval.host.runs.models import BoardSnapshot, GateDecision, PrizeProposal
+
+DIGITS = 6
+"""That organisers see of values."""
+
+
+def snapshots(request: HttpRequest) -> HttpResponse:
+    """Every snapshot of every board, newest first, and whether it is published."""
+    listed = BoardSnapshot.objects.select_related("publication").defer("tables").order_by("-pk")[:100]
+    return page(request, "organise/snapshots", "Boards to publish", listed=listed)
+
+
+def refresh(request: HttpRequest) -> HttpResponse:
+    """Lets the boards of a phase be made anew, as after descriptions were read or a team was excluded."""
+    phase, reason = request.POST.get("phase", ""), request.POST.get("reason", "")
+    act = lambda: refresh_boards(actor(person(request)), phase, reason=reason)  # noqa: E731
+    return attempted(request, act, done="A worker makes the boards anew; they appear here.", to="organise_boards")
+
+
+def snapshot(request: HttpRequest, number: int) -> HttpResponse:
+    """One snapshot with every digit that was rounded away for the public, what went in, and acts on it."""
+    stored = get_object_or_404(BoardSnapshot.objects.select_related("publication", "version"), pk=number)
+    challenge = challenge_now()
+    rules = challenge.phase(stored.phase) if challenge else None
+    rows = rows_of(stored, DIGITS, challenge) if challenge else []
+    names = {row["model"]: row["name"] for row in rows}
+    return page(
+        request,
+        "organise/snapshot",
+        f"{rules.title if rules else stored.phase}: {stored.board} board, number {stored.number}",
+        snapshot=stored,
+        publication=getattr(stored, "publication", None),
+        rows=rows,
+        digits=DIGITS,
+        currency=rules.prizes.currency if rules and rules.prizes else "",
+        proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],
+    )
+
+
+def _shown(proposal: PrizeProposal, names: dict[str, str]) -> dict[str, object]:
+    rows = proposal.signed_rows or proposal.rows
+    return {
+        "pk": proposal.pk,
+        "signed_at": proposal.signed_at,
+        "signed_by": proposal.signed_by,
+        "reason": proposal.reason,
+        "shown": [{**row, "name": names.get(row["model"], row["model"])} for row in rows],
+    }
+
+
+def publish(request: HttpRequest, number: int) -> HttpResponse:
+    """Publishes a snapshot."""
+    stored = get_object_or_404(BoardSnapshot, pk=number)
+    act = lambda: acts.publish(actor(person(request)), stored, reason=request.POST.get("reason", ""))  # noqa: E731
+    return attempted(request, act, done="Everybody sees the board.", to="organise_snapshot", parts={"number": number})
+
+
+def embargo(request: HttpRequest, number: int) -> HttpResponse:
+    """Chooses a snapshot for publication, not before a time."""
+    stored = get_object_or_404(BoardSnapshot, pk=number)
+
+    def act() -> None:
+        until = _time(request.POST.get("until", ""))
+        acts.embargo(actor(person(request)), stored, until, reason=request.POST.get("reason", ""))
+
+    return attempted(request, act, done="The embargo holds.", to="organise_snapshot", parts={"number": number})
+
+
+def gate(request: HttpRequest) -> HttpResponse:
+    """Who passed which gate, on which evidence."""
+    challenge = challenge_now()
+    newest: dict[tuple[int, str], GateDecision] = {}
+    for decision in GateDecision.objects.select_related("team").order_by("pk"):
+        newest[decision.team_id, decision.phase] = decision
+    gated = [phase for phase in challenge.phases if phase.gate] if challenge else []
+    teams = Team.objects.filter(merged_into__isnull=True).order_by("name")
+    decisions = sorted(newest.values(), key=lambda one: (one.phase, not one.opened, one.team.name))
+    return page(request, "organise/gate", "Gate", decisions=decisions, gated=gated, teams=teams)
+
+
+def open_gate(request: HttpRequest) -> HttpResponse:
+    """Decides a gate by hand, with a reason."""
+    number = request.POST.get("team", "")
+    stored = get_object_or_404(Team, pk=int(number) if number.isdigit() else 0)
+    opened, reason = request.POST.get("opened") == "yes", request.POST.get("reason", "")
+    phase = request.POST.get("phase", "")
+
+    def act() -> None:
+        decide_by_hand(actor(person(request)), stored, phase, opened=opened, reason=reason)
+
+    return attempted(request, act, done="The decision is stored, with your reason.", to="organise_gate")
+
+
+def propose(request: HttpRequest, number: int) -> HttpResponse:
+    """Lets the rule propose prizes by a snapshot."""
+    stored = get_object_or_404(BoardSnapshot, pk=number)
+    act = lambda: acts.propose_prizes(actor(person(request)), stored)  # noqa: E731
+    done = "The rule proposes these prizes. Check and sign them."
+    return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})
+
+
+def sign(request: HttpRequest, number: int, proposal: int) -> HttpResponse:
+    """Signs prizes, as proposed or with other amounts."""
+    stored = get_object_or_404(PrizeProposal, pk=proposal, snapshot=number)
+    user = person(request)
+
+    def act() -> None:
+        amounts = {row["model"]: _amount(request.POST.get(f"amount-{row['model']}", "")) for row in stored.rows}
+        acts.sign_prizes(actor(user), stored, user, amounts=amounts, reason=request.POST.get("reason", ""))
+
+    return attempted(request, act, done="The prizes are signed.", to="organise_snapshot", parts={"number": number})
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise Refused("time-unreadable", f"'{text}' is no time. Write it as 2026-10-04T18:00, in UTC.")
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text or 0)
+    except ValueError:
+        raise Refused("amount-unreadable", f"'{text}' is no amount of money.")
+    if not 0 <= value < float("inf"):
+        raise Refused("amount-unreadable", f"'{text}' is no amount of money.")
+    return value

@@ -1,0 +1,5 @@
+"""Words that templates use."""
+
+__all__ = [
+    "house",
+]

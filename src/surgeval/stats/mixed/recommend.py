@@ -1,0 +1,237 @@
+"""What to work on next: properties ranked by the share of failures that goes with them, each held to its evidence.
+
+Every recommendation is one row of `effects.csv`: its coefficient says what harms, its test whether that is established.
+The share (effect times frequency) is that of `attributable`. Nothing is recommended that the data do not carry: a
+property without a test is refused, one that rests on few videos or is not established is listed below the others and
+says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.results.tables import failures as tables
+from surgeval.schema.findings import Finding
+from surgeval.schema.shown_tables import p_phrase
+from surgeval.schema.statistic_rules import remark
+from surgeval.stats.mixed.additions import Addition
+from surgeval.stats.mixed.attributable import Share, Subgroup, attributable, observed_loss, subgroups
+from surgeval.stats.mixed.improvement import Needed, needed_videos
+from surgeval.stats.mixed.report import FailuresResult
+from surgeval.stats.mixed.symbols import ALPHA
+from surgeval.stats.mixed.term_tests import FEW_FREEDOM
+
+VERDICTS = ("established", "few videos", "not established", "refused")
+"""From what may be acted upon to what must not."""
+FEWEST_VIDEOS = 6
+"""Videos that must have the property, and lack it: with fewer no later comparison could show an improvement."""
+MOST_CASES = 12
+MOST_PER_VIDEO = 3
+PICTURES = ("picture", "path", "image_path", "file", "image", "frame_path")
+"""Columns that may say where the picture of a case is."""
+
+
+class _Judged(NamedTuple):
+    """A subgroup with its row of effects, its share and what it is worth."""
+
+    group: Subgroup
+    effect: Mapping[str, Any]
+    share: Share | None
+    verdict: str
+    cases: int
+    videos: int
+    needed: Needed | None
+
+
+def recommended(
+    result: FailuresResult, rows: pl.DataFrame, *, improvement: float = 0.1, picture: str | None = None
+) -> Addition:
+    """The tables `recommendations` and `recommended_cases`, with what to know about them.
+
+    Args:
+        result: A failure analysis.
+        rows: The rows that it was fitted to, with all columns of the table.
+        improvement: By how much the mean outcome of the cases with a property is to get better, in its own unit.
+        picture: The column that says where the picture of a case is; by default one of `PICTURES`.
+
+    Raises:
+        Misuse: An improvement that is none, or an outcome of which no share can be attributed.
+        UnknownName: The table has no such column.
+    """
+    if not improvement > 0 or not math.isfinite(improvement):
+        raise Misuse(f"improvement must be a number above 0, in the unit of the outcome, got {improvement!r}")
+    if picture is not None and picture not in rows.columns:
+        raise UnknownName("column of pictures", picture, rows.columns)
+    case, video = case_of(result, rows), _video_of(result, rows)
+    effects = {row["term"]: row for row in result.table.iter_rows(named=True)}
+    judged = [
+        _judged(result, group, effects[group.term], case, video, improvement)
+        for group in subgroups(result) if group.rows.any()
+    ]  # fmt: skip
+    judged.sort(key=lambda one: (VERDICTS.index(one.verdict), -(one.share.value if one.share else 0.0), one.group.term))
+    listed = [_row(place, one, improvement, result) for place, one in enumerate(judged, start=1)]
+    looked_at = [
+        row for place, one in enumerate(judged, start=1) if one.verdict != "refused"
+        for row in _cases(place, one, result, rows, case, video, picture)
+    ]  # fmt: skip
+    return Addition(
+        tables={"recommendations": tables.RECOMMENDATIONS.frame(listed),
+                "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at)},
+        findings=tuple(_findings(judged)), prose=_prose(improvement), screen={"What to work on:": "recommendations"},
+    )  # fmt: skip
+
+
+def case_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
+    """What tells cases apart: the column `case`, else the finest unit, else the row."""
+    unit = result.unit if all(name in rows.columns for name in result.unit.split(":")) else ""
+    if "case" in rows.columns and (not unit or rows["case"].n_unique() >= rows.select(unit.split(":")).n_unique()):
+        return rows["case"].cast(pl.String)
+    if not unit:
+        return pl.Series("case", np.arange(rows.height).astype(str))
+    return rows.select(pl.concat_str(pl.col(unit.split(":")).cast(pl.String), separator=":")).to_series().alias("case")
+
+
+def models_of(result: FailuresResult) -> pl.Series:
+    """The model of every row of the fit; one and the same where models are no part of it."""
+    frame = result.fit.design.frame
+    if result.model_column in frame.columns:
+        return frame[result.model_column].cast(pl.String)
+    return pl.Series(["model"] * frame.height)
+
+
+def _video_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series | None:
+    names = result.tests.video.split(":") if result.tests is not None and result.tests.video else []
+    if not names:
+        return None
+    return rows.select(pl.concat_str(pl.col(names).cast(pl.String), separator=":")).to_series().alias("video")
+
+
+def _judged(
+    result: FailuresResult, group: Subgroup, effect: Mapping[str, Any], case: pl.Series, video: pl.Series | None,
+    improvement: float,
+) -> _Judged:  # fmt: skip
+    kept = pl.Series(group.rows)
+    cases = case.filter(kept).n_unique()
+    having, lacking = (cases, case.filter(~kept).n_unique()) if video is None else (
+        video.filter(kept).n_unique(), video.filter(~kept).n_unique())  # fmt: skip
+    share = attributable(result, group)
+    verdict = _verdict(effect, share, min(having, lacking))
+    needed = None
+    if video is not None and verdict != "refused":
+        scores = pl.DataFrame({"model": models_of(result), "case": case, "video": video,
+                               "value": observed_loss(result), "subgroup": kept})  # fmt: skip
+        needed = needed_videos(scores, improvement, level=result.level)
+    return _Judged(group, effect, share, verdict, cases, having, needed)
+
+
+def _verdict(effect: Mapping[str, Any], share: Share | None, videos: int) -> str:
+    if share is None:
+        return "refused"
+    if effect["p_holm"] is None or effect["p_holm"] > ALPHA or share.low <= 0:
+        return "not established"
+    few = videos < FEWEST_VIDEOS or (effect["df"] is not None and effect["df"] < FEW_FREEDOM)
+    return "few videos" if few else "established"
+
+
+def _row(place: int, one: _Judged, improvement: float, result: FailuresResult) -> dict[str, Any]:
+    share, needed = one.share, one.needed
+    return {
+        "place": place, "term": one.group.term, "subgroup": one.group.words, "verdict": one.verdict,
+        "share": share and share.value, "low": share and share.low, "high": share and share.high,
+        "points": share and share.points, "frequency": float(one.group.rows.mean()),
+        **{name: one.effect[name] for name in ("estimate", "odds_ratio", "p_holm", "df")},
+        "cases": one.cases, "videos": one.videos,
+        "videos_needed": needed and needed.held, "videos_total": needed and needed.videos,
+        "total_low": needed and needed.low, "total_high": needed and needed.high,
+        "advice": " ".join(_sentences(one, improvement, result.level)),
+    }  # fmt: skip
+
+
+def _sentences(one: _Judged, improvement: float, level: float) -> Iterator[str]:
+    """The recommendation in words."""
+    size = _size(one)
+    if one.share is None:
+        yield (f"{one.group.words}: refused. Its effect cannot be told from that of the few videos which carry it; "
+               f"{one.cases:,} cases in {one.videos:,} videos have it.")  # fmt: skip
+        return
+    p_holm = "no p value" if one.effect["p_holm"] is None else f"{p_phrase(one.effect['p_holm'])} after Holm"
+    yield (f"{one.group.words}: {one.share.value:.0%} of all that is lost goes with it ({level:.0%} interval "
+           f"{one.share.low:.0%} to {one.share.high:.0%}; {one.group.rows.mean():.0%} of rows{size}, "
+           f"{p_holm}).")  # fmt: skip
+    if one.verdict == "not established":
+        yield "Not established: no reason yet to build anything against it."
+    if one.verdict == "few videos":
+        yield "Established on few videos only: look at the cases before anything is built on it."
+    yield f"Annotated: {one.cases:,} cases in {one.videos:,} videos."
+    if one.needed is None or one.needed.held is None:
+        yield f"How many videos would show an improvement of {improvement:g} there cannot be said from these data."
+        return
+    ends = ""
+    if one.needed.low is not None:
+        up_to = f"{one.needed.low:,} to {one.needed.high:,}" if one.needed.high is not None else "no upper limit known"
+        ends = f" ({up_to})"
+    yield (f"An improvement of {improvement:g} there would be found four times in five with {one.needed.held:,} videos "
+           f"that have it, {one.needed.videos:,} collected in all{ends}.")  # fmt: skip
+
+
+def _size(one: _Judged) -> str:
+    """The odds ratio of the cases that suffer; that of effects.csv may be of the others."""
+    if one.effect["odds_ratio"] is None:
+        return ""
+    suffering = 1 / one.effect["odds_ratio"] if one.group.turned else one.effect["odds_ratio"]
+    return f", odds ratio {suffering:.2f}"
+
+
+def _cases(
+    place: int, one: _Judged, result: FailuresResult, rows: pl.DataFrame, case: pl.Series, video: pl.Series | None,
+    picture: str | None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The cases of a subgroup that lost most, over all models, few of each video."""
+    column = picture or next((name for name in PICTURES if name in rows.columns and rows.schema[name] == pl.String), "")
+    empty = pl.Series([None] * len(case), dtype=pl.String)
+    frame = pl.DataFrame({
+        "case": case, "video": empty if video is None else video, "loss": observed_loss(result),
+        "picture": rows[column].cast(pl.String) if column else empty,
+    }).filter(pl.Series(one.group.rows))  # fmt: skip
+    worst = frame.group_by("video", "case", maintain_order=True).agg(
+        pl.col("loss").mean(), pl.len().alias("rows"), pl.col("picture").first()
+    ).sort("loss", "video", "case", descending=[True, False, False])  # fmt: skip
+    spread = worst.filter((pl.int_range(pl.len()).over("video") < MOST_PER_VIDEO) & (pl.col("loss") > 0))
+    return [{"place": place, "term": one.group.term, **row} for row in spread.head(MOST_CASES).iter_rows(named=True)]
+
+
+def _findings(judged: list[_Judged]) -> Iterator[Finding]:
+    def named(verdict: str) -> str:
+        return ", ".join(one.group.words for one in judged if one.verdict == verdict)
+
+    if not any(one.verdict == "established" for one in judged):
+        yield remark("nothing-to-recommend", "no property is established as a weakness on enough videos, so nothing is "
+                     "recommended to be built against; the list says what looks worst")  # fmt: skip
+    if few := named("few videos"):
+        yield remark("recommended-on-few-videos", f"{few}: established, but on few videos; the effect may be theirs")
+    if refused := named("refused"):
+        yield remark("recommendation-refused", f"{refused}: nothing is recommended, because the effect could not be "
+                     "tested on these videos")  # fmt: skip
+    alone = [one.group.words for one in judged if one.needed is not None and one.needed.independent]
+    if alone:
+        yield remark("planned-for-independent-models", "there is one model only, so the videos needed to see an "
+                     "improvement are counted as if the old and the new one failed independently: an upper limit"
+                     )  # fmt: skip
+
+
+def _prose(improvement: float) -> str:
+    return (
+        "Recommendations: the share of what is lost that goes with a property (effect times frequency) compares the "
+        "expected loss of the rows as they are with that after the property is taken away (g-computation over random "
+        "effects); intervals add the uncertainty of the coefficients, in the fit in which they may differ between "
+        "videos, to that of leaving out one video at a time. Shares are associations and overlap, so they do not add "
+        f"up. Videos needed: to find an improvement of {improvement:g} in the mean outcome of the cases with the "
+        "property by the exact sign-flip test, paired, with 80 % power, if old and new algorithm differ as two of the "
+        "models here do."
+    )

@@ -1,0 +1,272 @@
+"""The small model that sees: words, pictures, training at a tiny size, weights as bytes, the entrant on its road."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+import torch
+from examples.sees import app, card, evaluate, make_data, mistakes, other_look, pictures, train, words
+from examples.sees.learning import heat_maps, mirrored, moved_about
+from examples.sees.model import TINY, Sees
+from examples.sees.store import KINDS_OF_ANSWER, Store, Vocabulary, _target
+from examples.sees.weights import load, parameters, save
+from PIL import Image
+
+from surgeval.asking.plan import State
+from surgeval.questions.template import ENDINGS
+from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgeval.schema.formats import build_format
+from surgeval.simulation.centers import center_named
+from surgeval.simulation.truth import true_procedure
+from surgeval.submissions.rehearsal import Settings, rehearse
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six short procedures with questions and pictures, one of them of the new centre."""
+    folder = tmp_path_factory.mktemp("sees") / "data"
+    make_data.main([str(folder), "--procedures", "5", "--new-center", "1", "--minutes", "1-1.5", "--per-video", "16",
+                    "--per-test-video", "6", "--long-videos", "1"])  # fmt: skip
+    other_look.main([str(folder)])
+    return folder
+
+
+def trained(data: Path, out: Path, steps: int = 5) -> Path:
+    for variant in ("sees", "blind"):
+        train.main([str(data), str(out), "--steps", str(steps), "--tiny", "--variant", variant, "--threads", "1"])
+    return out
+
+
+@pytest.fixture(scope="module")
+def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(data, tmp_path_factory.mktemp("sees") / "out")
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_the_model_knows_the_classes_and_every_format_that_is_asked_for():
+    assert words.CLASSES == CLASS_NAMES
+    kinds = {ending: words.read(f"What? {text}").kind for ending, text in ENDINGS.items()}
+    assert kinds == {
+        ("binary", False): "binary", ("number", False): "number", ("percentage", False): "percentage",
+        ("time", False): "time", ("time", True): "times", ("fo_class", False): "class", ("fo_class", True): "classes",
+        ("open_ended", False): "open",
+    }  # fmt: skip
+
+
+def test_a_question_becomes_words_with_one_word_per_class_and_per_time():
+    asked = words.read("Where are the specimen bags at 00:02:05? Select one: upper left; lower right.", "Appendectomy")
+    assert asked.kind == "choice"
+    assert asked.options == ("upper left", "lower right")
+    assert asked.words == ("where", "are", "the", "specimen_bag", "at", words.TIME_WORD, "procedure appendectomy")
+    assert asked.times_s[5] == 125
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "one"),
+    [
+        ("Where is it? Select one: upper left; upper right; lower left; lower right.", "upper left", [0, 1, 2, 3]),
+        ("Is the clip to the left of the mesh? Answer with yes or no.", "yes", [1, 0, 1, 0]),
+        ("Is a clip left behind? Answer with yes or no.", "yes", [1, 1, 1, 1]),
+    ],
+)
+def test_mirroring_a_picture_turns_its_answer(text: str, answer: str, one: list[int]):
+    question = {"text": text, "answer": answer, "start": 0, "end": 0, "procedure": ""}
+    kind, targets, *_ = _target(question, words.read(text), Vocabulary.of([]))
+    assert kind == KINDS_OF_ANSWER.index(words.read(text).kind)
+    assert targets == one
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_centres_of_moved_objects_lie_where_the_picture_shows_them():
+    torch.manual_seed(1)
+    shown = torch.full((24, 3, 160, 288), -2.0)
+    shown[:, :, 72:88, 130:158] = 2.0
+    objects = torch.full((24, 2, 7), -1.0)
+    objects[:, 0] = torch.tensor([3, 144 / 288, 80 / 160, 28 / 288, 16 / 160, 0, 1])
+    moved, there = moved_about(*mirrored(shown, objects, torch.randint(4, (24,))))
+    for picture, row in zip(moved, there[:, 0], strict=True):
+        bright = (picture[0] > 0).nonzero().float().mean(0)
+        assert row[0] == 3
+        assert float(row[1] * 288) == pytest.approx(float(bright[1]) + 0.5, abs=1.5)
+        assert float(row[2] * 160) == pytest.approx(float(bright[0]) + 0.5, abs=1.5)
+    heat = heat_maps(there, 40, 72)
+    assert heat.amax((2, 3))[:, 3].tolist() == [1.0] * 24
+    assert not heat[:, [kind for kind in range(10) if kind != 3]].any()
+
+
+def test_a_picture_survives_its_file(data: Path):
+    store = Store.read(data, threads=1)
+    picture = store.pictures[5].permute(1, 2, 0).numpy()
+    padded = np.pad(picture, ((1, 1), (0, 0), (0, 0)), mode="edge")
+    again = pictures.decoded(pictures.encoded(padded))
+    assert again.shape == (160, 288, 3)
+    assert np.abs(again.astype(float) - picture).mean() < 6
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def test_training_can_be_repeated_and_the_losses_fall(data: Path, out: Path, tmp_path: Path):
+    first = json.loads((out / "metrics-sees.json").read_text())
+    again = json.loads((trained(data, tmp_path / "again") / "metrics-sees.json").read_text())
+    assert again["sha256"] == first["sha256"]
+    assert again["curve"] == first["curve"]
+    centres = [row["centres"] for row in first["curve"] if row["stage"] == "frame"]
+    assert centres[-1] < centres[0]
+    assert {row["stage"] for row in first["curve"]} == {"frame", "long"}
+
+
+def test_every_answer_keeps_to_its_format_whatever_the_weights_are(data: Path, out: Path):
+    asked = {q["id"]: q for q in Store.read(data, threads=1).questions}
+    given = json.loads((out / "answers-sees.json").read_text()) | json.loads((out / "answers-blind.json").read_text())
+    assert set(given) == {"sees", "shuffled", "other look", "blind"}
+    for condition, answers in given.items():
+        new = {case for case, q in asked.items() if q["ood"] and q["track"] == "frame"}
+        assert set(answers) == (
+            new if condition == "other look" else {case for case, q in asked.items() if q["split"] == "test"}
+        )
+        for case, text in answers.items():
+            build_format(asked[case]["format"], asked[case]["parameters"]).parse(text)
+
+
+def test_another_look_changes_the_picture_and_not_the_truth(data: Path, out: Path, tmp_path: Path):
+    scene = next(make_data.scenes_of(1, 1, (1, 1.2), 5))
+    home = replace(scene, center=center_named("Center F"))
+    other = other_look.with_look(home, center_named("Center A"))
+    assert true_procedure(home).tracks == true_procedure(other).tracks
+    assert list(make_data.painted(home, [30])) != list(make_data.painted(other, [30]))
+    train.main([str(data), str(tmp_path), "--weights", str(out / "weights.npz"), "--threads", "1"])
+    again = json.loads((tmp_path / "answers-look.json").read_text())
+    assert again["other look"] == json.loads((out / "answers-sees.json").read_text())["other look"]
+
+
+def test_the_full_model_stays_below_eight_million_numbers_and_bytes_change_little(tmp_path: Path):
+    torch.manual_seed(0)
+    assert parameters(Sees(replace(train.Size(), words=400, answers=200))) < 8_000_000
+    model = Sees(replace(TINY, words=9, answers=3)).eval()
+    shown = torch.randn(2, 3, 160, 288)
+    digest = save(tmp_path / "w.npz", model.state_dict(), model.size, Vocabulary({"a": 0}, {"x": 0}))
+    kept, vocabulary = load(tmp_path / "w.npz")
+    assert len(digest) == 64
+    assert vocabulary == Vocabulary({"a": 0}, {"x": 0})
+    with torch.no_grad():
+        torch.testing.assert_close(kept.look(shown)[0].heat, model.look(shown)[0].heat, atol=0.05, rtol=0.05)
+
+
+def test_the_evaluation_has_every_floor_and_a_card_and_a_picture_of_mistakes(data: Path, out: Path, tmp_path: Path):
+    evaluate.main([str(data), str(data / "questions"), str(out), str(tmp_path)])
+    text = (tmp_path / "margins.md").read_text()
+    assert "new centre" in text
+    head = (tmp_path / "cases.csv").read_text().splitlines()[0].split(",")
+    assert {"sees", "shuffled", "blind", "text-prior", "smallest", "background_smoke", "center"} <= set(head)
+    card.main([str(data), str(out), str(tmp_path), str(tmp_path / "card")])
+    text = (tmp_path / "card" / "MODEL_CARD.md").read_text()
+    assert json.loads((out / "metrics-sees.json").read_text())["sha256"] in text
+    assert "<polyline" in (tmp_path / "card" / "loss.svg").read_text()
+    mistakes.main([str(data), str(out), str(tmp_path), str(tmp_path / "wrong.jpg"), "--count", "4"])
+    with Image.open(tmp_path / "wrong.jpg") as sheet:
+        assert sheet.width > 3 * 480
+
+
+# --- the entrant ----------------------------------------------------------------------------------
+
+
+def question(video: Path, start_s: float, end_s: float, text: str) -> dict:
+    return {"qID": "q", "videoID": "v", "video": str(video), "start_time": start_s, "end_time": end_s,
+            "procedure_type": "Appendectomy", "question": text, "track": "frame", "budget_s": 5.0}  # fmt: skip
+
+
+def film(path: Path, seconds: int) -> Path:
+    """A grey video, five pictures per second, three tones lighter every second."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=5)
+        stream.width, stream.height, stream.pix_fmt, stream.gop_size, stream.bit_rate = 96, 54, "yuv420p", 25, 10**6
+        for number in range(5 * seconds):
+            shade = np.full((54, 96, 3), 20 + 3 * (number // 5), dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(shade, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("length_s", "start_s", "end_s", "times", "tones"),
+    [
+        (60, 33, 33, [0.0], [119]),  # the second of a whole video
+        (60, 28, 41, [2.0, 7.0, 12.0], [110, 125, 140]),  # a window of it
+        (13, 28, 41, [2.0, 7.0, 12.0], [26, 41, 56]),  # the same window as a clip
+        (1, 33, 33, [0.0], [20]),  # a frame as a clip
+    ],
+)
+def test_pictures_lie_on_the_grid_of_training_in_clips_and_whole_videos(
+    tmp_path: Path, length_s: int, start_s: float, end_s: float, times: list[float], tones: list[float]
+):
+    seen = app.pictures_of(str(film(tmp_path / "v.mp4", length_s)), start_s, end_s, time.monotonic() + 60)
+    assert seen[0] == pytest.approx(times, abs=0.01)
+    assert [float(picture.mean()) for picture in seen[1]] == pytest.approx(tones, abs=2.5)
+
+
+def test_a_video_that_cannot_be_read_is_answered_from_the_wording(out: Path, tmp_path: Path):
+    entrant = app.Entrant(out / "weights.npz")
+    (tmp_path / "broken.mp4").write_bytes(b"no video at all")
+    for name, end_s in (("broken.mp4", 0.0), ("absent.mp4", 30.0)):
+        given = entrant.answer(question(tmp_path / name, 0.0, end_s, "Is a clip visible? Answer with yes or no."))
+        assert given["content"] in ("yes", "no")
+        assert given["extra"] == {"pictures": 0}
+
+
+def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: pytest.MonkeyPatch):
+    entrant = app.Entrant(out / "weights.npz")
+    look, looks = entrant.model.look, []
+
+    def slow(shown: torch.Tensor) -> object:
+        looks.append(1)
+        time.sleep(0.05)
+        return look(shown)
+
+    monkeypatch.setattr(entrant.model, "look", slow)
+    monkeypatch.setattr(
+        app, "pictures_of", lambda *_: ([5.0 * n for n in range(60)], [np.zeros((160, 288, 3), np.uint8)] * 60)
+    )
+    asked = question(Path("v.mp4"), 0.0, 300.0, "When is a clip first seen? Answer with a time (hh:mm:ss).")
+    assert build_format("time").parse(entrant.answer(asked | {"budget_s": 0.4})["content"])
+    assert len(looks) < 20
+    assert app.spread_order(6) == [0, 4, 2, 1, 5, 3]
+
+
+def test_missing_weights_are_named(tmp_path: Path):
+    with pytest.raises(SystemExit, match=r"weights\.npz is not there; train it"):
+        app.Entrant(tmp_path / "weights.npz")
+
+
+def test_the_entrant_answers_on_the_road(data: Path, out: Path, tmp_path: Path):
+    given = tmp_path / "input"
+    shutil.copytree(data / "questions" / "test" / "frame", given)
+    requests = json.loads((given / "requests.json").read_text())[:3]
+    (given / "requests.json").write_text(json.dumps(requests))
+    references = json.loads((given / "references.json").read_text())
+    kept = [row for row in references if row["qID"] in {request["qID"] for request in requests}]
+    (given / "references.json").write_text(json.dumps(kept))
+    (given / "frames").mkdir()
+    for number, request in enumerate(requests):
+        shown = np.full((270, 480, 3), 40 * number, np.uint8)
+        Image.fromarray(shown).save(given / "frames" / f"{request['qID']}.png")
+    run = rehearse(
+        given, out=tmp_path / "run", engine="process",
+        command=[sys.executable, str(ROOT / "examples" / "sees" / "app.py"), str(out / "weights.npz")],
+        settings=Settings(track="frame", state=State.FREE, replicates=50, judges=["exact"]),
+    )  # fmt: skip
+    assert run.run.answered == 3

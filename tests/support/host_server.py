@@ -1,0 +1,87 @@
+"""A real server on loopback for tests, entrants of the example, and workers that are called step by step."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.db import connections
+from waitress import create_server
+
+from host_service import Service
+from image_archives import archive, config_bytes, docker_members, entry, folder, layer
+from surgeval.host.acts import tokens
+from surgeval.host.challenge.example import ENTRANT
+from surgeval.host.client import Host
+from surgeval.host.people.models import Team
+from surgeval.host.worker import Options, work
+from surgeval.host.wsgi import application
+from surgeval.submissions import serve as serve_module
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The address of a server that runs in a thread of this process."""
+
+    def closing(environ: dict[str, Any], start: Any) -> Any:
+        return application(environ, start)
+
+    server = create_server(closing, host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.close()
+        thread.join(5)
+        connections.close_all()
+
+
+def entrant(place: Path, name: str, skill: float) -> tuple[str, ...]:
+    """The command of a program of the example that is right so often."""
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.copy(sys.modules["surgeval.submissions.serve"].__file__ or serve_module.__file__, place / "serve.py")
+    (place / "app.py").write_text(ENTRANT.replace("{skill}", str(skill)).replace("{name}", name))
+    return sys.executable, str(place / "app.py")
+
+
+def tiny_image(path: Path, unique: str) -> Path:
+    """An archive that intake lets in, and that nobody runs."""
+    layers = [layer([folder("app"), entry("app/name", unique.encode())])]
+
+    def change(config: dict[str, Any]) -> None:
+        config["config"] = {"User": "65534:65534", "Env": ["PATH=/bin"], "Entrypoint": ["/bin/true"]}
+
+    return archive(path, docker_members(layers, config=config_bytes(layers, change), tags=("mine:1",)))
+
+
+class Crew:
+    """Workers with their tokens, each called to do what waits."""
+
+    def __init__(self, service: Service, url: str, scratch: Path) -> None:
+        self.service, self.url, self.scratch = service, url, scratch
+        self.texts = {
+            duty: tokens.make_worker_token("system", f"crew-{duty}", duties)[1]
+            for duty, duties in (("inference", ["inference"]), ("scoring", ["intake", "scoring", "board"]))
+        }
+
+    def trusted(self, most: int = 20) -> int:
+        """Intake, scoring and boards."""
+        options = Options(scratch=self.scratch / "trusted", challenge=self.service.home, replicates=50)
+        return work(self.host("scoring"), options, most_jobs=most)
+
+    def inference(self, *, most: int = 20, **how: Any) -> int:
+        return work(self.host("inference"), Options(scratch=self.scratch / "gpu", **how), most_jobs=most)
+
+    def host(self, duty: str) -> Host:
+        return Host(self.url, self.texts[duty], patience_s=5)
+
+
+def pusher(url: str, team: Team) -> Host:
+    """The team's leader, by a token."""
+    return Host(url, tokens.make_access_token("system", team.leader, "laptop")[1], patience_s=5)

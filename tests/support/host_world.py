@@ -1,0 +1,87 @@
+"""A small hosted challenge for tests: two teams, a baseline, organisers of every role, a scored submission, boards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.test import Client
+
+from host_people import ready_person, submitted
+from surgeval.host.acts.challenge import adopt_challenge
+from surgeval.host.challenge.example import new_challenge
+from surgeval.host.log.acting import now
+from surgeval.host.people import acts, teams
+from surgeval.host.people.models import Role, Team, User
+from surgeval.host.people.rules import rules_now
+from surgeval.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, StageChange, Submission
+
+VALUES = {"technical": 0.61234567, "clinical": 0.58765432}
+
+
+@dataclass
+class World:
+    """What the small challenge has."""
+
+    home: Path
+    people: dict[str, User]
+    team: Team
+    rival: Team
+    submission: Submission
+    snapshot: BoardSnapshot
+
+    def client(self, name: str, **options: Any) -> Client:
+        """A browser of one of the people; `stranger` is nobody."""
+        client = Client(**options)
+        if name != "stranger":
+            client.force_login(self.people[name], backend="allauth.account.auth_backends.AuthenticationBackend")
+        return client
+
+
+def small_world(home: Path) -> World:
+    """The small challenge, in the folder of a service."""
+    new_challenge(home, start=datetime.now(UTC) - timedelta(days=35), engines=("process",), videos=4)
+    adopt_challenge("system", "The first version.")
+    rules = rules_now()
+    names = ("loner", "member", "rival", *Role.values)
+    people = {name: ready_person(name, rules=rules) for name in names}
+    for role in Role:
+        acts.give_role(people[role.value], role, by=None)
+    team = teams.found_team(people["member"], "Lovelace lab", rules)
+    rival = teams.found_team(people["rival"], "Babbage lab", rules)
+    one = scored(team, "pre-evaluation")
+    return World(home, people, team, rival, one, board_with(one, "pre-evaluation", "technical"))
+
+
+def scored(team: Team, phase: str, **facts: Any) -> Submission:
+    """A submission of a team that was scored."""
+    about = {"phase": phase, "version": ChallengeVersion.objects.last(), "stage": "scored", "values": VALUES}
+    one = submitted(team, **about, answered=32, **facts)
+    for stage in ("uploaded", "intake_ok", "queued", "running", "inferred", "scored"):
+        StageChange.objects.create(submission=one, stage=stage, at=now())
+    return one
+
+
+def board_with(submission: Submission, phase: str, board: str, *, published: bool = True) -> BoardSnapshot:
+    """A snapshot with one team and one baseline; public unless said otherwise."""
+    team, baseline = submission.model_name, "baseline-open"
+    rows = [_row(board, team, 1, VALUES[board]), _row(board, baseline, 2, 0.41)]
+    spread = {"place_low": 1.0, "place_high": 2.0, "p_first": 0.5}
+    snapshot = BoardSnapshot.objects.create(
+        phase=phase, board=board, number=BoardSnapshot.objects.count() + 1, at=now(), version=submission.version,
+        rule={"rule": "focus", "program": "0", "prize_pool": 1000.0, "unpaid": {}, "baselines": [baseline]},
+        inputs={team: {"submission": submission.pk, "run": 1, "scores": "0" * 64}},
+        tables={"places": rows, "stability": [{"board": board, "model": row["model"], **spread} for row in rows],
+                "prizes": [{"model": team, "place": 1, "amount": 500.0}]},
+        log_number=0, log_digest="0" * 64, digest="0" * 64,
+    )  # fmt: skip
+    if published:
+        Publication.objects.create(snapshot=snapshot, published_at=now(), reason="live board")
+    return snapshot
+
+
+def _row(board: str, model: str, place: int, value: float) -> dict[str, Any]:
+    ranks = {"place": place, "copeland": 3 - 2 * place, "macro_accuracy": value, "win_rate": None}
+    return {"board": board, "model": model, **ranks, "baseline": model.startswith("baseline")}

@@ -1,0 +1,49 @@
+"""What a report shows of the loop from weaknesses to the next algorithm."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from chart_examples_analysis import change_rows
+from surgeval.report.charts.effect_changes import effect_changes
+from surgeval.report.section import Note, Prose, Table
+from surgeval.report.sections._next_steps import changed_blocks, next_steps
+from surgeval.results.reading import StoredResult
+from surgeval.results.request import Request
+from surgeval.results.tables import failures as tables
+
+
+def stored(kind: str, **frames: pl.DataFrame) -> StoredResult:
+    return StoredResult(kind=kind, tables=frames, records={}, request=Request(kind))
+
+
+def advice(verdict: str) -> pl.DataFrame:
+    row = dict.fromkeys(tables.RECOMMENDATIONS.columns)
+    return tables.RECOMMENDATIONS.frame([
+        {**row, "place": 1, "term": "smoke", "subgroup": "smoke = 1", "verdict": verdict, "frequency": 0.3, "cases": 4,
+         "videos": 3, "advice": "smoke = 1: 20% of all that is lost goes with it."}
+    ])  # fmt: skip
+
+
+def test_established_advice_is_read_out_and_other_advice_is_not() -> None:
+    firm = next_steps(stored("failures", recommendations=advice("established")))
+    assert [type(block) for block in firm] == [Prose, Table]
+    loose = next_steps(stored("failures", recommendations=advice("not established")))
+    assert [type(block) for block in loose] == [Note, Table]
+    assert next_steps(stored("failures")) == []
+
+
+def test_a_remedy_is_drawn_with_its_gains() -> None:
+    row = {"term": "(all cases)", "side": "all", "subgroup": "all cases", "cases": 9, "videos": 6, "before": 0.5,
+           "after": 0.6, "gain": 0.1, "low": 0.0, "high": 0.2, "p_value": 0.1, "p_holm": 0.1,
+           "verdict": "no gain shown"}  # fmt: skip
+    changes = change_rows(["smoke", "blood"])
+    blocks = changed_blocks(stored("failure-change", effect_changes=changes, gains=tables.GAINS.frame([row])))
+    assert [block.name for block in blocks if isinstance(block, Table)] == ["gains", "effect-changes"]
+    assert changed_blocks(stored("failure-change")) == []
+
+
+def test_the_picture_says_what_changed() -> None:
+    drawn = effect_changes(change_rows(["smoke", "blood"]))
+    assert "blood less harmful" in drawn.alt
+    assert "smoke" not in drawn.alt.partition("changed:")[2]

@@ -1,0 +1,124 @@
+"""What to work on: shares of failures, what they rest on, and what is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import special
+
+from surgeval.errors import Misuse, UnknownName
+from surgeval.report.plan import plan
+from surgeval.stats.draws import stream
+from surgeval.stats.mixed.attributable import attributable, subgroups
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.improvement import needed_videos
+from surgeval.stats.mixed.report import FailuresResult
+
+RANDOM = ["model", "video", "case"]
+
+
+@cache
+def weak_table(videos: int = 9, rows: int = 12) -> pl.DataFrame:
+    """Answers of two models: smoke harms them, blood does not; one video is dark."""
+    rng = stream(5, "recommend")
+    made = []
+    for video in range(videos):
+        level = rng.normal(0, 0.4)
+        for case in range(rows):
+            smoke, blood, hard = rng.random() < 0.4, rng.random() < 0.3, rng.normal(0, 0.4)
+            for model in "ab":
+                right = rng.random() < special.expit(1.2 - 1.9 * smoke + level + hard)
+                made.append((model, f"{video}/{case}", f"v{video}", "yes" if smoke else "no", int(blood),
+                             int(video == 0), float(right), f"frames/{video}/{case}.png"))  # fmt: skip
+    names = ["model", "case", "video", "smoke", "blood", "dark", "right", "path"]
+    return pl.DataFrame(made, schema=names, orient="row")
+
+
+@cache
+def analysed() -> FailuresResult:
+    return failures(weak_table(), outcome="right", fixed=["smoke", "blood", "dark"], random=RANDOM, recommend=True)
+
+
+def test_the_share_of_a_plain_logit_is_the_attributable_fraction_of_epidemiology() -> None:
+    rng = stream(1, "attributable")
+    smoke = rng.random(4000) < 0.3
+    right = rng.random(4000) < np.where(smoke, 0.45, 0.8)
+    frame = pl.DataFrame({"smoke": smoke.astype(int), "right": right.astype(int)})
+    result = failures(frame, outcome="right", fixed=["smoke"])
+    share = attributable(result, subgroups(result)[0])
+    lost, exposed, kept = (1 - right).mean(), (1 - right)[smoke].mean(), (1 - right)[~smoke].mean()
+    assert share is not None
+    assert share.value == pytest.approx(1 - kept / lost, abs=1e-6)
+    # Multinomial delta method for log(kept / lost), the oracle of both sources of uncertainty together.
+    weight = np.array([smoke.mean() * exposed, smoke.mean() * (1 - exposed), (~smoke).mean() * kept])
+    slope = np.array([-1 / lost, 0.0, 1 / weight[2] - 1 / lost])
+    slope = np.append(slope, 0.0) - np.array([0.0, 0.0, 1.0, 1.0]) / (~smoke).mean()
+    weight = np.append(weight, 1 - weight.sum())
+    error = np.sqrt((weight @ slope**2 - (weight @ slope) ** 2) / 4000)
+    low, high = 1 - kept / lost * np.exp(np.array([1.96, -1.96]) * error)
+    assert (share.low, share.high) == pytest.approx((low, high), abs=2e-3)
+
+
+def test_the_strongest_established_weakness_comes_first_and_what_was_not_tested_is_refused() -> None:
+    table = analysed().tables["recommendations"]
+    first, last = table.row(0, named=True), table.row(-1, named=True)
+    assert (first["term"], first["verdict"], first["subgroup"]) == ("smoke[yes]", "established", "smoke = yes")
+    assert 0 < first["low"] < first["share"] < first["high"] < 1
+    assert (last["term"], last["verdict"], last["share"]) == ("dark", "refused", None)
+    assert {"recommendation-refused"} <= {one.code for one in analysed().findings}
+    blood = table.filter(pl.col("term") == "blood").row(0, named=True)
+    assert blood["verdict"] == "not established"
+    assert "no reason yet" in blood["advice"]
+
+
+def test_cases_to_look_at_have_the_property_failed_and_come_from_several_videos() -> None:
+    cases = analysed().tables["recommended_cases"].filter(pl.col("place") == 1)
+    having = weak_table().filter(pl.col("smoke") == "yes")
+    assert set(cases["case"]) <= set(having["case"])
+    assert cases["loss"].is_sorted(descending=True)
+    assert cases["loss"].min() > 0
+    assert cases["video"].n_unique() > 3
+    assert cases["picture"].str.starts_with("frames/").all()
+    assert "dark" not in analysed().tables["recommended_cases"]["term"].to_list()
+
+
+def test_the_videos_needed_are_those_of_a_plan_for_the_subgroup() -> None:
+    table = weak_table()
+    scores = table.select("model", "case", "video", value=1 - pl.col("right"), subgroup=pl.col("smoke") == "yes")
+    needed = needed_videos(scores, 0.2)
+    options: dict[str, Any] = {"difference": 0.2, "models": ["a", "b"], "subgroup": "smoke=yes", "better": "larger"}
+    asked = plan(table.rename({"right": "value"}), simulations=200, **options)
+    assert needed is not None
+    row = asked.table.row(0, named=True)
+    raised = "raised-by-simulation" in [one.code for one in asked.findings]
+    assert needed.held == (row["subgroup_videos"] or row["videos"]) or raised
+    alone = needed_videos(scores.filter(pl.col("model") == "a"), 0.2)
+    assert alone is not None
+    assert alone.independent
+    assert (alone.held or 0) > 0
+
+
+def test_the_category_that_suffers_is_named_whichever_comes_first_in_the_alphabet() -> None:
+    turned = weak_table().with_columns(view=pl.col("smoke").replace_strict({"yes": "bad", "no": "good"}))
+    table = failures(turned, outcome="right", fixed=["view"], random=RANDOM, recommend=True).tables["recommendations"]
+    row, straight = table.row(0, named=True), analysed().tables["recommendations"].row(0, named=True)
+    assert (row["term"], row["subgroup"]) == ("view[good]", "view = bad")
+    assert row["share"] == pytest.approx(straight["share"], abs=0.03)
+
+
+def test_what_cannot_be_attributed_is_refused() -> None:
+    options: dict[str, Any] = {"outcome": "right", "fixed": ["smoke"], "random": RANDOM, "recommend": True}
+    with pytest.raises(Misuse, match="improvement must be a number above 0"):
+        failures(weak_table(), improvement=0.0, **options)
+    with pytest.raises(UnknownName, match="column of pictures"):
+        failures(weak_table(), picture="photo", **options)
+    seconds = weak_table().with_columns(seconds=3 + pl.col("right") + (0.1 * pl.int_range(pl.len())) % 1.7)
+    options |= {"outcome": "seconds", "family": "gaussian", "transform": "none"}
+    with pytest.raises(Misuse, match="better"):
+        failures(seconds, **options)
+    with pytest.raises(Misuse, match="best value is not known"):
+        failures(seconds, better="larger", **options)

@@ -1,0 +1,91 @@
+"""Risks of failing, held out by video and calibrated, and the weights that follow."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import special
+
+from surgeval.errors import Misuse, TableInvalid, TooFewVideos
+from surgeval.stats.draws import stream
+from surgeval.stats.mixed.failures import failures
+from surgeval.stats.mixed.report import FailuresResult
+
+ASKED: dict[str, Any] = {"successes": "hits", "trials": "all", "fixed": ["smoke", "phase"],
+                         "random": ["model", "video", "case"], "slopes": False}  # fmt: skip
+
+
+@cache
+def counted(videos: int = 10, harm: float = 1.5) -> pl.DataFrame:
+    """Hits of ten trials for two models; smoke harms, the phase does not."""
+    rng = stream(9, "risk")
+    rows = []
+    for video in range(videos):
+        level = rng.normal(0, 0.3)
+        for case in range(8):
+            smoke, phase, hard = int(rng.random() < 0.4), "abc"[int(rng.integers(3))], rng.normal(0, 0.2)
+            chance = special.expit(1.0 - harm * smoke + level + hard)
+            rows += [(model, f"{video}/{case}", f"v{video}", smoke, phase, int(rng.binomial(10, chance)), 10)
+                     for model in "ab"]  # fmt: skip
+    return pl.DataFrame(rows, schema=["model", "case", "video", "smoke", "phase", "hits", "all"], orient="row")
+
+
+@cache
+def weighed() -> FailuresResult:
+    new = pl.DataFrame({"case": ["n1", "n2"], "smoke": [0, 1], "phase": ["a", "a"]})
+    seen = counted().select("case", "smoke", "phase").unique(maintain_order=True)
+    return failures(counted(), **ASKED, risk=pl.concat([seen, new]))
+
+
+def test_risks_are_calibrated_and_better_than_one_number() -> None:
+    raw, right = weighed().tables["calibration"].iter_rows(named=True)
+    assert raw["slope_low"] < 1 < raw["slope_high"]
+    assert right["skill"] > 0.3
+    assert right["low"] < 0 < right["high"]
+    assert (raw["folds"], raw["videos"], raw["cases"]) == (5, 10, 80)
+    assert not {"risk-not-informative"} & {one.code for one in weighed().findings}
+
+
+def test_cases_with_smoke_weigh_more_and_weights_have_mean_one() -> None:
+    risk = weighed().tables["risk"]
+    joined = risk.join(counted().select("case", "smoke").unique(), on="case")
+    by_smoke = dict(joined.group_by("smoke").agg(pl.col("weight").mean()).iter_rows())
+    assert by_smoke[1] > 1.4 * by_smoke[0]
+    assert risk["weight"].mean() == pytest.approx(1)
+    new = {row["case"]: row for row in risk.filter(pl.col("source") == "new").iter_rows(named=True)}
+    assert new["n1"]["risk"] == pytest.approx(1 - special.expit(1.0), abs=0.08)
+    assert new["n2"]["risk"] == pytest.approx(1 - special.expit(-0.5), abs=0.1)
+    assert "risk-of-tested-cases" in [one.code for one in weighed().findings]
+
+
+def test_the_risk_of_a_case_does_not_depend_on_its_own_video() -> None:
+    other = counted().with_columns(hits=pl.when(pl.col("video") == "v3").then(10 - pl.col("hits")).otherwise("hits"))
+    seen = counted().select("case", "smoke", "phase").unique(maintain_order=True)
+    raws = [failures(table, **ASKED, risk=seen).tables["risk"].filter(pl.col("video") == "v3")["raw"].to_numpy()
+            for table in (counted(), other)]  # fmt: skip
+    assert np.allclose(raws[0], raws[1])
+
+
+def test_where_properties_tell_nothing_that_is_said() -> None:
+    table = counted(harm=0.0)
+    result = failures(table, **ASKED, risk=table.select("case", "smoke", "phase").unique(maintain_order=True))
+    assert "risk-not-informative" in [one.code for one in result.findings]
+    weights = result.tables["risk"]["weight"]
+    assert weights.max() / weights.min() < 1.5  # type: ignore[operator]
+
+
+def test_cases_that_cannot_be_weighed_are_refused() -> None:
+    with pytest.raises(TableInvalid, match="column 'phase' does not exist"):
+        failures(counted(), **ASKED, risk=counted().select("case", "smoke"))
+    with pytest.raises(TableInvalid, match="1 cases have rows with other properties"):
+        failures(counted(), **ASKED, risk=pl.DataFrame({"case": ["x", "x"], "smoke": [0, 1], "phase": ["a", "a"]}))
+    few = counted().filter(pl.col("video").is_in(["v0", "v1", "v2", "v3"]))
+    with pytest.raises(TooFewVideos, match="too few to hold some out"):
+        failures(few, **ASKED, risk=few.select("case", "smoke", "phase").unique())
+    with pytest.raises(Misuse, match="risks lie between 0 and 1"):
+        failures(counted().with_columns(t=pl.col("hits") * 1.37 + pl.int_range(pl.len()) % 7), outcome="t",
+                 fixed=["smoke", "phase"], random=["model", "video"], risk=counted(), family="gaussian")  # fmt: skip
