@@ -95,7 +95,7 @@ def painted(count: int, side: int, seed: int) -> list[lora.Example]:
             picture[top : top + side // 4, left : left + side // 4] = COLOURS[colour]
         asks_colour = number % 2 == 0
         text = "Which colour do the squares have?" if asks_colour else "How many squares are there?"
-        examples.append(lora.Example((picture,), text, colour if asks_colour else str(squares)))
+        examples.append(lora.Example((picture, text), colour if asks_colour else str(squares)))
     return examples
 
 

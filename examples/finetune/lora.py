@@ -27,10 +27,10 @@ _IGNORED = -100
 class Example:
     """A question with its pictures and the answer to learn."""
 
-    pictures: tuple[Any, ...]
-    """Whatever the processor takes, or paths."""
-    text: str
+    parts: tuple[Any, ...]
+    """Texts, and pictures as the processor takes them or as paths, in the order in which they are shown."""
     answer: str
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,11 @@ def adapted(model: Any, settings: Settings) -> Any:
 def encoded(processor: Any, example: Example) -> dict[str, Any]:
     """Inputs of one example: prompt by the processor, then the answer and the end; `answer` is its length in tokens."""
     tokenizer = getattr(processor, "tokenizer", processor)
-    pictures = [opened(picture) for picture in example.pictures]
-    blocks = [{"type": "image"} for _ in pictures] + [{"type": "text", "text": example.text}]
+    pictures = [opened(part) for part in example.parts if not isinstance(part, str)]
+    blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in example.parts]
+    system = [{"role": "system", "content": [{"type": "text", "text": example.system}]}] if example.system else []
     prompt = processor.apply_chat_template(
-        [{"role": "user", "content": blocks}], tokenize=False, add_generation_prompt=True
+        [*system, {"role": "user", "content": blocks}], tokenize=False, add_generation_prompt=True
     )
     settings = {"return_tensors": "pt", "add_special_tokens": False}
     inputs = dict(
@@ -97,7 +98,7 @@ def encoded(processor: Any, example: Example) -> dict[str, Any]:
 
 def opened(picture: Any) -> Any:
     """A picture in three colours, from its file where a path was given."""
-    if not isinstance(picture, str | Path):
+    if not isinstance(picture, Path):
         return picture
     from PIL import Image
 
