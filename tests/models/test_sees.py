@@ -244,6 +244,7 @@ def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: p
     asked = question(Path("v.mp4"), 0.0, 300.0, "When is a clip first seen? Answer with a time (hh:mm:ss).")
     assert build_format("time").parse(entrant.answer(asked | {"budget_s": 0.4})["content"])
     assert len(looks) < 20
+    assert app.spread_order(6) == [0, 4, 2, 1, 5, 3]
 
 
 def test_missing_weights_are_named(tmp_path: Path):
