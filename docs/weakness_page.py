@@ -77,6 +77,16 @@ def recipe() -> str:
     return table(["property that hurts", "odds ratio", "share of what is lost", "choice that answers it"], rows)
 
 
+def strengths() -> str:
+    """The odds ratio of every answered property for every model."""
+    marks = {"weakness": " (weakness)", "strength": " (strength)"}
+    cells: dict[str, dict[str, str]] = {}
+    for row in read("strengths").iter_rows(named=True):
+        cells.setdefault(row["term"], {})[row["model"]] = f"{row['odds_ratio']:.2f}{marks.get(row['verdict'], '')}"
+    models = ["greyness", "components", "centres", "queries"]
+    return table(["property", *models], [[term, *(each[one] for one in models)] for term, each in cells.items()])
+
+
 def overall() -> str:
     """Every arm against what it is compared with."""
     rows = [
@@ -123,7 +133,7 @@ def ablations() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    one.__name__: one for one in (baselines, recipe, overall, gains, effects, ablations)
+    one.__name__: one for one in (baselines, recipe, strengths, overall, gains, effects, ablations)
 }
 
 

@@ -63,6 +63,8 @@ def tables(scored: list[Path], found: Path, proof: Path, runs: list[Path]) -> di
         "recipe": pl.read_csv(found / "recipe.csv"),
         "all_models": pl.read_csv(found / "all_models" / "effects.csv"),
         "recommendations": pl.read_csv(found / "all_models" / "recommendations.csv"),
+        "strengths": pl.read_csv(found / "strengths" / "strengths.csv"),
+        "strength_tests": pl.read_csv(found / "strengths" / "strength_tests.csv"),
         "calibration": pl.read_csv(found / "baseline" / "calibration.csv"),
     }
     for path in sorted(proof.glob("*.csv")):
