@@ -4,8 +4,8 @@
 
 It looks at one picture per FRAME question, and at one every five seconds (at most 64) of longer videos. A video that
 cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 pictures). A third of
-the budget is for reading, a quarter for looking, in an order that is spread over the whole; the answer rests on what was
-seen by then.
+the budget is for reading, a quarter for looking, in an order that is spread over the whole; the answer rests on what
+was seen by then.
 """
 
 from __future__ import annotations
