@@ -108,22 +108,22 @@ class Entrant:
             print(f"{question['video']}: {error}", file=sys.stderr)
             times, pictures = [], []
         asked = words.read(question["question"], question.get("procedure_type", ""))
-        text = self.said(asked, start_s, end_s, times, pictures, look_until)
+        text = self.text_for(asked, start_s, end_s, times, pictures, look_until)
         return {"content": text, "extra": {"pictures": len(pictures)}}
 
-    def said(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
+    def text_for(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
              deadline: float) -> str:  # fmt: skip
         """What the model says of pictures that were seen at times."""
         batch = asked_tensors([asked], [start_s], [end_s], self.vocabulary)
         batch = type(batch)(**{name: value.to(self.device) for name, value in vars(batch).items()})
         marks, totals, looked_at = self.looked(pictures, deadline)
         if end_s <= start_s:
-            said = self.model.read_frame(batch, marks, totals[-1:], blind=not pictures)
-            return answer_text(asked, said, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
+            heads = self.model.read_frame(batch, marks, totals[-1:], blind=not pictures)
+            return answer_text(asked, heads, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
         when = torch.tensor([[times[at] for at in looked_at] or [0.0]], device=self.device)
         there = torch.ones(1, len(totals), dtype=torch.bool, device=self.device)
-        said = self.model.read_long(batch, totals[None], there, when, blind=not pictures)
-        return answer_text(asked, said, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
+        heads = self.model.read_long(batch, totals[None], there, when, blind=not pictures)
+        return answer_text(asked, heads, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
                            times=when)  # fmt: skip
 
     def looked(self, pictures: list[np.ndarray], deadline: float) -> tuple[Marks, torch.Tensor, list[int]]:

@@ -96,8 +96,8 @@ def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
     other = np.array([asked[case].score(given[case]) for case in both["case"]], dtype=float)
     gain = other - both["sees"].to_numpy()
     low, high = over_videos(both["video"].to_list(), gain)
-    own = float(np.mean(both["sees"].to_numpy()))
-    return (f"pictures with another look: {other.mean():.3f} right of {len(other)}, as they are {own:.3f}; "
+    before = float(np.mean(both["sees"].to_numpy()))
+    return (f"pictures with another look: {other.mean():.3f} right of {len(other)}, as they are {before:.3f}; "
             f"difference {gain.mean():+.3f} ({low:+.3f} to {high:+.3f})")  # fmt: skip
 
 
@@ -105,11 +105,11 @@ def margins(cases: pl.DataFrame) -> pl.DataFrame:
     """The margins by track and set, over all questions, closed ones, buckets, formats and templates."""
     rows = []
     for track in TRACKS:
-        for part, inside in (("known centres", ~pl.col("new_center")), ("new centre", pl.col("new_center"))):
+        for label, inside in (("known centres", ~pl.col("new_center")), ("new centre", pl.col("new_center"))):
             here = cases.filter((pl.col("track") == track) & inside)
             if here.is_empty():
                 continue
-            name = {"track": track, "set": part}
+            name = {"track": track, "set": label}
             rows.append(margin_row(here, name | {"level": "all", "name": "all"}))
             rows.append(margin_row(here.filter("closed"), name | {"level": "closed", "name": "closed formats"}))
             for level in ("bucket", "format", "template"):
@@ -123,7 +123,7 @@ def properties(data: Path) -> pl.DataFrame:
     labels = json.loads(gzip.decompress((data / "labels.json.gz").read_bytes()))
     objects = {(video, second): rows for video, second, _, _, rows in labels["pictures"]}
     command = labels["command"]
-    least, most = (float(part) for part in command["minutes"].split("-"))
+    least, most = (float(bound) for bound in command["minutes"].split("-"))
     asked = [q for q in labels["questions"] if q["split"] == "test" and q["track"] == "frame"]
     rows = []
     for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):

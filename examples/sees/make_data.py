@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tracks", default="frame,segment,procedure")
     parser.add_argument("--seed", type=int, default=22)
     options = parser.parse_args(arguments)
-    least, most = (float(part) for part in options.minutes.split("-"))
+    least, most = (float(bound) for bound in options.minutes.split("-"))
     drawn = (options.procedures, options.new_center, (least, most), options.seed)
     tracks = options.tracks.split(",")
     procedures = {}

@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     labels = json.loads(gzip.decompress((options.data / "labels.json.gz").read_bytes()))
     asked = [q for q in labels["questions"] if (q["split"], q["track"], q["ood"]) == ("test", "frame", new)]
     command, pictures = labels["command"], list[list[Any]]()
-    least, most = (float(part) for part in command["minutes"].split("-"))
+    least, most = (float(bound) for bound in command["minutes"].split("-"))
     with open(options.data / "other_look.bin", "wb") as store:
         for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):
             seconds = sorted({q["end"] for q in asked if q["video"] == scene.video})

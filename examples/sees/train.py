@@ -111,14 +111,14 @@ class Run:
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
 
     def loop(
-        self, part: torch.nn.Module, steps: int | None, seconds: float, top: float, step_of: Any, name: str
+        self, module: torch.nn.Module, steps: int | None, seconds: float, top: float, step_of: Any, name: str
     ) -> int:
         """Run the steps of one stage on one part of the model; returns how many there were."""
-        eye = [weight for name, weight in part.named_parameters() if name.startswith("eye.")]
-        rest = [weight for name, weight in part.named_parameters() if not name.startswith("eye.")]
+        eye = [weight for name, weight in module.named_parameters() if name.startswith("eye.")]
+        rest = [weight for name, weight in module.named_parameters() if not name.startswith("eye.")]
         groups = [{"params": weights, "speed": speed} for weights, speed in ((eye, 2.0), (rest, 1.0)) if weights]
         optimiser = torch.optim.AdamW(groups, lr=top, weight_decay=0.03, betas=(0.9, 0.98))
-        average, began, at = Average(part), time.monotonic(), 0
+        average, began, at = Average(module), time.monotonic(), 0
         while steps is None or at < steps:
             for group in optimiser.param_groups:
                 group["lr"] = group["speed"] * rate(at, steps or 1000, top)
@@ -127,9 +127,9 @@ class Run:
             loss = sum(losses.values(), torch.zeros((), device=self.device))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(part.parameters(), 5.0)
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
             optimiser.step()
-            average.add(part, min(0.998, (at + 1) / (at + 10)))
+            average.add(module, min(0.998, (at + 1) / (at + 10)))
             at += 1
             if steps is None and at == UNMEASURED:  # the first steps are slow
                 began = time.monotonic()
@@ -141,7 +141,7 @@ class Run:
                 values = {key: round(float(value.detach()), 4) for key, value in losses.items()}
                 self.curve.append({"stage": name, "step": at, **values})  # type: ignore[dict-item]
                 self.say(f"{name} {at}: {values}")
-        part.load_state_dict({k: v.to(part.state_dict()[k].dtype) for k, v in average.state.items()})
+        module.load_state_dict({k: v.to(module.state_dict()[k].dtype) for k, v in average.state.items()})
         return at
 
     def frame_step(self, train: Asked) -> Any:
@@ -154,8 +154,8 @@ class Run:
             mirror = torch.randint(4, (self.batch,), device=device)
             one = right.one.gather(1, mirror[:, None])[:, 0]
             if self.blind:
-                said = model.read_frame(asked, *self.nothing(self.batch), blind=True)
-                return {"answers": answer_loss(said, right, right.one[:, 0], None, torch.ones(1, 1, device=device))}
+                heads = model.read_frame(asked, *self.nothing(self.batch), blind=True)
+                return {"answers": answer_loss(heads, right, right.one[:, 0], None, torch.ones(1, 1, device=device))}
             shown, objects = mirrored(normal(self.pictures[which]), self.objects[which], mirror)
             others = self.known[torch.randint(len(self.known), (self.batch,), device=device)]
             mirror = torch.randint(4, (self.batch,), device=device)
@@ -166,8 +166,8 @@ class Run:
             losses = sight_loss(sight, torch.cat((objects, more_objects)))
             if progress >= READ_FROM:
                 half = Marks(*(getattr(marks, name)[: self.batch] for name in Marks.__dataclass_fields__))
-                said = model.read_frame(asked, half, total[: self.batch])
-                losses["answers"] = answer_loss(said, right, one, None, torch.ones(1, 1, device=device))
+                heads = model.read_frame(asked, half, total[: self.batch])
+                losses["answers"] = answer_loss(heads, right, one, None, torch.ones(1, 1, device=device))
             return losses
 
         return step
@@ -189,8 +189,8 @@ class Run:
             there = (which >= 0) & (torch.rand(which.shape, device=self.device) > DROPPED)
             there[:, 0] = True
             look = torch.randint(len(totals), (len(rows), 1), device=self.device)
-            said = self.model.read_long(asked, totals[look, which.clamp(min=0)], there, when, blind=self.blind)
-            return {"answers": answer_loss(said, right, right.one[:, 0], when, there)}
+            heads = self.model.read_long(asked, totals[look, which.clamp(min=0)], there, when, blind=self.blind)
+            return {"answers": answer_loss(heads, right, right.one[:, 0], when, there)}
 
         return step
 
@@ -276,18 +276,18 @@ class Run:
                 marks, total = self.nothing(len(rows))
                 if not blind:
                     _, marks, total = self.model.look(normal(self.pictures[pictures[:, 0]]))
-                said = self.model.read_frame(asked, marks, total, blind=blind)
+                heads = self.model.read_frame(asked, marks, total, blind=blind)
             else:
                 there, times = pictures >= 0, when[rows]
                 totals = torch.zeros(*pictures.shape, summary_width(self.size), device=self.device)
                 if not blind:
                     totals[there] = self.every[pictures[there]]
-                said = self.model.read_long(asked, totals, there, times, blind=blind)
+                heads = self.model.read_long(asked, totals, there, times, blind=blind)
         texts = {}
         for row, number in enumerate(rows.tolist()):
             q = test.rows[number]
             texts[q["id"]] = answer_text(
-                test.read[number], said, row, start_s=q["start"], window_s=max(1.0, q["end"] - q["start"]),
+                test.read[number], heads, row, start_s=q["start"], window_s=max(1.0, q["end"] - q["start"]),
                 answers=list(self.vocabulary.answers), times=times, marks=None if blind else marks,
             )  # fmt: skip
         return texts

@@ -11,7 +11,7 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, emit_table, new_folder, talk
 from surgeval.cli._deliver import deliver
-from surgeval.cli._evaluate import VideosOption
+from surgeval.cli._evaluate import ExecutorOption, VideosOption
 from surgeval.cli.ask import agreed_at_terminal
 from surgeval.errors import InputInvalid, Misuse, UnknownName
 
@@ -113,6 +113,7 @@ def run(
     judge: list[str] = typer.Option(
         [], "--judge", help="Of free text, for tasks made of questions: one of {judges}.", show_default=False
     ),
+    executor: ExecutorOption = "local",
     model_option: o.ModelOption = [],
     send_media_to: o.SendMediaTo = [],
     max_cost: o.MaxCost = None,
@@ -124,6 +125,7 @@ def run(
     force: o.Force = False,
 ) -> None:
     """Run models on tasks; every failure is counted, and exit 1 says that some run has no answer at all."""
+    from surgeval.asking.cluster import LOCAL
     from surgeval.models import open_model, options_from
     from surgeval.tasks import open_task
     from surgeval.tasks.questions import run_questions
@@ -157,11 +159,15 @@ def run(
             }  # fmt: skip
             with asking_line(f"{task.name}, {spec}") as meter:
                 if task.data.layout is Layout.QUESTIONS:
+                    if executor != LOCAL:
+                        raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
                     questioned = run_questions(name, judges=judge, progress=meter, **asked)
                     result: Result = questioned.result
                     lost, cost = questioned.counts.all_failed, questioned.counts.cost
                 else:
-                    result = made = run_task(name, frames=store, level=level, progress=meter, **given, **asked)
+                    result = made = run_task(
+                        name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
+                    )
                     lost, cost = made.nothing_came, made.counts.cost if made.counts else None
             left = None if left is None else max(0.0, left - (cost or 0.0))
             deliver(result, out=places[name, spec], as_json=json, force=force)

@@ -50,6 +50,7 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
         threads: Requests at once.
         ready: Called with the address, once it listens.
     """
+    from django.conf import settings
     from waitress import create_server
 
     from surgeval.host.wsgi import application
@@ -57,6 +58,7 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
     server = create_server(
         application, host=host, port=port, threads=threads, max_request_body_size=1 << 40, channel_timeout=300,
         connection_limit=2000, asyncore_use_poll=True, ident=None,
+        clear_untrusted_proxy_headers=not settings.PROXIES,  # a proxy of ours says what was asked, and by whom
     )  # fmt: skip
     ready(f"http://{host}:{server.effective_port}")
     server.run()

@@ -246,9 +246,6 @@ def _findings(model: Model, counts: RunCounts) -> Iterator[Finding]:
         text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}"
         yield Finding("unanswered", Severity.WARNING, text)
     yield from counts.notices()
-    if counts.cut:
-        text = f"{counts.cut} answers reached the token limit and may have lost their end; give more with --max-tokens"
-        yield Finding("cut-answers", Severity.WARNING, text)
 
 
 def _prose(asking: _Asking, counts: RunCounts) -> str:

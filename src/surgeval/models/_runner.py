@@ -73,6 +73,10 @@ class RunCounts:
         if self.guessed:
             text = f"{self.guessed:,} replies do not say how many tokens they took; their money is guessed, rather high"
             yield Finding("money-guessed", Severity.NOTE, text)
+        if self.cut:
+            text = f"{self.cut:,} answers reached the token limit and may have lost their end; give them more room "
+            text += "(--max-tokens of ask, max_tokens under [answer] of a task)"
+            yield Finding("cut-answers", Severity.WARNING, text)
         if self.unfinished:
             why = {"nobody answered in time": self.transient, "the money was spent before": self.not_asked}
             each = ", ".join(f"{number:,}: {reason}" for reason, number in why.items() if number)

@@ -150,8 +150,11 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
     row = run.metrics.filter(pl.col("metric") == headline).row(0, named=True)
     whole = run.readings.filter(pl.col("stratum") == "all").row(0, named=True)
     doubts = ["not the cases of the published rows"] if set(run.codes) & set(_NOT_THE_CASES) else []
-    unfinished = RunCounts(**record["counts"]).unfinished
-    doubts += [f"not finished: {unfinished:,} requests are to be asked again"] if unfinished else []
+    counts = RunCounts(**record["counts"])
+    if counts.unfinished:
+        doubts.append(f"not finished: {counts.unfinished:,} requests are to be asked again ({counts.first_reason})")
+    elif counts.all_failed and not counts.refused:
+        doubts.append(f"no request was answered ({counts.first_reason})")
     return {
         "task": record["task"], "model": record["model"], "source": RUN, "metric": headline, "value": row["value"],
         "low": row["low"], "high": row["high"], "floor": row["floor"], "cases": whole["cases"],

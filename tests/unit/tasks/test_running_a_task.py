@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from fake_server import completion, says, serving
+from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
@@ -230,3 +230,12 @@ def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(build_app(), [*asked, "--model", "constant:a b", "--model", "constant:a/b"])
     assert isinstance(done.exception, Misuse)
     assert "would both be written to" in str(done.exception)
+
+
+def test_a_server_that_lets_nobody_in_is_not_a_model_that_is_wrong(clips: Path) -> None:
+    runner, app, runs = CliRunner(), build_app(), clips / "runs"
+    with serving(says(Answer(b'{"error": {"message": "bad key"}}', 401))) as server:
+        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        done = runner.invoke(app, [*asked, "--model", f"openai:m@{server.url}", "--out", str(runs)])
+    assert done.exit_code == 1
+    assert "requests are to be asked again (HTTP 401" in task_board([runs]).table["doubt"][0]

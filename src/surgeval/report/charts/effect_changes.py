@@ -10,7 +10,7 @@ from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data, rows_axis, rows_height
 from surgeval.report.charts._forest import WIDEST
 from surgeval.report.charts._marks import amount, head_beside, line_at, row_scale, text_beside, tips, typed
-from surgeval.report.theme import ACCENT, QUIET, WIDTH_PX
+from surgeval.report.theme import ACCENT, QUIET, WIDTH_PX, row_step_px
 from surgeval.report.words import plain, term_names
 
 MOST_TERMS = 60
@@ -61,8 +61,11 @@ def effect_changes(
 def _marks(table: pl.DataFrame, order: list[str]) -> list[Any]:
     """Intervals and points of both rounds, the old one above the new one."""
     alt = altair()
-    color = alt.Color("round:N", title=None, scale=alt.Scale(domain=list(_ROUNDS), range=[QUIET, ACCENT]))
-    shape = alt.Shape("round:N", title=None, scale=alt.Scale(domain=list(_ROUNDS), range=["circle", "diamond"]))
+    looks, legend = {"color": [QUIET, ACCENT], "shape": ["circle", "diamond"]}, alt.Legend(orient="top")
+    scales = {name: alt.Scale(domain=list(_ROUNDS), range=look) for name, look in looks.items()}
+    color = alt.Color("round:N", title=None, scale=scales["color"], legend=legend)
+    shape = alt.Shape("round:N", title=None, scale=scales["shape"], legend=legend)
+    middle = row_step_px(len(order)) / 2
     layers: list[Any] = []
     for place, side in enumerate(_ROUNDS):
         rows = table.select(
@@ -71,7 +74,7 @@ def _marks(table: pl.DataFrame, order: list[str]) -> list[Any]:
             pl.col(side).clip(-WIDEST, WIDEST).alias("shown"),
         )  # fmt: skip
         base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=rows_height(len(order)))
-        y, dodge = rows_axis(order, scale=row_scale(order)), alt.value(-4 if place == 0 else 4)
+        y, dodge = rows_axis(order, scale=row_scale(order)), alt.value(middle + (-3.5 if place == 0 else 3.5))
         tooltip = tips(rows, "term", "round", "estimate +.3f", "low +.3f", "high +.3f", "p_holm .2g", "verdict")
         x = alt.X("low:Q", title=plain("effect: harm to the left, help to the right of 0 where larger is better"))
         rule = base.mark_rule(strokeWidth=2).encode(y=y, x=x, x2="high:Q", yOffset=dodge, color=color, tooltip=tooltip)

@@ -154,11 +154,14 @@ def failures(
         analyse = partial(
             failures, table, fixed=fixed, random=random, spec=spec, per_model=per_model, role=role,
             properties=properties, leave_out=leave_out, metric=metric, better=better, symmetric=symmetric, unit=unit,
-            inference=inference, slopes=slopes, separation=separation, recommend=recommend, improvement=improvement,
-            picture=picture, strengths=strengths, risk=risk, level=level, columns=columns, engine=engine, where=where,
+            inference=inference, slopes=slopes, separation=separation, level=level, columns=columns, engine=engine,
+            where=where,
         )  # fmt: skip
-        score = analyse(outcome=outcome, family=family, transform=transform, missing=missing)
-        return _score_or_counts(score, analyse, successes, trials, cluster)
+        of_score = partial(analyse, outcome=outcome, family=family, transform=transform, missing=missing)
+        of_counts = partial(analyse, successes=successes, trials=trials, cluster=cluster)
+        more = {"recommend": recommend, "strengths": strengths, "risk": risk, "improvement": improvement,
+                "picture": picture} if recommend or strengths or risk is not None else {}  # fmt: skip
+        return _score_or_counts(of_score, of_counts, f"{successes} of {trials}", clustered=bool(cluster), more=more)
     if missing is not None and outcome != "value":
         asked = outcome or f"{successes} of {trials}"
         raise Misuse(f"missing is a rule for scores, and {asked!r} is not the score of the table, so it would be left "
@@ -215,10 +218,10 @@ def failures(
         parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None, unit=settled.roles.unit,
     )  # fmt: skip
     seen = rows[fitted.design.kept] if recommend or risk is not None else rows
-    more = [recommended(result, seen, improvement=improvement, picture=picture)] if recommend else []
-    more += [strength_tables(result, frame)] if strengths else []
-    more += [risk_tables(result, seen, rows_of(risk, columns, where="cases to weigh"))] if risk is not None else []
-    return replace(result, additions=tuple(more)) if more else result
+    added = [recommended(result, seen, improvement=improvement, picture=picture)] if recommend else []
+    added += [strength_tables(result, frame)] if strengths else []
+    added += [risk_tables(result, seen, rows_of(risk, columns, where="cases to weigh"))] if risk is not None else []
+    return replace(result, additions=tuple(added)) if added else result
 
 
 def _check_rule(inference: str, separation: str) -> None:
@@ -285,18 +288,22 @@ def _asked_for(frame: pl.DataFrame, request: Request, work: Workflow, wanted: bo
 
 
 def _score_or_counts(
-    score: FailuresResult, analyse: Callable[..., FailuresResult], successes: str, trials: str, cluster: tuple[str, ...]
-) -> FailuresResult:
-    """The linear model of a score where its residuals are normal, else the model of the counts behind the score."""
+    of_score: Callable[..., FailuresResult], of_counts: Callable[..., FailuresResult], counted: str, *, clustered: bool,
+    more: Mapping[str, Any],
+) -> FailuresResult:  # fmt: skip
+    """The linear model of a score where its residuals are normal, else the model of the counts behind the score.
+
+    `more` is what only the one that stands is asked for.
+    """
+    score = of_score()
     residuals = score.fit.design.response - score.fit.linear_predictor
     stands = score.fit.family != "gaussian" or normal_correlation(residuals) >= STRAIGHT_ENOUGH
-    if stands and not cluster:
-        return score
-    counts = analyse(successes=successes, trials=trials, cluster=cluster)
     if stands:
-        return replace(score, marginal=counts.marginal)
+        score = of_score(**more) if more else score
+        return replace(score, marginal=of_counts().marginal) if clustered else score
+    counts = of_counts(**more)
     work = Workflow()
-    work.log("Can the outcome be restated as counts?", "yes", f"{successes} of {trials}, so a binomial GLMM")
+    work.log("Can the outcome be restated as counts?", "yes", f"{counted}, so a binomial GLMM")
     return replace(counts, decisions=(*score.decisions, *work.decisions, *counts.decisions))
 
 

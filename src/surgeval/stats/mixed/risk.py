@@ -83,9 +83,10 @@ def risk_tables(result: FailuresResult, rows: pl.DataFrame, wanted: pl.DataFrame
     if result.fit.family not in ("binomial", "ordered-beta"):
         raise Misuse(f"risks lie between 0 and 1; those of a {result.fit.family} model do not (use a 0/1 outcome, "
                      "counts of trials, or family ordered-beta)")  # fmt: skip
+    cases = _named_cases(result, wanted)
     held = _held_out(result, rows)
     every = _recalibration(held.cases)
-    weighed = _weighed(result, wanted, held, every)
+    weighed = _weighed(result, cases, held, every)
     calibration = [_figures(held, stage, result.level) for stage in ("raw", "risk")]
     return Addition(
         tables={"risk": tables.RISK.frame(weighed), "calibration": tables.CALIBRATION.frame(calibration),
@@ -167,11 +168,8 @@ def _recalibration(cases: pl.DataFrame) -> Recalibration:
     return Recalibration(float(level.coefficients[0]), slope)
 
 
-def _weighed(
-    result: FailuresResult, wanted: pl.DataFrame, held: _HeldOut, every: Recalibration
-) -> list[dict[str, Any]]:
+def _weighed(result: FailuresResult, cases: pl.DataFrame, held: _HeldOut, every: Recalibration) -> list[dict[str, Any]]:
     """The cases asked for with their risks and weights."""
-    cases = _named_cases(result, wanted)
     seen = held.cases.select("case", "video", "risk", "raw", source=pl.lit("held out"))
     known = cases.select("case").join(seen, on="case", how="inner", maintain_order="left")
     new = cases.join(seen.select("case"), on="case", how="anti", maintain_order="left")
