@@ -95,7 +95,7 @@ def painted(count: int, side: int, seed: int) -> list[lora.Example]:
             picture[top : top + side // 4, left : left + side // 4] = COLOURS[colour]
         asks_colour = number % 2 == 0
         text = "Which colour do the squares have?" if asks_colour else "How many squares are there?"
-        examples.append(lora.Example((picture,), text, colour if asks_colour else str(squares)))
+        examples.append(lora.Example((picture, text), colour if asks_colour else str(squares)))
     return examples
 
 
@@ -153,15 +153,12 @@ def main() -> None:
     before = answers(model, held_out)
     model = lora.adapted(model, settings)
     first = [lora.encoded(Processor(), example) for example in examples[:batch]]
-    tokens, rows = (
-        sum(inputs["input_ids"].shape[1] for inputs in first),
-        batch * (max(inputs["answer"] for inputs in first) + 1),
-    )
-    announced = lora.needs(model, settings, tokens, rows)
+    announced = lora.needs(model, settings, first, PAD)
     keep(
-        announced={"memory_gb": round(announced.memory_gb, 2), "seconds_per_step": round(announced.seconds_per_step, 3)}
-    )
-    print("\n".join(announced.lines()), flush=True)
+        announced={
+            "memory_gb": round(announced.memory_gb, 2), "seconds_per_step": round(announced.seconds_per_step, 3)
+        }
+    )  # fmt: skip
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     begin = time.monotonic()
@@ -179,7 +176,7 @@ def main() -> None:
     memory = round(torch.cuda.max_memory_allocated() / 1e9, 2) if device == "cuda" else None
     keep(
         steps=len(losses), seconds=round(taken, 1), seconds_per_step=round(taken / max(1, len(losses)), 3),
-        tokens_per_step=tokens, memory_gb=memory,
+        tokens_per_step=announced.tokens_per_step, memory_gb=memory,
         loss_first_ten=round(float(np.mean(losses[:10])), 4), loss_last_ten=round(float(np.mean(losses[-10:])), 4),
         losses=[round(loss, 4) for loss in losses],
     )  # fmt: skip

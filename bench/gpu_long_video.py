@@ -166,6 +166,45 @@ def markdown(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+class Film:
+    """Noise of any length, made once."""
+
+    name, start_s, height_px, width_px = "film", 0.0, 540, 960
+
+    def __init__(self, end_s: float) -> None:
+        self.end_s = end_s
+        self.noise: dict[tuple[int, int], Any] = {}
+
+    def frames(self, times_s: Any, height_px: int, width_px: int) -> Any:
+        if (height_px, width_px) not in self.noise:
+            self.noise[height_px, width_px] = torch.randint(0, 256, (192, height_px, width_px, 3), dtype=torch.uint8)
+        return self.noise[height_px, width_px][: len(times_s)]
+
+
+class Letters:
+    """A tokenizer of single letters."""
+
+    eos_token_id, all_special_ids = 1, (0, 1, 2, 3)
+
+    def __len__(self) -> int:
+        return 256
+
+    def __call__(self, text: str, **_: Any) -> dict[str, list[int]]:
+        return {"input_ids": [4 + ord(letter) % 128 for letter in text]}
+
+    def convert_tokens_to_ids(self, token: str) -> int:
+        return 2 if "start" in token else 3
+
+    def batch_decode(self, rows: list[list[int]], **_: Any) -> list[str]:
+        return [chr(token - 4) if 36 <= token < 130 else "" for (token,) in rows]
+
+
+QUESTIONS = (
+    "Is a sponge visible? Answer with yes or no.", "When is it first seen? Answer with a time (hh:mm:ss).",
+    "What happens at the end? Answer in a few words.",
+)  # fmt: skip
+
+
 class Parts:
     """What is measured, one method each."""
 
@@ -281,15 +320,21 @@ class Parts:
 
     def prefill(self) -> Iterator[dict[str, Any]]:
         features = self.tower.features(self.frames)
-        slices = len(self.frames) // 2
-        for at_once in (1 << 30, 16384, 8192):
+        slices, whole = len(self.frames) // 2, None
+        for at_once, has_cudnn in ((1 << 30, True), (16384, True), (16384, False)):
             self.bench.fresh()
-            seconds = self.bench.timed(self.prefix, self.decoder, features, slices, times=1, at_once=at_once)
-            whole = at_once > len(features)
+            self.decoder.has_cudnn = has_cudnn
+            first = self.bench.timed(self.prefix, self.decoder, features, slices, times=1, warm=0, at_once=at_once)
+            later = self.bench.timed(self.prefix, self.decoder, features, slices, times=1, warm=0, at_once=at_once)
+            last = self.prefix(self.decoder, features, slices, at_once=at_once).values[-1][:, -144:].float()
+            whole = last if whole is None else whole
             yield {
-                "tokens": len(features) + 40, "at once": "all" if whole else at_once, "seconds": seconds,
+                "tokens": len(features) + 40, "at once": at_once if at_once < len(features) else "all",
+                "cuDNN": self.decoder.has_cudnn, "seconds": later, "first time": first,
+                "from one piece": f"{float((last - whole).abs().mean() / whole.abs().mean()):.1e}",
                 "peak_gb": self.bench.peak_gb(),
             }  # fmt: skip
+        self.decoder.has_cudnn = False
 
     def questions(self) -> Iterator[dict[str, Any]]:
         features = self.tower.features(self.frames)
@@ -308,7 +353,7 @@ class Parts:
 
     def first_answer(self) -> Iterator[dict[str, Any]]:
         """From frames in the memory of the host to the last token of the first answer."""
-        for chunk in (32, 64):
+        for chunk in (64,):
             self.bench.fresh()
             seconds = self.bench.timed(self.whole, chunk)
             yield {
@@ -318,7 +363,42 @@ class Parts:
 
     def whole(self, chunk: int) -> None:
         features = self.tower.features(self.frames, slices_at_once=chunk)
-        self.answer(self.decoder, self.prefix(self.decoder, features, len(self.frames) // 2), 1, record=True)
+        prefix = self.prefix(self.decoder, features, len(self.frames) // 2)
+        self.answer(self.decoder, prefix, 1, record=True)
+        prefix.recorded.clear()
+
+    def engine(self) -> Iterator[dict[str, Any]]:
+        """The engine as it serves: a film of three hours, its frames in memory; questions with a budget of 30 s."""
+        lines = import_module("long_video.engine")
+        film = Film(10800.0 if not self.bench.tiny else 60.0)
+        asked = [lines.Asked(text, 0.0, film.end_s) for text in QUESTIONS]
+        engine = lines.LongVideo(self.tower, self.decoder, Letters(), classes=("Clip", "Sponge"))
+        begin = time.perf_counter()
+        engine.warm_up()
+        yield {"what": "warm-up", "seconds": round(time.perf_counter() - begin, 2)}
+        for what in ("first question of a film", "first question of another film of that length"):
+            self.bench.fresh()
+            film.name = what
+            begin = time.perf_counter()
+            answer = engine.answer(film, asked[0], engine.clock() + 30.0)
+            yield {
+                "what": what, "seconds": round(time.perf_counter() - begin, 3), "peak_gb": self.bench.peak_gb(),
+            } | answer.facts()  # fmt: skip
+        for question in asked:
+            taken = []
+            for _ in range(2):
+                begin = time.perf_counter()
+                answer = engine.answer(film, question, engine.clock() + 30.0)
+                taken.append(round(time.perf_counter() - begin, 3))
+            yield {"what": "a further question", "seconds": taken[1], "first of its kind": taken[0]} | answer.facts()
+        engine.state = "per_question"
+        begin = time.perf_counter()
+        answer = engine.answer(film, asked[0], engine.clock() + 30.0)
+        yield {"what": "under per_question", "seconds": round(time.perf_counter() - begin, 3)} | answer.facts()
+        begin = time.perf_counter()
+        answer = engine.answer(film, asked[0], engine.clock() + 1.5)
+        yield {"what": "with a budget of 1.5 s", "seconds": round(time.perf_counter() - begin, 3)} | answer.facts()
+        engine.close()
 
     def growth(self) -> Iterator[dict[str, Any]]:
         sizes = ((4, 252, 448), (8, 252, 448)) if self.bench.tiny else (
@@ -340,6 +420,7 @@ class Parts:
                 "prefill_s": prefill, "question_s": question, f"each of {BATCH}_s": round(many / BATCH, 4),
                 "first answer_s": round(vision + prefill + question, 3), "peak_gb": self.bench.peak_gb(),
             }  # fmt: skip
+            prefix.recorded.clear()
             del prefix, features, frames
 
     def equal(self) -> Iterator[dict[str, Any]]:
@@ -471,6 +552,7 @@ def main() -> None:
     bench.run("prefill", 20, parts.prefill)
     bench.run("questions", 15, parts.questions)
     bench.run("first answer", 15, parts.first_answer)
+    bench.run("engine", 20, parts.engine)
     bench.run("equal", 15, parts.equal)
     bench.run("profile", 10, parts.profile)
     bench.run("products", 5, parts.products)

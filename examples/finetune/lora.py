@@ -27,10 +27,10 @@ _IGNORED = -100
 class Example:
     """A question with its pictures and the answer to learn."""
 
-    pictures: tuple[Any, ...]
-    """Whatever the processor takes, or paths."""
-    text: str
+    parts: tuple[Any, ...]
+    """Texts, and pictures as the processor takes them or as paths, in the order in which they are shown."""
     answer: str
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,11 @@ def adapted(model: Any, settings: Settings) -> Any:
 def encoded(processor: Any, example: Example) -> dict[str, Any]:
     """Inputs of one example: prompt by the processor, then the answer and the end; `answer` is its length in tokens."""
     tokenizer = getattr(processor, "tokenizer", processor)
-    pictures = [opened(picture) for picture in example.pictures]
-    blocks = [{"type": "image"} for _ in pictures] + [{"type": "text", "text": example.text}]
+    pictures = [opened(part) for part in example.parts if not isinstance(part, str)]
+    blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in example.parts]
+    system = [{"role": "system", "content": [{"type": "text", "text": example.system}]}] if example.system else []
     prompt = processor.apply_chat_template(
-        [{"role": "user", "content": blocks}], tokenize=False, add_generation_prompt=True
+        [*system, {"role": "user", "content": blocks}], tokenize=False, add_generation_prompt=True
     )
     settings = {"return_tensors": "pt", "add_special_tokens": False}
     inputs = dict(
@@ -97,7 +98,7 @@ def encoded(processor: Any, example: Example) -> dict[str, Any]:
 
 def opened(picture: Any) -> Any:
     """A picture in three colours, from its file where a path was given."""
-    if not isinstance(picture, str | Path):
+    if not isinstance(picture, Path):
         return picture
     from PIL import Image
 
@@ -141,11 +142,13 @@ def batches(lengths: Sequence[int], size: int, seed: int) -> Iterator[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Memory and time, before anything is trained. A guess: within a factor of two or so."""
+    """Memory and time: counted for weights and optimiser, measured on the longest batch for the rest."""
 
     weights_gb: float
     adapter_gb: float
+    """With gradients and the two moments of the optimiser."""
     activations_gb: float
+    """On a GPU the most that a step took; on a CPU a guess from the model's sizes."""
     tokens_per_step: int
     seconds_per_step: float
     seconds: float
@@ -160,48 +163,49 @@ class Needs:
         return [
             f"memory: about {self.memory_gb:.1f} GB (weights {self.weights_gb:.1f}, adapter with its optimiser "
             f"{self.adapter_gb:.2f}, activations {self.activations_gb:.1f})",
-            f"time: about {self.seconds_per_step:.2f} s a step of {self.tokens_per_step:,} tokens, "
+            f"time: at most about {self.seconds_per_step:.2f} s a step of up to {self.tokens_per_step:,} tokens, "
             f"{self.seconds / 60:.1f} min in all",
         ]
 
 
-def needs(model: Any, settings: Settings, tokens_per_step: int, rows: int) -> Needs:
-    """What training will take.
+def needs(model: Any, settings: Settings, examples: Sequence[dict[str, Any]], pad: int) -> Needs:
+    """What training will take, from two steps on the longest examples that change nothing.
 
     Args:
-        model: With its adapter.
+        model: With its adapter, on its device.
         settings: How it is trained.
-        tokens_per_step: Of a whole batch.
-        rows: Logits that are computed in a batch.
+        examples: As tensors.
+        pad: Token of padding.
     """
-    config = model.config.get_text_config()
-    sizes = [(p.numel(), p.element_size(), p.requires_grad) for p in model.parameters()]
-    frozen = sum(count * size for count, size, trained in sizes if not trained)
-    trained = sum(count for count, _, is_trained in sizes if is_trained)
-    whole = sum(count for count, _, _ in sizes)
-    layers, width = config.num_hidden_layers, config.hidden_size
-    inner = getattr(config, "intermediate_size", 4 * width)
-    per_layer = 2 * tokens_per_step * (8 * width + 4 * inner)
-    kept = layers * 2 * tokens_per_step * width + per_layer if settings.checkpointing else layers * per_layer
-    logits = rows * config.vocab_size * 10
-    flops = (6 + 2 * settings.checkpointing) * whole * tokens_per_step
-    seconds = flops / (0.4 * measured_flops(next(model.parameters()).device))
-    return Needs(
-        frozen / 1e9, 16 * trained / 1e9, (kept + logits) / 1e9, tokens_per_step, seconds, seconds * settings.steps
-    )
-
-
-def measured_flops(device: Any) -> float:
-    """Operations a second of a matrix product, timed now."""
-    size = 4096 if device.type == "cuda" else 512
-    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    x = torch.randn(size, size, device=device, dtype=dtype)
-    taken = []
-    for _ in range(4):
+    device = next(model.parameters()).device
+    longest = sorted(examples, key=lambda inputs: -inputs["input_ids"].shape[1])[: settings.batch]
+    batch, labels = together(longest, pad)
+    batch, labels = {name: tensor.to(device) for name, tensor in batch.items()}, labels.to(device)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    held = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
+    model.train()
+    seconds = 0.0
+    for _ in range(2):  # the first one chooses kernels
         begin = time.perf_counter()
-        (x @ x)[0, 0].item()
-        taken.append(time.perf_counter() - begin)
-    return 2 * size**3 / min(taken)
+        answer_loss(model, batch, labels).backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        seconds = time.perf_counter() - begin
+        model.zero_grad(set_to_none=True)
+    tokens = batch["input_ids"].numel()
+    taken = torch.cuda.max_memory_allocated(device) - held if device.type == "cuda" else _guessed(model, tokens, labels)
+    frozen = sum(p.numel() * p.element_size() for p in model.parameters() if not p.requires_grad)
+    adapter = sum(16 * p.numel() for p in model.parameters() if p.requires_grad)
+    return Needs(frozen / 1e9, adapter / 1e9, taken / 1e9, tokens, seconds, seconds * settings.steps)
+
+
+def _guessed(model: Any, tokens: int, labels: Any) -> float:
+    """Bytes of activations with checkpointing: what every layer keeps, one layer in full, and the logits."""
+    config = model.config.get_text_config()
+    inner = getattr(config, "intermediate_size", 4 * config.hidden_size)
+    kept = 4 * tokens * (config.num_hidden_layers * config.hidden_size + 8 * config.hidden_size + 4 * inner)
+    return float(kept + 10 * labels.numel() * config.vocab_size)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -225,6 +229,10 @@ def trained(
     start, device = time.monotonic(), next(model.parameters()).device
     ready = [encoded(processor, example) for example in examples]
     tokenizer = getattr(processor, "tokenizer", processor)
+    announced = needs(model, settings, ready, tokenizer.pad_token_id)
+    for line in announced.lines():
+        say(line)
+    start = time.monotonic()
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(parameters, lr=settings.rate, weight_decay=0.0)
     losses = _resumed(model, optimiser, settings, out, device)

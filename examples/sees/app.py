@@ -3,8 +3,9 @@
     python examples/sees/app.py [WEIGHTS.npz]
 
 It looks at one picture per FRAME question, and at one every five seconds (at most 64) of longer videos. A video that
-cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 pictures). Half of the budget is
-for reading; what was seen by then is what is answered from.
+cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 pictures). A third of
+the budget is for reading, another for looking, in an order that is spread over the whole; what was seen by then is what
+is answered from.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ except ImportError:
 WEIGHTS = Path(__file__).with_name("weights.npz")
 STEP_S = 5.0
 """Between the pictures of a longer video, as in training."""
-READING_SHARE = 0.5
-"""Of the budget, for reading the video and looking at its pictures."""
+READ_UNTIL, LOOK_UNTIL = 0.3, 0.65
+"""Shares of the budget after which no more of the video is read, and no more pictures are looked at."""
 SEEK_FROM_S = 20.0
 """Wider gaps than this are jumped over; clips of the challenge have a whole picture every five seconds."""
 
@@ -99,45 +100,60 @@ class Entrant:
     @torch.inference_mode()
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """The answer in the format that the wording asks for, and how many pictures it rests on."""
-        deadline = time.monotonic() + READING_SHARE * question["budget_s"]
+        read_until, look_until = (time.monotonic() + share * question["budget_s"] for share in (READ_UNTIL, LOOK_UNTIL))
         start_s, end_s = float(question["start_time"]), float(question["end_time"])
         try:
-            times, pictures = pictures_of(question["video"], start_s, end_s, deadline)
+            times, pictures = pictures_of(question["video"], start_s, end_s, read_until)
         except (OSError, ValueError, IndexError) as error:  # PyAV's errors are among these
             print(f"{question['video']}: {error}", file=sys.stderr)
             times, pictures = [], []
         asked = words.read(question["question"], question.get("procedure_type", ""))
-        text = self.said(asked, start_s, end_s, times, pictures, deadline)
+        text = self.text_for(asked, start_s, end_s, times, pictures, look_until)
         return {"content": text, "extra": {"pictures": len(pictures)}}
 
-    def said(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
+    def text_for(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
              deadline: float) -> str:  # fmt: skip
         """What the model says of pictures that were seen at times."""
         batch = asked_tensors([asked], [start_s], [end_s], self.vocabulary)
         batch = type(batch)(**{name: value.to(self.device) for name, value in vars(batch).items()})
-        marks, totals = self.looked(pictures, deadline)
+        marks, totals, looked_at = self.looked(pictures, deadline)
         if end_s <= start_s:
-            said = self.model.read_frame(batch, marks, totals[-1:], blind=not pictures)
-            return answer_text(asked, said, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
-        when = torch.tensor([times[: len(totals)] or [0.0]], device=self.device)
+            heads = self.model.read_frame(batch, marks, totals[-1:], blind=not pictures)
+            return answer_text(asked, heads, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
+        when = torch.tensor([[times[at] for at in looked_at] or [0.0]], device=self.device)
         there = torch.ones(1, len(totals), dtype=torch.bool, device=self.device)
-        said = self.model.read_long(batch, totals[None], there, when, blind=not pictures)
-        return answer_text(asked, said, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
+        heads = self.model.read_long(batch, totals[None], there, when, blind=not pictures)
+        return answer_text(asked, heads, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
                            times=when)  # fmt: skip
 
-    def looked(self, pictures: list[np.ndarray], deadline: float) -> tuple[Marks, torch.Tensor]:
-        """The marks of the last picture and the sum of each, as many as there is time for; none: a shut eye."""
-        size, totals = self.model.size, []
+    def looked(self, pictures: list[np.ndarray], deadline: float) -> tuple[Marks, torch.Tensor, list[int]]:
+        """The marks of the last picture, the sum of each, and which were looked at while there was time.
+
+        Without pictures, what a shut eye sees.
+        """
+        size, totals = self.model.size, dict[int, torch.Tensor]()
         none = torch.zeros(1, MARKS, device=self.device)
         marks = Marks(none.long(), none, none[..., None].expand(-1, -1, 4), none,
                       torch.zeros(1, MARKS, mark_width(size), device=self.device))  # fmt: skip
-        for picture in pictures:
-            shown = torch.from_numpy(picture).permute(2, 0, 1)[None].to(self.device)
-            _, marks, total = self.model.look(normal(shown))
-            totals.append(total)
+        for at in spread_order(len(pictures)):
+            shown = torch.from_numpy(pictures[at]).permute(2, 0, 1)[None].to(self.device)
+            _, marks, totals[at] = self.model.look(normal(shown))
             if time.monotonic() > deadline:
                 break
-        return marks, torch.cat(totals) if totals else torch.zeros(1, summary_width(size), device=self.device)
+        seen = sorted(totals)
+        empty = torch.zeros(1, summary_width(size), device=self.device)
+        return marks, torch.cat([totals[at] for at in seen]) if seen else empty, seen
+
+
+def spread_order(count: int) -> list[int]:
+    """Numbers below `count` in an order of which every beginning is spread over all of them.
+
+    Example:
+        >>> spread_order(8)
+        [0, 4, 2, 6, 1, 5, 3, 7]
+    """
+    bits = max(1, (count - 1).bit_length())
+    return [at for n in range(1 << bits) if (at := int(f"{n:0{bits}b}"[::-1], 2)) < count]
 
 
 if __name__ == "__main__":

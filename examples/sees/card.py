@@ -55,7 +55,7 @@ far looking leads beyond guessing in a simulated challenge. It has seen no real 
 |---|---|
 | data | {about["videos"]} simulated procedures, {about["pictures"]} pictures; questions: {asked} |
 | made with | `python -m examples.sees.make_data DATA {words}` |
-| trained with | `python -m examples.sees.train DATA OUT --seed {about["seed"]}` |
+| trained with | `python -m examples.sees.train DATA OUT {about["asked"]} --seed {about["seed"]}` |
 | steps | {took}, {about["batch"]} questions each |
 | seconds | {about["seconds"]} on {about["device"]}, torch {about["torch"]} |
 | weights | `weights.npz`, {about["bytes"]:,} bytes, 8 bits per weight |

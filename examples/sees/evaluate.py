@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def margin_row(cases: pl.DataFrame, name: dict[str, Any]) -> dict[str, Any]:
     values = {column: float(cases[column].mean() or 0.0) for column in (*MODELS, *FLOORS)}
     floor = max(("blind", *FLOORS), key=values.__getitem__)
     difference = (cases["sees"] - cases[floor]).to_numpy()
-    low, high = _over_videos(cases["video"].to_list(), difference, np.mean)
+    low, high = over_videos(cases["video"].to_list(), difference)
     return name | {
         "questions": cases.height, "videos": cases["video"].n_unique(), **{m: values[m] for m in MODELS},
         "best_constant": max(values[f] for f in FLOORS[:-1]), "text_prior": values[FLOORS[-1]], "best_floor": floor,
@@ -75,25 +74,42 @@ def margin_row(cases: pl.DataFrame, name: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _over_videos(videos: list[str], values: np.ndarray, statistic: Callable[[np.ndarray], Any]) -> tuple[float, float]:
+def over_videos(videos: list[str], values: np.ndarray) -> tuple[float, float]:
+    """Where the mean of `values` would lie with other videos: whole ones are drawn again, 95 %."""
     rng, names = np.random.default_rng(0), sorted(set(videos))
+    if len(names) < 2:
+        return float("nan"), float("nan")
     groups = [values[[at for at, video in enumerate(videos) if video == name]] for name in names]
-    drawn = [
-        float(statistic(np.concatenate([groups[k] for k in rng.integers(len(groups), size=len(groups))])))
-        for _ in range(DRAWS if len(groups) > 1 else 0)
-    ]
-    return (float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))) if drawn else (float("nan"),) * 2
+    sums, sizes = np.array([group.sum() for group in groups]), np.array([len(group) for group in groups])
+    drawn = rng.integers(len(names), size=(DRAWS, len(names)))
+    low, high = np.quantile(sums[drawn].sum(1) / sizes[drawn].sum(1), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
+    """How differently the same questions are answered from pictures with another look, paired."""
+    if not given:
+        return "no pictures with another look"
+    test = folder / "test" / "frame"
+    asked = {q.case: q for q in blind_questions(load_questions(test / "requests.json", test / "references.json"))}
+    both = cases.filter(pl.col("case").is_in(list(given)))
+    other = np.array([asked[case].score(given[case]) for case in both["case"]], dtype=float)
+    gain = other - both["sees"].to_numpy()
+    low, high = over_videos(both["video"].to_list(), gain)
+    before = float(np.mean(both["sees"].to_numpy()))
+    return (f"pictures with another look: {other.mean():.3f} right of {len(other)}, as they are {before:.3f}; "
+            f"difference {gain.mean():+.3f} ({low:+.3f} to {high:+.3f})")  # fmt: skip
 
 
 def margins(cases: pl.DataFrame) -> pl.DataFrame:
     """The margins by track and set, over all questions, closed ones, buckets, formats and templates."""
     rows = []
     for track in TRACKS:
-        for part, inside in (("known centres", ~pl.col("new_center")), ("new centre", pl.col("new_center"))):
+        for label, inside in (("known centres", ~pl.col("new_center")), ("new centre", pl.col("new_center"))):
             here = cases.filter((pl.col("track") == track) & inside)
             if here.is_empty():
                 continue
-            name = {"track": track, "set": part}
+            name = {"track": track, "set": label}
             rows.append(margin_row(here, name | {"level": "all", "name": "all"}))
             rows.append(margin_row(here.filter("closed"), name | {"level": "closed", "name": "closed formats"}))
             for level in ("bucket", "format", "template"):
@@ -107,11 +123,11 @@ def properties(data: Path) -> pl.DataFrame:
     labels = json.loads(gzip.decompress((data / "labels.json.gz").read_bytes()))
     objects = {(video, second): rows for video, second, _, _, rows in labels["pictures"]}
     command = labels["command"]
-    least, most = (float(part) for part in command["minutes"].split("-"))
+    least, most = (float(bound) for bound in command["minutes"].split("-"))
     asked = [q for q in labels["questions"] if q["split"] == "test" and q["track"] == "frame"]
     rows = []
     for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):
-        here = [q for q in asked if q["video"] == scene.video]
+        here = sorted((q for q in asked if q["video"] == scene.video), key=lambda q: q["end"])
         levels = scene.conditions(np.array([float(q["end"]) for q in here])) if here else {}
         for at, q in enumerate(here):
             seen = objects[q["video"], q["end"]]
@@ -146,6 +162,8 @@ def main(arguments: list[str] | None = None) -> None:
     given: dict[str, dict[str, str]] = {}
     for variant in ("sees", "blind"):
         given |= json.loads((options.answers / f"answers-{variant}.json").read_text(encoding="utf-8"))
+    if (options.answers / "answers-look.json").is_file():
+        given |= json.loads((options.answers / "answers-look.json").read_text(encoding="utf-8"))
     tracks = [track for track in TRACKS if (options.questions / "test" / track).is_dir()]
     cases = pl.concat([scored(options.questions, track, set(given["sees"]), given) for track in tracks])
     options.out.mkdir(parents=True, exist_ok=True)
@@ -153,6 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
     table.write_csv(options.out / "margins.csv")
     (options.out / "margins.md").write_text(as_markdown(table), encoding="utf-8")
     print(as_markdown(table))
+    print(look_cost(cases, options.questions, given.get("other look", {})))
     cases.join(properties(options.data), on="case", how="left").write_csv(options.out / "cases.csv")
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .model import COUNTS, KINDS, Said, Sight
+from .model import COUNTS, KINDS, Heads, Sight
 from .store import KINDS_OF_ANSWER, Targets
 
 
@@ -113,25 +113,25 @@ def sight_loss(sight: Sight, objects: Tensor) -> dict[str, Tensor]:
     }
 
 
-def answer_loss(said: Said, right: Targets, one: Tensor, times: Tensor | None, there: Tensor) -> Tensor:
+def answer_loss(heads: Heads, right: Targets, one: Tensor, times: Tensor | None, there: Tensor) -> Tensor:
     """How far the answers are from the references, each by the head of its format; mean over questions."""
     total = torch.zeros(len(one), device=one.device)
 
     def of(*kinds: str) -> Tensor:
         return torch.stack([right.kind == KINDS_OF_ANSWER.index(kind) for kind in kinds]).any(0)
 
-    for kind, logits in (("binary", said.binary), ("number", said.number), ("class", said.one_class),
-                         ("choice", said.choice), ("open", said.answer)):  # fmt: skip
+    for kind, logits in (("binary", heads.binary), ("number", heads.number), ("class", heads.one_class),
+                         ("choice", heads.choice), ("open", heads.answer)):  # fmt: skip
         rows = of(kind)
         target = one.where(rows, 0)
         total = total + F.cross_entropy(logits, target, reduction="none") * rows
-    several = F.binary_cross_entropy_with_logits(said.classes, right.many, reduction="none").sum(1)
+    several = F.binary_cross_entropy_with_logits(heads.classes, right.many, reduction="none").sum(1)
     total = total + several * of("classes")
-    total = total + 12 * (said.share - right.share).abs() * of("percentage", "duration")
+    total = total + 12 * (heads.share - right.share).abs() * of("percentage", "duration")
     if times is not None:
         apart = (times[:, None] - right.seconds[..., None]).abs()
         wanted = torch.exp(-((apart / 4) ** 2)) * (right.seconds >= 0)[..., None] * there[:, None]
         wanted = (wanted + 1e-9).sum(1) * there
         wanted = wanted / wanted.sum(1, keepdim=True).clamp(min=1e-9)
-        total = total - (wanted * said.pointed.log_softmax(-1)).sum(1) * of("time", "times")
+        total = total - (wanted * heads.pointed.log_softmax(-1)).sum(1) * of("time", "times")
     return total.sum() / (right.kind >= 0).sum().clamp(min=1)

@@ -1,6 +1,6 @@
 """Make what the model learns from: simulated procedures, their questions, and the pictures the questions are about.
 
-    python -m examples.sees.make_data OUT [--procedures 110] [--new-center 24] [--minutes 4-5] [--seed 22]
+    python -m examples.sees.make_data OUT [--procedures 104] [--new-center 22] [--minutes 4-5] [--seed 22]
 
 OUT/questions is what `surgeval questions` writes (train and test, patients apart, Center F in the test set only).
 OUT/pictures.bin and OUT/labels.json.gz hold all that `train.py` reads, so that it needs neither surgeval nor a video
@@ -24,10 +24,9 @@ from surgeval.questions.benchmark import Benchmark, Question
 from surgeval.questions.make import make_questions
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.schema.tracks import Procedure, Visibility
+from surgeval.simulation import Scene, true_procedure
 from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.scene import Scene
 from surgeval.simulation.simulate import simulate
-from surgeval.simulation.truth import true_procedure
 
 from .pictures import HEIGHT, WIDTH, encoded
 
@@ -111,16 +110,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line and write everything."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--procedures", type=int, default=110, help="of the known centres; a fifth is for testing")
-    parser.add_argument("--new-center", type=int, default=24, help="procedures of the centre that is never trained on")
+    parser.add_argument("--procedures", type=int, default=104, help="of the known centres; a fifth is for testing")
+    parser.add_argument("--new-center", type=int, default=22, help="procedures of the centre that is never trained on")
     parser.add_argument("--minutes", default="4-5")
     parser.add_argument("--per-video", type=int, default=100, help="questions per video and track, at most")
     parser.add_argument("--per-test-video", type=int, default=40, help="of them, how many are kept for testing")
-    parser.add_argument("--long-videos", type=int, default=40, help="training videos with SEGMENT and PROCEDURE")
+    parser.add_argument("--long-videos", type=int, default=84, help="training videos with SEGMENT and PROCEDURE")
     parser.add_argument("--tracks", default="frame,segment,procedure")
     parser.add_argument("--seed", type=int, default=22)
     options = parser.parse_args(arguments)
-    least, most = (float(part) for part in options.minutes.split("-"))
+    least, most = (float(bound) for bound in options.minutes.split("-"))
     drawn = (options.procedures, options.new_center, (least, most), options.seed)
     tracks = options.tracks.split(",")
     procedures = {}

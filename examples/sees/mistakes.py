@@ -42,7 +42,7 @@ def chosen(cases: list[dict[str, str]], count: int) -> list[dict[str, str]]:
     return kept
 
 
-def tile(picture: torch.Tensor, marks: Marks, question: dict[str, Any], said: str, center: str) -> Image.Image:
+def tile(picture: torch.Tensor, marks: Marks, question: dict[str, Any], given: str, center: str) -> Image.Image:
     """One picture with its marks and the words below."""
     image = Image.new("RGB", (TILE[0], TILE[1] + TEXT_PX), "white")
     shown = Image.fromarray(picture.permute(1, 2, 0).numpy()).resize(TILE, Image.Resampling.BICUBIC)
@@ -57,7 +57,7 @@ def tile(picture: torch.Tensor, marks: Marks, question: dict[str, Any], said: st
             draw.rectangle(box, outline="yellow", width=2)
             draw.text((box[0] + 3, max(0, box[1] - 15)), CLASSES[kind], fill="yellow", font=font)
     lines = textwrap.wrap(question["text"], 72)[:3]
-    lines += textwrap.wrap(f"right: {question['answer']}", 72)[:1] + textwrap.wrap(f"said: {said}", 72)[:1]
+    lines += textwrap.wrap(f"right: {question['answer']}", 72)[:1] + textwrap.wrap(f"said: {given}", 72)[:1]
     for at, line in enumerate([*lines, center]):
         tone = "#b00020" if line.startswith("said: ") else "#1b5e20" if line.startswith("right: ") else "black"
         draw.text((6, TILE[1] + 4 + 16 * at), line, fill=tone, font=font)

@@ -200,7 +200,7 @@ class Questions:
 
 
 @dataclass
-class Said:
+class Heads:
     """What the heads say, for every question and every format."""
 
     binary: Tensor
@@ -242,7 +242,7 @@ class Reader(nn.Module):
         nn.init.constant_(self.scores.bias[3:4], -1.5)
 
     def forward(self, asked: Questions, tokens: Tensor, there: Tensor, kind: Tensor | None, total: Tensor,
-                times: Tensor | None = None) -> Said:  # fmt: skip
+                times: Tensor | None = None) -> Heads:  # fmt: skip
         """Answers by every head.
 
         Args:
@@ -267,7 +267,7 @@ class Reader(nn.Module):
 
     def _heads(
         self, asked: Questions, head: Tensor, seen: Tensor, tokens: Tensor, there: Tensor, kind: Tensor | None
-    ) -> Said:
+    ) -> Heads:
         point, other, every, keep, share = self.scores(seen).float().unbind(-1)
         point, other = (score.masked_fill(~there, -30.0) for score in (point, other))
         looked = torch.einsum("bt,btd->bd", point.softmax(-1).to(seen.dtype), seen)
@@ -276,12 +276,12 @@ class Reader(nn.Module):
         direct = self.direct(pair).flatten(1)
         kept = keep.sigmoid() * there
         things = kept.sum(1) / (1 if kind is not None else MOST_FRAMES / 4)
-        part = share.sigmoid().mul(there).sum(1) / there.sum(1).clamp(min=1)
+        fraction = share.sigmoid().mul(there).sum(1) / there.sum(1).clamp(min=1)
         kinds = things
         if kind is not None:
             by_class = F.one_hot(kind, KINDS).bool() & there[..., None]
             kinds = (kept[..., None] * by_class).amax(1).sum(1)
-        amounts = torch.stack((things, kinds, part), 1).to(head.dtype)
+        amounts = torch.stack((things, kinds, fraction), 1).to(head.dtype)
         z = self.mix(torch.cat((head, looked, direct.to(head.dtype), amounts), 1))
         number, one_class, classes = self.number(z).float(), self.one_class(z).float(), self.classes(z).float()
         if kind is not None:
@@ -295,7 +295,9 @@ class Reader(nn.Module):
         options = options + when * (asked.option_times >= 0)[..., None]
         choice = torch.einsum("bod,bd->bo", options.float(), self.choice(z).float()) / math.sqrt(z.shape[1])
         choice = choice.masked_fill((asked.options == 0).all(2), -30.0)
-        return Said(self.binary(z).float(), number, one_class, classes, choice, self.answer(z).float(), point, part)
+        return Heads(
+            self.binary(z).float(), number, one_class, classes, choice, self.answer(z).float(), point, fraction
+        )
 
 
 class Sees(nn.Module):
@@ -314,7 +316,7 @@ class Sees(nn.Module):
         marks = marks_of(sight)
         return sight, marks, summary_of(sight, marks)
 
-    def read_frame(self, asked: Questions, marks: Marks, total: Tensor, *, blind: bool = False) -> Said:
+    def read_frame(self, asked: Questions, marks: Marks, total: Tensor, *, blind: bool = False) -> Heads:
         """Answers to questions about one picture each."""
         there = marks.strength > 0.05
         there[:, 0] = True
@@ -323,7 +325,9 @@ class Sees(nn.Module):
                               torch.zeros_like(total))  # fmt: skip
         return self.frame(asked, marks.described, there, marks.kind, total)
 
-    def read_long(self, asked: Questions, totals: Tensor, there: Tensor, times: Tensor, *, blind: bool = False) -> Said:
+    def read_long(
+        self, asked: Questions, totals: Tensor, there: Tensor, times: Tensor, *, blind: bool = False
+    ) -> Heads:
         """Answers to questions about several pictures each, summed up one by one."""
         if blind:
             totals = torch.zeros_like(totals)

@@ -48,4 +48,4 @@ def cropped(picture: np.ndarray) -> np.ndarray:
             picture = np.asarray(image.resize((WIDTH, HEIGHT), Image.Resampling.BOX))
         else:
             picture = cv2.resize(np.ascontiguousarray(picture), (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
-    return np.ascontiguousarray(picture[1:-1])
+    return np.array(picture[1:-1])

@@ -135,6 +135,8 @@ class Store:
     questions: list[dict[str, Any]]
     videos: dict[str, list[Any]]
     step_s: int
+    other_look: dict[int, np.ndarray]
+    """Pictures with another centre's camera, by the number of the picture they stand for; see `other_look.py`."""
 
     @classmethod
     def read(cls, folder: Path, *, threads: int = 8) -> Store:
@@ -154,8 +156,9 @@ class Store:
             for n, one in enumerate(row[4][:MOST_OBJECTS]):
                 colour = COLOURS.index(one[6]) if one[6] in COLOURS else -1
                 objects[at, n] = [*one[:6], colour]
+        keys = {(row[0], row[1]): at for at, row in enumerate(rows)}
         return cls(torch.from_numpy(pictures), torch.from_numpy(objects), [r[0] for r in rows], [r[1] for r in rows],
-                   labels["questions"], labels["videos"], labels["step_s"])  # fmt: skip
+                   labels["questions"], labels["videos"], labels["step_s"], _other_look(folder, keys))  # fmt: skip
 
     def chosen(self, split: str, tracks: tuple[str, ...]) -> list[dict[str, Any]]:
         """The questions of a split and some tracks."""
@@ -179,6 +182,17 @@ class Store:
             for n, second in enumerate(there):
                 which[row, n], when[row, n] = index[q["video"], second], second - q["start"]
         return which, when
+
+
+def _other_look(folder: Path, keys: dict[tuple[str, int], int]) -> dict[int, np.ndarray]:
+    if not (folder / "other_look.json.gz").is_file():
+        return {}
+    rows = json.loads(gzip.decompress((folder / "other_look.json.gz").read_bytes()))["pictures"]
+    data = (folder / "other_look.bin").read_bytes()
+    return {
+        keys[video, second]: decoded(data[start : start + length]).transpose(2, 0, 1)
+        for video, second, start, length in rows
+    }
 
 
 def rows_of(batch: Any, rows: Tensor) -> Any:

@@ -4,9 +4,10 @@
 
 Needs torch, numpy and OpenCV, not surgeval. DATA is what `make_data.py` wrote. OUT gets `weights.npz` (8 bits each),
 `metrics-VARIANT.json` (loss curve, steps, seconds, versions) and `answers-VARIANT.json`: under each condition (`sees`,
-`shuffled` pictures of other videos, `blind`) the answer to every test question. With --seconds the number of steps is
-fixed after a few measured ones and printed; with --steps N and the same seed a run can be repeated, on a CPU to the
-last bit, on a GPU but for the order in which it adds.
+`shuffled` pictures of other videos, `blind`; where `other_look.py` painted, `other look`) the answer to every test
+question. With --seconds the number of steps is fixed after a few measured ones and printed; with --steps N and the same
+seed a run can be repeated, on a CPU to the last bit, on a GPU but for the order in which it adds. With --weights FILE
+nothing is trained: `answers-look.json` gets the answers to the pictures with another look.
 """
 
 from __future__ import annotations
@@ -110,14 +111,14 @@ class Run:
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
 
     def loop(
-        self, part: torch.nn.Module, steps: int | None, seconds: float, top: float, step_of: Any, name: str
+        self, module: torch.nn.Module, steps: int | None, seconds: float, top: float, step_of: Any, name: str
     ) -> int:
         """Run the steps of one stage on one part of the model; returns how many there were."""
-        eye = [weight for name, weight in part.named_parameters() if name.startswith("eye.")]
-        rest = [weight for name, weight in part.named_parameters() if not name.startswith("eye.")]
+        eye = [weight for name, weight in module.named_parameters() if name.startswith("eye.")]
+        rest = [weight for name, weight in module.named_parameters() if not name.startswith("eye.")]
         groups = [{"params": weights, "speed": speed} for weights, speed in ((eye, 2.0), (rest, 1.0)) if weights]
         optimiser = torch.optim.AdamW(groups, lr=top, weight_decay=0.03, betas=(0.9, 0.98))
-        average, began, at = Average(part), time.monotonic(), 0
+        average, began, at = Average(module), time.monotonic(), 0
         while steps is None or at < steps:
             for group in optimiser.param_groups:
                 group["lr"] = group["speed"] * rate(at, steps or 1000, top)
@@ -126,9 +127,9 @@ class Run:
             loss = sum(losses.values(), torch.zeros((), device=self.device))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(part.parameters(), 5.0)
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 5.0)
             optimiser.step()
-            average.add(part, min(0.998, (at + 1) / (at + 10)))
+            average.add(module, min(0.998, (at + 1) / (at + 10)))
             at += 1
             if steps is None and at == UNMEASURED:  # the first steps are slow
                 began = time.monotonic()
@@ -140,7 +141,7 @@ class Run:
                 values = {key: round(float(value.detach()), 4) for key, value in losses.items()}
                 self.curve.append({"stage": name, "step": at, **values})  # type: ignore[dict-item]
                 self.say(f"{name} {at}: {values}")
-        part.load_state_dict({k: v.to(part.state_dict()[k].dtype) for k, v in average.state.items()})
+        module.load_state_dict({k: v.to(module.state_dict()[k].dtype) for k, v in average.state.items()})
         return at
 
     def frame_step(self, train: Asked) -> Any:
@@ -153,8 +154,8 @@ class Run:
             mirror = torch.randint(4, (self.batch,), device=device)
             one = right.one.gather(1, mirror[:, None])[:, 0]
             if self.blind:
-                said = model.read_frame(asked, *self.nothing(self.batch), blind=True)
-                return {"answers": answer_loss(said, right, right.one[:, 0], None, torch.ones(1, 1, device=device))}
+                heads = model.read_frame(asked, *self.nothing(self.batch), blind=True)
+                return {"answers": answer_loss(heads, right, right.one[:, 0], None, torch.ones(1, 1, device=device))}
             shown, objects = mirrored(normal(self.pictures[which]), self.objects[which], mirror)
             others = self.known[torch.randint(len(self.known), (self.batch,), device=device)]
             mirror = torch.randint(4, (self.batch,), device=device)
@@ -165,8 +166,8 @@ class Run:
             losses = sight_loss(sight, torch.cat((objects, more_objects)))
             if progress >= READ_FROM:
                 half = Marks(*(getattr(marks, name)[: self.batch] for name in Marks.__dataclass_fields__))
-                said = model.read_frame(asked, half, total[: self.batch])
-                losses["answers"] = answer_loss(said, right, one, None, torch.ones(1, 1, device=device))
+                heads = model.read_frame(asked, half, total[: self.batch])
+                losses["answers"] = answer_loss(heads, right, one, None, torch.ones(1, 1, device=device))
             return losses
 
         return step
@@ -188,8 +189,8 @@ class Run:
             there = (which >= 0) & (torch.rand(which.shape, device=self.device) > DROPPED)
             there[:, 0] = True
             look = torch.randint(len(totals), (len(rows), 1), device=self.device)
-            said = self.model.read_long(asked, totals[look, which.clamp(min=0)], there, when, blind=self.blind)
-            return {"answers": answer_loss(said, right, right.one[:, 0], when, there)}
+            heads = self.model.read_long(asked, totals[look, which.clamp(min=0)], there, when, blind=self.blind)
+            return {"answers": answer_loss(heads, right, right.one[:, 0], when, there)}
 
         return step
 
@@ -225,6 +226,7 @@ class Run:
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
             "variant": "blind" if self.blind else "sees", "seed": self.options.seed, "steps": did,
+            "asked": f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}",
             "seconds": round(time.monotonic() - self.began, 1), "batch": self.batch, "curve": self.curve,
             "parameters": parameters(self.model), "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if self.device == "cuda" else "CPU",
@@ -241,6 +243,8 @@ class Run:
             if not self.store.chosen("test", tracks):
                 continue
             test = Asked(self.store, "test", tracks, self.vocabulary, self.device)
+            if condition == "other look":
+                return self.with_other_look(test)
             which, when = test.which, test.when
             if condition == "shuffled":
                 order = torch.from_numpy(elsewhere(test.rows, rng)).to(self.device)
@@ -248,6 +252,20 @@ class Run:
             for at in range(0, len(test), 64):
                 given |= self.some(test, torch.arange(at, min(at + 64, len(test)), device=self.device), which, when,
                                    blind=condition == "blind")  # fmt: skip
+        return given
+
+    def with_other_look(self, test: Asked) -> dict[str, str]:
+        """The answers to the FRAME questions whose pictures there are with another centre's camera."""
+        kept = self.pictures
+        self.pictures = kept.clone()
+        for at, picture in self.store.other_look.items():
+            self.pictures[at] = torch.from_numpy(picture).to(self.device)
+        rows = [n for n, at in enumerate(test.which[:, 0].tolist()) if at in self.store.other_look]
+        given = {}
+        for at in range(0, len(rows), 64):
+            some = torch.tensor(rows[at : at + 64], device=self.device)
+            given |= self.some(test, some, test.which, test.when, blind=False)
+        self.pictures = kept
         return given
 
     def some(self, test: Asked, rows: Tensor, which: Tensor, when: Tensor, *, blind: bool) -> dict[str, str]:
@@ -258,18 +276,18 @@ class Run:
                 marks, total = self.nothing(len(rows))
                 if not blind:
                     _, marks, total = self.model.look(normal(self.pictures[pictures[:, 0]]))
-                said = self.model.read_frame(asked, marks, total, blind=blind)
+                heads = self.model.read_frame(asked, marks, total, blind=blind)
             else:
                 there, times = pictures >= 0, when[rows]
                 totals = torch.zeros(*pictures.shape, summary_width(self.size), device=self.device)
                 if not blind:
                     totals[there] = self.every[pictures[there]]
-                said = self.model.read_long(asked, totals, there, times, blind=blind)
+                heads = self.model.read_long(asked, totals, there, times, blind=blind)
         texts = {}
         for row, number in enumerate(rows.tolist()):
             q = test.rows[number]
             texts[q["id"]] = answer_text(
-                test.read[number], said, row, start_s=q["start"], window_s=max(1.0, q["end"] - q["start"]),
+                test.read[number], heads, row, start_s=q["start"], window_s=max(1.0, q["end"] - q["start"]),
                 answers=list(self.vocabulary.answers), times=times, marks=None if blind else marks,
             )  # fmt: skip
         return texts
@@ -282,13 +300,20 @@ class Run:
             about["bytes"] = (out / "weights.npz").stat().st_size
             self.model = load(out / "weights.npz")[0].to(self.device).to(memory_format=torch.channels_last)
         self.every = self.nothing(1)[1] if self.blind else self.totals()
-        conditions = ("blind",) if self.blind else ("sees", "shuffled")
+        conditions = ("blind",) if self.blind else ("sees", "shuffled", *["other look"] * bool(self.store.other_look))
         given = {condition: self.answers(condition) for condition in conditions}
         about["exact"] = {condition: exact(self.store, answers) for condition, answers in given.items()}
         self.say(json.dumps(about["exact"], indent=1))
         variant = about["variant"]
         (out / f"metrics-{variant}.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
         (out / f"answers-{variant}.json").write_text(json.dumps(given, indent=0), encoding="utf-8")
+
+    def look_again(self, out: Path) -> None:
+        """Answer the questions whose pictures there are with another look, with weights that exist."""
+        model, self.vocabulary = load(self.options.weights)
+        self.size, self.model = model.size, model.to(self.device)
+        given = {"other look": self.answers("other look")}
+        (out / "answers-look.json").write_text(json.dumps(given, indent=0), encoding="utf-8")
 
 
 def elsewhere(rows: list[dict[str, Any]], rng: np.random.Generator) -> np.ndarray:
@@ -322,6 +347,7 @@ def options_from(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="instead of --seconds: a run that can be repeated")
     parser.add_argument("--variant", choices=("sees", "blind", "both"), default="both")
     parser.add_argument("--tiny", action="store_true", help="a very small model, for tests")
+    parser.add_argument("--weights", type=Path, help="answer pictures with another look; train nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=8)
     return parser.parse_args(arguments)
@@ -331,6 +357,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Train what is asked for; both at the same time when both are."""
     options = options_from(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.weights is not None:
+        Run(options, "sees").look_again(options.out)
+        return
     twin = None
     if options.variant == "both":
         given = arguments if arguments is not None else sys.argv[1:]

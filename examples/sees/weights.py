@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from . import words
-from .model import Marks, Said, Sees, Size
+from .model import Heads, Marks, Sees, Size
 from .store import Vocabulary
 from .words import CLASSES, Asked
 
@@ -63,31 +63,31 @@ def parameters(model: nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters())
 
 
-def answer_text(asked: Asked, said: Said, row: int, *, start_s: float, window_s: float, answers: list[str],
+def answer_text(asked: Asked, heads: Heads, row: int, *, start_s: float, window_s: float, answers: list[str],
                 times: Tensor | None = None, marks: Marks | None = None) -> str:  # fmt: skip
     """The answer to one question of a batch, in the format that it asks for."""
     kind = asked.kind
     if kind == "binary":
-        return ("no", "yes")[int(said.binary[row].argmax())]
+        return ("no", "yes")[int(heads.binary[row].argmax())]
     if kind == "number":
-        return str(int(said.number[row].argmax()))
+        return str(int(heads.number[row].argmax()))
     if kind == "percentage":
-        return f"{round(100 * float(said.share[row]))}%"
+        return f"{round(100 * float(heads.share[row]))}%"
     if kind == "duration":
-        return words.clock(float(said.share[row]) * window_s)
+        return words.clock(float(heads.share[row]) * window_s)
     if kind in ("time", "times"):
-        at = float(times[row, int(said.pointed[row].argmax())]) if times is not None else 0.0
+        at = float(times[row, int(heads.pointed[row].argmax())]) if times is not None else 0.0
         return words.clock(start_s + at)
     if kind == "class":
-        return CLASSES[int(said.one_class[row].argmax())]
+        return CLASSES[int(heads.one_class[row].argmax())]
     if kind == "classes":
-        named = [name for name, chance in zip(CLASSES, said.classes[row].tolist(), strict=True) if chance > 0]
+        named = [name for name, chance in zip(CLASSES, heads.classes[row].tolist(), strict=True) if chance > 0]
         return ", ".join(sorted(named)) or "none"
     if kind == "choice":
-        return asked.options[int(said.choice[row, : len(asked.options)].argmax())]
+        return asked.options[int(heads.choice[row, : len(asked.options)].argmax())]
     if kind in ("list", "matching"):
         return _placed(asked, marks, row)
-    return answers[int(said.answer[row].argmax())]
+    return answers[int(heads.answer[row].argmax())]
 
 
 def _placed(asked: Asked, marks: Marks | None, row: int) -> str:

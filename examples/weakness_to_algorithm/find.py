@@ -99,7 +99,7 @@ def recipes_for(base: Recipe, answers: pl.DataFrame, *, merge: bool) -> list[Rec
         paste="paste" in choices,
         small_weigh_more="small" in choices,
         sampling="risk",
-        merge=merge,
+        merge="votes" if merge else "none",
     )
     sham = replace(base, name="sham", neighbours="copies", sampling="shuffled")
     taken = [

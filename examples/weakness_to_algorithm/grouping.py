@@ -13,6 +13,8 @@ APART_PX = 7
 """Only the warmest pixel within a square of this size is a centre."""
 ONE_CLOUD = 3.5
 """Votes for two centres are one cloud when their means lie less than so many deviations apart."""
+CLOSE = 0.25
+"""Share of the length of two groups together below which they are close."""
 LEAST_SPREAD_PX = 0.7
 """Votes are not known more finely."""
 
@@ -38,8 +40,8 @@ def numbered(labels: np.ndarray) -> np.ndarray:
     return new[labels]
 
 
-def instances_of(kind: str, made: dict[str, Tensor], *, merge: bool = False) -> list[np.ndarray]:
-    """The label map of every picture of a batch; `merge` joins centres whose votes cannot be told apart."""
+def instances_of(kind: str, made: dict[str, Tensor], *, merge: str = "none") -> list[np.ndarray]:
+    """The label map of every picture of a batch; `merge` as in a recipe."""
     if kind == "queries":
         shown = made["masks"].sigmoid() * (made["there"].sigmoid() > 0.5)[..., None, None]
         best, which = shown.max(1)
@@ -54,7 +56,7 @@ def instances_of(kind: str, made: dict[str, Tensor], *, merge: bool = False) -> 
     return [numbered(_by_centre(*one, merge)) for one in zip(foreground, top, offset, strict=True)]
 
 
-def _by_centre(foreground: np.ndarray, top: np.ndarray, offset: np.ndarray, merge: bool) -> np.ndarray:
+def _by_centre(foreground: np.ndarray, top: np.ndarray, offset: np.ndarray, merge: str) -> np.ndarray:
     """Every pixel goes to the centre nearest to where its offset points."""
     centres = np.argwhere(top)
     if not len(centres):
@@ -62,37 +64,43 @@ def _by_centre(foreground: np.ndarray, top: np.ndarray, offset: np.ndarray, merg
     votes = np.argwhere(foreground) + offset[:, foreground].T
     chosen = ((votes[:, None] - centres[None]) ** 2).sum(2).argmin(1)
     labels = np.zeros(foreground.shape, dtype=np.int32)
-    labels[foreground] = (_merged(votes, chosen) if merge else chosen) + 1
+    if merge != "none":
+        chosen = _merged(np.argwhere(foreground), votes, chosen, CLOSE if merge == "close" else np.inf)
+    labels[foreground] = chosen + 1
     return labels
 
 
-def _merged(votes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def _merged(pixels: np.ndarray, votes: np.ndarray, chosen: np.ndarray, close: float) -> np.ndarray:
     """The centres that pixels chose, those joined whose votes are one cloud: the nearest pair first.
 
-    A cloud that is cut in two has halves whose means lie 2.7 of their deviations apart; two clouds lie further.
+    A cloud that is cut in two has halves whose means lie 2.7 (normal) to 3.5 (even) of their deviations apart; two
+    clouds lie further. Small things side by side may look so too, hence the means may also have to lie `close`: less
+    than that share of the length of what would be joined.
     """
     chosen = chosen.copy()
     while True:
-        names = np.unique(chosen)
+        names = np.unique(chosen).tolist()
+        groups = {name: chosen == name for name in names}
         pairs = [
-            (ratio, a, b)
-            for place, a in enumerate(names.tolist())
-            for b in names[place + 1 :].tolist()
-            if (ratio := _apart(votes[chosen == a], votes[chosen == b])) < ONE_CLOUD
+            (ratio, one, other)
+            for place, one in enumerate(names)
+            for other in names[place + 1 :]
+            if (ratio := _apart(pixels, votes, groups[one], groups[other], close)) < ONE_CLOUD
         ]
         if not pairs:
             return chosen
         _, kept, joined = min(pairs)
-        chosen[chosen == joined] = kept
+        chosen[groups[joined]] = kept
 
 
-def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
+def _apart(pixels: np.ndarray, votes: np.ndarray, one: np.ndarray, other: np.ndarray, close: float) -> float:
     """The distance of two groups of votes in deviations within them, along the line between their means."""
+    ours, theirs, both = votes[one], votes[other], pixels[one | other]
     between = theirs.mean(0) - ours.mean(0)
     far = float(np.hypot(*between))
-    if far == 0:
-        return 0.0
-    along = between / far
+    if far > close * float(np.hypot(*(both.max(0) - both.min(0) + 1))):
+        return np.inf
+    along = between / max(far, 1e-9)
     spread = np.concatenate([(group - group.mean(0)) @ along for group in (ours, theirs)])
     return far / max(float(spread.std()), LEAST_SPREAD_PX)
 

@@ -107,15 +107,24 @@ def _jpeg(rgb: np.ndarray) -> bytes:
     return jpeg_bytes(frame, width_px=rgb.shape[1], height_px=rgb.shape[0], quality=QUALITY)
 
 
-def paint(out: Path, *, development: int, held_out: int, new: int, count: int, minutes: tuple[float, float]) -> None:
-    """Paint all parts and write them to a folder."""
+def paint(
+    out: Path,
+    *,
+    development: int,
+    held_out: int,
+    new: int,
+    count: int,
+    minutes: tuple[float, float],
+    first: int = 0,
+) -> None:
+    """Paint all parts, from the procedure of that number on, and write them to a folder."""
     out.mkdir(parents=True, exist_ok=True)
     parts = [DEVELOPMENT] * development + [HELD_OUT] * held_out + [NEW] * new
     jpegs: list[bytes] = []
     maps: list[np.ndarray] = []
     rows: list[dict[str, Any]] = []
     of_instances: list[dict[str, Any]] = []
-    for number, part in enumerate(parts):
+    for number, part in enumerate(parts, start=first):
         scene = scene_of(number, part, minutes=minutes)
         for case in cases(scene, count):
             about = {"case": case.name, "video": scene.video}
@@ -139,6 +148,7 @@ def main() -> None:
     parser.add_argument("--development", type=int, default=30, help="Procedures to train on and to analyse.")
     parser.add_argument("--held-out", type=int, default=14, help="Procedures of the same centres for the proof.")
     parser.add_argument("--new", type=int, default=12, help="Procedures of another centre for the proof.")
+    parser.add_argument("--first", type=int, default=0, help="Number of the first procedure.")
     parser.add_argument("--count", type=int, default=40, help="Frames per procedure.")
     parser.add_argument("--minutes", type=float, nargs=2, default=(10.0, 14.0))
     given = vars(parser.parse_args())

@@ -25,9 +25,11 @@ class Recipe:
     small_weigh_more: bool = False
     sampling: str = "even"
     """`even`, by predicted `risk`, or by the same weights `shuffled` between cases."""
-    merge: bool = False
-    """Join centres whose votes cannot be told apart."""
+    merge: str = "none"
+    """Join centres whose `votes` cannot be told apart, or only those of them that are `close` to each other."""
     seed: int = 1
+    longer: int = 1
+    """How many times the steps of the others."""
 
     def without(self, choice: str) -> Recipe:
         """The recipe with one design choice taken back."""
@@ -37,7 +39,7 @@ class Recipe:
             "paste": {"paste": False},
             "small": {"small_weigh_more": False},
             "risk": {"sampling": "even"},
-            "merge": {"merge": False},
+            "merge": {"merge": "none"},
         }[choice]
         return replace(self, name=f"{self.name} without {choice}", **taken)  # type: ignore[arg-type]
 

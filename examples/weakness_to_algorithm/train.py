@@ -69,10 +69,14 @@ class Trainer:
         height, wide = pack.labels.shape[1:]
         self.size = height, wide
         self.pad = (0, -wide % 16, 0, -height % 16)
-        self.frames = torch.from_numpy(pack.frames).to(device)
-        self.labels = torch.from_numpy(pack.labels).to(device)
+        self.load(pack)
         inputs = 3 if recipe.neighbours == "none" else 9
         self.model = network(recipe.kind, inputs=inputs, width=width).to(device, memory_format=torch.channels_last)
+
+    def load(self, pack: Pack) -> None:
+        """Bring other frames of the same size onto the device; rows are theirs from now on."""
+        self.frames = torch.from_numpy(pack.frames).to(self.device)
+        self.labels = torch.from_numpy(pack.labels).to(self.device)
 
     def batch(self, rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Frames in [0, 1] and labels of some rows, padded so that their sides divide by sixteen."""
@@ -132,7 +136,11 @@ def train_one(given: argparse.Namespace) -> None:
     train, test = rows_of_fit(pack, given.fold, given.folds)
     weights = sampling_weights(recipe, pack, train, given.data / "weights.csv")
     trainer = Trainer(recipe, pack, width=given.width, device=given.device)
-    record = trainer.fit(train, weights, steps=given.steps, seconds=given.seconds, size=given.batch)
+    record = trainer.fit(train, weights, steps=given.steps * recipe.longer, seconds=given.seconds, size=given.batch)
+    if given.test:
+        pack = read_pack(given.test / "frames.npz")
+        trainer.load(pack)
+        test = np.arange(len(pack))
     maps = trainer.predict(test)
     record |= {"recipe": asdict(recipe), "fold": given.fold, "trained_on": len(train), "predicted": len(test)}
     path = given.out / f"{recipe.name.replace(' ', '_')}.{given.fold}.npz"
@@ -148,7 +156,7 @@ def train_all(given: argparse.Namespace, recipes: list[Recipe]) -> None:
     shared = [f"--{name}={getattr(given, name)}" for name in ("data", "out", "folds", "width", "steps", "seconds",
                                                                "batch", "device")]  # fmt: skip
     module = "examples.weakness_to_algorithm.train"
-    command = [sys.executable, "-m", module, *shared]
+    command = [sys.executable, "-m", module, *shared, *([f"--test={given.test}"] if given.test else [])]
     waiting, failed = [[*command, f"--one={one.name}", f"--fold={fold}"] for one, fold in fits], 0
     running: list[subprocess.Popen[bytes]] = []
     while waiting or running:
@@ -194,6 +202,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="Folder of `paint`.")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--recipes", default="baselines", help="baselines, or a file of recipes.")
+    parser.add_argument("--test", type=Path, help="Another folder of `paint`, all of which is predicted instead.")
     parser.add_argument("--folds", type=int, default=2, help="1: only the training on all development procedures.")
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--steps", type=int, default=1500)

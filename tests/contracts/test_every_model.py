@@ -20,7 +20,7 @@ HERE = (
     "all_positive", "anthropic", "blind", "constant", "file", "gemini", "middle_frame", "openai", "prior", "program",
     "random",
 )  # fmt: skip
-ELSEWHERE = ("clip", "container", "open_clip", "transformers")
+ELSEWHERE = ("clip", "container", "long_video", "open_clip", "transformers")
 """They need torch, or an engine for images; `tests/models` puts those with torch to the same tests."""
 
 
@@ -93,7 +93,7 @@ def test_too_little_or_too_much_is_refused(kind: str) -> None:
         open_model(spec)
 
 
-@pytest.mark.parametrize("spec", ["transformers", "clip", "open-clip:ViT-B-32@"])
+@pytest.mark.parametrize("spec", ["transformers", "long-video", "clip", "open-clip:ViT-B-32@"])
 def test_what_runs_here_names_its_extra(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     (tmp_path / "config.json").write_text("{}")

@@ -16,10 +16,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "surgeval"
 ROOMS = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+FOR_DJANGO = {"migrations", "templatetags"}
 PACKAGES = sorted(
-    path.parent for path in SOURCE.glob("*/**/__init__.py") if "/_" not in str(path.parent.relative_to(SOURCE))
+    path.parent
+    for path in SOURCE.glob("*/**/__init__.py")
+    if "/_" not in str(path.parent.relative_to(SOURCE)) and path.parent.name not in FOR_DJANGO
 )
-"""Rooms and the folders in them that are not private."""
+"""Rooms and the folders in them that are not private and not read by a framework alone."""
 
 
 @cache

@@ -14,6 +14,7 @@ from django.utils import timezone
 from host_people import RULES, ready_person, submitted
 from surgeval.host.acts.refused import Refused
 from surgeval.host.people import acts, flags, merging, privacy, standing, teams
+from surgeval.host.people import rules as people_rules
 from surgeval.host.people.models import Invitation, Membership, Role, Team, User
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -140,7 +141,7 @@ def test_who_leaves_a_team_that_has_submitted_joins_no_other() -> None:
 @pytest.mark.parametrize(("seconds", "code"), [(1, ""), (0, ""), (-1, "registration-closed")])
 def test_registration_closes_at_the_second(seconds: int, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
-    monkeypatch.setattr(timezone, "now", lambda: now)
+    monkeypatch.setattr(people_rules, "now", lambda: now)
     rules = replace(RULES, registration_closes=now + timedelta(seconds=seconds))
     ada = ready_person("ada")
     assert code_of(lambda: teams.found_team(ada, "Lovelace lab", rules)) == code

@@ -231,3 +231,29 @@ def test_the_deployment_check_is_clean(tmp_path: Path) -> None:
     script = f"from surgeval.host import settings as s; print(s.{names})"
     shown = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
     assert shown.stdout.strip() == "True True False ['challenge.example.org']"
+
+
+BEHIND_A_PROXY = """
+import http.client, threading
+from surgeval.host import service
+service.set_up(".", needs_challenge=False)
+listening, said = threading.Event(), []
+ready = lambda url: (said.append(url), listening.set())
+threading.Thread(target=lambda: service.serve("127.0.0.1", 0, ready=ready), daemon=True).start()
+listening.wait()
+for scheme in ("https", "http"):
+    asked = http.client.HTTPConnection(said[0].removeprefix("http://"))
+    headers = {"Host": "challenge.example.org", "X-Forwarded-Proto": scheme}
+    asked.request("GET", "/static/host/host.css", headers=headers)
+    print(asked.getresponse().status)
+"""
+
+
+@pytest.mark.parametrize(("proxies", "statuses"), [("1", "200 301"), ("0", "301 301")])
+def test_the_word_of_a_proxy_is_taken_only_where_one_stands(tmp_path: Path, proxies: str, statuses: str) -> None:
+    env = os.environ | {
+        "SURGEVAL_HOST": str(tmp_path), "SURGEVAL_HOST_URL": "https://challenge.example.org",
+        "SURGEVAL_HOST_PROXIES": proxies, "DJANGO_SETTINGS_MODULE": "surgeval.host.settings",
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", BEHIND_A_PROXY], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.split() == statuses.split(), done.stderr

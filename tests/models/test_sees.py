@@ -13,7 +13,7 @@ import av
 import numpy as np
 import pytest
 import torch
-from examples.sees import app, card, evaluate, make_data, mistakes, pictures, train, words
+from examples.sees import app, card, evaluate, make_data, mistakes, other_look, pictures, train, words
 from examples.sees.learning import heat_maps, mirrored, moved_about
 from examples.sees.model import TINY, Sees
 from examples.sees.store import KINDS_OF_ANSWER, Store, Vocabulary, _target
@@ -24,6 +24,8 @@ from surgeval.asking.plan import State
 from surgeval.questions.template import ENDINGS
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.schema.formats import build_format
+from surgeval.simulation.centers import center_named
+from surgeval.simulation.truth import true_procedure
 from surgeval.submissions.rehearsal import Settings, rehearse
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sees") / "data"
     make_data.main([str(folder), "--procedures", "5", "--new-center", "1", "--minutes", "1-1.5", "--per-video", "16",
                     "--per-test-video", "6", "--long-videos", "1"])  # fmt: skip
+    other_look.main([str(folder)])
     return folder
 
 
@@ -130,11 +133,25 @@ def test_training_can_be_repeated_and_the_losses_fall(data: Path, out: Path, tmp
 def test_every_answer_keeps_to_its_format_whatever_the_weights_are(data: Path, out: Path):
     asked = {q["id"]: q for q in Store.read(data, threads=1).questions}
     given = json.loads((out / "answers-sees.json").read_text()) | json.loads((out / "answers-blind.json").read_text())
-    assert set(given) == {"sees", "shuffled", "blind"}
-    for answers in given.values():
-        assert set(answers) == {case for case, q in asked.items() if q["split"] == "test"}
+    assert set(given) == {"sees", "shuffled", "other look", "blind"}
+    for condition, answers in given.items():
+        new = {case for case, q in asked.items() if q["ood"] and q["track"] == "frame"}
+        assert set(answers) == (
+            new if condition == "other look" else {case for case, q in asked.items() if q["split"] == "test"}
+        )
         for case, text in answers.items():
             build_format(asked[case]["format"], asked[case]["parameters"]).parse(text)
+
+
+def test_another_look_changes_the_picture_and_not_the_truth(data: Path, out: Path, tmp_path: Path):
+    scene = next(make_data.scenes_of(1, 1, (1, 1.2), 5))
+    home = replace(scene, center=center_named("Center F"))
+    other = other_look.with_look(home, center_named("Center A"))
+    assert true_procedure(home).tracks == true_procedure(other).tracks
+    assert list(make_data.painted(home, [30])) != list(make_data.painted(other, [30]))
+    train.main([str(data), str(tmp_path), "--weights", str(out / "weights.npz"), "--threads", "1"])
+    again = json.loads((tmp_path / "answers-look.json").read_text())
+    assert again["other look"] == json.loads((out / "answers-sees.json").read_text())["other look"]
 
 
 def test_the_full_model_stays_below_eight_million_numbers_and_bytes_change_little(tmp_path: Path):
@@ -227,6 +244,7 @@ def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: p
     asked = question(Path("v.mp4"), 0.0, 300.0, "When is a clip first seen? Answer with a time (hh:mm:ss).")
     assert build_format("time").parse(entrant.answer(asked | {"budget_s": 0.4})["content"])
     assert len(looks) < 20
+    assert app.spread_order(6) == [0, 4, 2, 1, 5, 3]
 
 
 def test_missing_weights_are_named(tmp_path: Path):

@@ -18,7 +18,10 @@ from examples.weakness_to_algorithm.recipes import BASELINES, Recipe, write_reci
 from examples.weakness_to_algorithm.spoiling import SPOILERS, moved, pasted, spoiled
 from examples.weakness_to_algorithm.train import ALL, Trainer, rows_of_fit, sampling_weights
 
+import surgeval
+from data_set_files import put, put_json, put_png
 from surgeval.metrics.segmentation import mi_dsc
+from task_folders import endoscapes2023
 
 ROOT = Path(__file__).parents[2]
 SIZE = 32, 48
@@ -70,7 +73,8 @@ def test_ideal_outputs_are_grouped_into_the_references_and_cost_less_than_others
         assert best < 0.5 * loss_of(kind, worse, labels, small_weigh_more=small)
 
 
-def test_two_centres_of_one_cloud_of_votes_are_merged_and_those_of_two_are_not():
+@pytest.mark.parametrize("merge", ["votes", "close"])
+def test_two_centres_of_one_cloud_of_votes_are_merged_and_those_of_two_are_not(merge):
     labels = torch.from_numpy(squares().labels).long()
     made = ideal("centres", labels)
     torch.manual_seed(0)
@@ -81,7 +85,7 @@ def test_two_centres_of_one_cloud_of_votes_are_merged_and_those_of_two_are_not()
     for away in (3, 8):  # two centres of the first square, on both sides of its middle
         made["heat"][each, rows + away, columns + 6] = 9.0
     assert [one.max() for one in instances_of("centres", made)] == [3] * len(labels)
-    for one, prediction in zip(labels.numpy(), instances_of("centres", made, merge=True), strict=True):
+    for one, prediction in zip(labels.numpy(), instances_of("centres", made, merge=merge), strict=True):
         assert mi_dsc(one, prediction) > 0.98
 
 
@@ -159,3 +163,26 @@ def test_the_script_trains_every_recipe_and_keeps_predictions_for_every_case(tmp
             assert len(made[f"{recipe.name}|case"]) == 4
     records = json.loads((tmp_path / "out" / "training.json").read_text())
     assert {one["recipe"]["name"] for one in records} == {"queries", "more"}
+
+
+def test_a_folder_of_endoscapes_becomes_boxes_masks_and_criteria_that_are_evaluated(tmp_path):
+    root, out = tmp_path / "endoscapes", tmp_path / "out"
+    endoscapes2023(root)
+    (root / "insseg").mkdir()
+    for case in ("8_125", "162_125", "162_250"):
+        np.save(root / "insseg" / f"{case}.npy", np.ones((1, 6, 8), dtype=np.uint8))
+        put(root / "insseg" / f"{case}.csv", "5\n")
+        put_png(root / "semseg" / f"{case}.png", [bytes([0, 5, 5, 5, 5, 0, 6, 6])] * 6)
+    command = [sys.executable, "-m", "examples.weakness_to_algorithm.endoscapes", "--tiny"]
+    subprocess.run([*command, "--data", str(root), "--out", str(out)], cwd=ROOT, check=True, timeout=250)
+    cvs = surgeval.evaluate("cvs", out / "criteria.csv", root, split="test")
+    assert {"cvs_map", "cvs_bacc"} <= set(cvs.metrics["metric"])
+    kept = {"data_set": "endoscapes2023", "split": "test"}
+    maps = surgeval.evaluate("segmentation", out / "maps.npz", root, task="masks", classes=range(1, 7), **kept)
+    assert maps.metrics["value"].is_between(0, 1).all()
+    for kind in ("boxes", "masks"):
+        listed = json.loads((out / f"{kind}.json").read_text())
+        put_json(out / f"{kind}.json", listed or [{"image_id": 162_000_125, "category_id": 5, "bbox": [1, 1, 4, 3],
+                                                   "score": 0.5}])  # fmt: skip
+    boxes = surgeval.evaluate("detection", out / "boxes.json", root, task="boxes", **kept)
+    assert "coco_ap" in boxes.metrics["metric"].to_list()

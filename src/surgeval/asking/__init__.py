@@ -6,6 +6,7 @@ is on disk before the next is asked.
 
 __all__ = [
     "chat",
+    "cluster",
     "connections",
     "driver",
     "exchange",

@@ -39,6 +39,7 @@ VERBS: tuple[str, ...] = (
     "failure-table",
     "failures",
     "floors",
+    "host",
     "influence",
     "interval",
     "judge",

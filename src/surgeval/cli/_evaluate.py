@@ -34,7 +34,7 @@ MinimumOption = Annotated[
     int, typer.Option("--minimum-cases", help="With --share: videos with fewer cases are left out.")
 ]
 ExecutorOption = Annotated[
-    str, typer.Option("--executor", help="local, or ray: the workers of a Ray cluster read the files.")
+    str, typer.Option("--executor", help="local, or ray: the workers of a Ray cluster read files or have models open.")
 ]
 
 SHARED: dict[str, tuple[Any, Any]] = {

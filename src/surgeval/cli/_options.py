@@ -164,7 +164,8 @@ SendMediaTo = Annotated[
     ),
 ]
 MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", min=0, help="Money that must not be exceeded; needs the price.")
+    float | None,
+    typer.Option("--max-cost", min=0, help="Money that all runs together must not exceed; needs the price."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be asked, and what it would take; send nothing.")
@@ -240,6 +241,19 @@ Runtime = Annotated[
 ]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Write the report as PDF too, without a browser or LaTeX.")]
 
+Url = Annotated[str, typer.Option("--url", help="Address of the hosted challenge.", show_default=False)]
+Token = Annotated[
+    str,
+    typer.Option(
+        "--token", help="Shown once by the service; better in the environment than here.", envvar="SURGEVAL_TOKEN",
+        show_default=False,
+    ),
+]  # fmt: skip
+HostFolder = Annotated[
+    Path, typer.Option("--folder", help="Folder of the hosted challenge, with challenge.toml.", envvar="SURGEVAL_HOST")
+]
+Port = Annotated[int, typer.Option("--port", help="Of 127.0.0.1; 0 takes a free one.", show_default=False)]
+
 LOCAL: dict[str, str] = {
     "--after": "failures: the table of the new algorithm; annotate verify: the new value",
     "--alpha": "rank: of every test; monitor: of all looks together",
@@ -268,6 +282,7 @@ LOCAL: dict[str, str] = {
     "--order": "agreement: labels; plan: a goal",
     "--out": "demo, rehearse, report and supplement always write, and name where",
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
+    "--port": "host serve: one that a proxy knows; elsewhere a free one",
     "--predictions": "each kind of evaluation takes other files",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--questions": "submission run: a folder; plan: how many per video",

@@ -31,6 +31,9 @@ def ask(
     ),
     frames: int | None = typer.Option(None, "--frames", min=1, help="Frames per question; by track 1, 16 or 32."),
     media: str = typer.Option("auto", "--media", help="frames, video, or auto: video for models that take a span."),
+    prompts: str | None = typer.Option(
+        None, "--prompts", help="Published prompts by name (frontier-1), or a .toml with others."
+    ),
     max_tokens: int = typer.Option(256, "--max-tokens", min=1, help="Room for an answer."),
     model_option: o.ModelOption = [],
     send_media_to: o.SendMediaTo = [],
@@ -51,7 +54,7 @@ def ask(
     options = options_from(model_option)
     asked: dict[str, Any] = {
         "videos": videos, "track": track, "definitions": definitions, "frames": frames, "media": media,
-        "max_tokens": max_tokens, "store": store,
+        "prompts": prompts, "max_tokens": max_tokens, "store": store,
     }  # fmt: skip
     host = open_model(model, **options).host
     if dry_run:

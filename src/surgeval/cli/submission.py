@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     group.command("score", help="Score a submission that was run; never runs anything of it.")(score)
     group.command("status", help="Say where a submission stands.")(status)
     group.command("mark", help="Publish, cancel, disqualify or reinstate a submission, with a reason.")(mark)
+    group.command("push", help="Hand a submission in to a hosted challenge; goes on after a lost connection.")(push)
     app.add_typer(group, name="submission")
 
 
@@ -95,6 +96,33 @@ def hand_in(
     deliver(result, out=None, as_json=as_json)
     if result.is_refused:
         raise typer.Exit(1)
+
+
+def push(
+    url: o.Url,
+    token: o.Token,
+    image: o.Image = None,
+    to: str = typer.Option(..., "--to", help="The phase, as the challenge calls it.", show_default=False),
+    description: Description = None,
+    baseline: str = typer.Option("", "--as-baseline", help="Organisers: which baseline it is."),
+    as_json: o.Json = False,
+) -> None:
+    """Hand a submission in to a hosted challenge; goes on after a lost connection."""
+    from surgeval.cli._console import progress_bar
+    from surgeval.errors import Misuse
+    from surgeval.host.client import Host, push_submission
+
+    if image is None:
+        raise Misuse("give the archive of your image with --image, as `docker save` writes it")
+    size = image.stat().st_size + (description.stat().st_size if description else 0)
+    with progress_bar("sending", size) as step:
+        made = push_submission(
+            Host(url, token), image, phase=to, description=description, baseline=baseline, progress=step
+        )
+    if as_json:
+        emit_json(made)
+    else:
+        emit(f"submission {made['submission']} is {made['stage']}")
 
 
 def run(

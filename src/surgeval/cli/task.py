@@ -11,9 +11,9 @@ import typer
 from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, emit_table, new_folder, talk
 from surgeval.cli._deliver import deliver
-from surgeval.cli._evaluate import VideosOption
+from surgeval.cli._evaluate import ExecutorOption, VideosOption
 from surgeval.cli.ask import agreed_at_terminal
-from surgeval.errors import InputInvalid, UnknownName
+from surgeval.errors import InputInvalid, Misuse, UnknownName
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -113,6 +113,7 @@ def run(
     judge: list[str] = typer.Option(
         [], "--judge", help="Of free text, for tasks made of questions: one of {judges}.", show_default=False
     ),
+    executor: ExecutorOption = "local",
     model_option: o.ModelOption = [],
     send_media_to: o.SendMediaTo = [],
     max_cost: o.MaxCost = None,
@@ -124,6 +125,7 @@ def run(
     force: o.Force = False,
 ) -> None:
     """Run models on tasks; every failure is counted, and exit 1 says that some run has no answer at all."""
+    from surgeval.asking.cluster import LOCAL
     from surgeval.models import open_model, options_from
     from surgeval.tasks import open_task
     from surgeval.tasks.questions import run_questions
@@ -137,30 +139,38 @@ def run(
         "shard": shard, "structured": structured, "re_ask": re_ask, "missing_keys": missing_keys, "lenient": lenient,
         "seed": seed,
     }  # fmt: skip
-    places = {(task.name, spec): _place(out, task.name, spec, shots) for task in tasks.values() for spec in model}
+    places = {(name, spec): _place(out, task.name, spec, shots) for name, task in tasks.items() for spec in model}
+    _refuse_one_place_for_two(places)
     for place in places.values():
         new_folder(place, force=force)
-    nothing = False
+    nothing, left = False, max_cost
     for name, task in tasks.items():
         for spec in model:
             talk(f"{task.name}, {spec}")
             if dry_run:
                 _say_estimate(task, spec, root, store, given, options)
                 continue
-            host = open_model(spec, **options).host
+            opened = open_model(spec, **options)
+            host = opened.host
+            opened.close()
             agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
             asked: dict[str, Any] = {
-                "model": spec, "root": root, "store": store, "max_cost": max_cost, "send_media_to": agreed, **options
+                "model": spec, "root": root, "store": store, "max_cost": left, "send_media_to": agreed, **options
             }  # fmt: skip
             with asking_line(f"{task.name}, {spec}") as meter:
                 if task.data.layout is Layout.QUESTIONS:
+                    if executor != LOCAL:
+                        raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
                     questioned = run_questions(name, judges=judge, progress=meter, **asked)
                     result: Result = questioned.result
-                    lost = questioned.counts.all_failed
+                    lost, cost = questioned.counts.all_failed, questioned.counts.cost
                 else:
-                    result = made = run_task(name, frames=store, level=level, progress=meter, **given, **asked)
-                    lost = made.nothing_came
-            deliver(result, out=places[task.name, spec], as_json=json, force=force)
+                    result = made = run_task(
+                        name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
+                    )
+                    lost, cost = made.nothing_came, made.counts.cost if made.counts else None
+            left = None if left is None else max(0.0, left - (cost or 0.0))
+            deliver(result, out=places[name, spec], as_json=json, force=force)
             nothing = nothing or lost
     if nothing:
         raise typer.Exit(1)
@@ -186,6 +196,17 @@ def _say_estimate(
     finally:
         opened.close()
     emit("\n".join(f"  {line}" for line in guess.lines()))
+
+
+def _refuse_one_place_for_two(places: dict[tuple[str, str], Path | None]) -> None:
+    """Raises `Misuse` where two runs would lie in one folder."""
+    taken: dict[Path, tuple[str, str]] = {}
+    for run, place in places.items():
+        if place is not None and place in taken:
+            both = " and ".join(f"{name} with {spec}" for name, spec in (taken[place], run))
+            raise Misuse(f"{both} would both be written to {place}; run them into two folders, or rename one task file")
+        if place is not None:
+            taken[place] = run
 
 
 def _names(text: str) -> tuple[str, ...]:

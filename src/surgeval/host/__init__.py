@@ -5,3 +5,25 @@ Nothing of the arithmetic or of the file formats is here: submissions are run by
 only writers of the tables in `runs`, and each leaves one entry in the log; `api` is what programs speak to; `people`
 and `pages` are what persons see. One service hosts one challenge.
 """
+
+__all__ = [
+    "acts",
+    "api",
+    "backups",
+    "challenge",
+    "client",
+    "costs",
+    "demo",
+    "demo_folder",
+    "exports",
+    "log",
+    "middleware",
+    "pages",
+    "people",
+    "places",
+    "runs",
+    "service",
+    "tars",
+    "urls",
+    "worker",
+]

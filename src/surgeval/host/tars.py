@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from surgeval.errors import InputInvalid
 
@@ -58,8 +58,10 @@ def unpack(archive: Path, folder: Path, *, most_bytes: int = MOST_BYTES, most_me
         with tarfile.open(archive, "r:") as handle:
             for number, member in enumerate(handle):
                 size += member.size
-                if not member.isreg() or size > most_bytes or number >= most_members:
-                    raise InputInvalid(archive.name, [f"{member.name!r} is no plain file, or it holds too much"])
+                inside = not PurePosixPath(member.name).is_absolute() and ".." not in PurePosixPath(member.name).parts
+                if not member.isreg() or not inside or size > most_bytes or number >= most_members:
+                    problem = f"{member.name!r} is no plain file below it, or it holds too much"
+                    raise InputInvalid(archive.name, [problem])
                 handle.extract(member, folder, filter="data")
     except (tarfile.TarError, OSError) as error:
         raise InputInvalid(archive.name, [f"it cannot be unpacked ({error})"]) from None

@@ -258,8 +258,8 @@ def _board(host: Host, job: Mapping[str, Any], _: Options, place: Path, __: _Bea
     folder, out = _input(host, job, place), place / "boards"
     made = {}
     for board, facts in job["facts"]["boards"].items():
-        if set(facts["entries"]) <= set(facts["baselines"]):
-            continue  # nobody competes on it yet
+        if len(facts["entries"]) < 2 or set(facts["entries"]) <= set(facts["baselines"]):
+            continue  # nobody competes on it yet, or with nobody
         tables = [folder / "scores" / f"{one['submission']}-{one['run']}" for one in facts["entries"].values()]
         rule, further = job["facts"]["rule"], {}
         if rule["rule"] == "focus":

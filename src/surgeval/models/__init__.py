@@ -9,6 +9,7 @@ from surgeval.models._abilities import lacking as lacking
 from surgeval.models._ask import AskResult as AskResult
 from surgeval.models._ask import ask as ask
 from surgeval.models._ask import estimate_ask as estimate_ask
+from surgeval.models._cluster import ClusterModel as ClusterModel
 from surgeval.models._consent import check_consent as check_consent
 from surgeval.models._estimate import Estimate as Estimate
 from surgeval.models._estimate import estimate as estimate
@@ -36,6 +37,7 @@ __all__ = [
     "AskResult",
     "Can",
     "Clip",
+    "ClusterModel",
     "Done",
     "Estimate",
     "Model",

@@ -20,6 +20,7 @@ from surgeval.models._consent import check_consent
 from surgeval.models._estimate import Estimate, estimate
 from surgeval.models._model import Model, Outcome, Prompt, Trouble
 from surgeval.models._open import open_model
+from surgeval.models._prompts import read_prompts
 from surgeval.models._questions import PROMPT, QuestionMedia
 from surgeval.models._runner import RunCounts, ask_all
 from surgeval.results.request import Request as Called
@@ -80,6 +81,7 @@ def ask(
     definitions: str | Path | None = None,
     frames: int | None = None,
     media: str = "auto",
+    prompts: str | Path | None = None,
     max_tokens: int = 256,
     store: str | Path | None = None,
     max_cost: float | None = None,
@@ -97,6 +99,7 @@ def ask(
         definitions: Text that is shown before every question, such as the foreign-object definitions.
         frames: Shown for a question: 1, 16 and 32 on the three tracks by default.
         media: frames, video, or auto.
+        prompts: Published prompts by name, such as `frontier-1`, or a file with others.
         max_tokens: Room for an answer.
         store: Folder that keeps answers and frames, so that nothing is asked or cut twice. Without one, all is asked.
         max_cost: Money, in the currency of the model's price; no request is sent that could lead beyond it.
@@ -112,7 +115,7 @@ def ask(
     with ExitStack() as stack:
         asking = _Asking(
             model, requests, store, options, videos=videos, track=track, definitions=definitions, frames=frames,
-            media=media, max_tokens=max_tokens,
+            media=media, prompts=prompts, max_tokens=max_tokens,
         )  # fmt: skip
         stack.callback(asking.close)
         check_consent([asking.model], send_media_to)
@@ -133,8 +136,8 @@ def estimate_ask(
     model: str | Model, requests: Sources, *, store: str | Path | None = None, **arguments: Any
 ) -> Estimate:
     """What `ask` with the same arguments would take; frames are cut, nothing is sent."""
-    names = ("videos", "track", "definitions", "frames", "media", "max_tokens")
-    given = {"definitions": None, "frames": None, "media": "auto", "max_tokens": 256} | arguments
+    names = ("videos", "track", "definitions", "frames", "media", "prompts", "max_tokens")
+    given = {"definitions": None, "frames": None, "media": "auto", "prompts": None, "max_tokens": 256} | arguments
     options = {name: value for name, value in given.items() if name not in names}
     asking = _Asking(model, requests, store, options, **{name: given[name] for name in names})
     try:
@@ -149,11 +152,16 @@ class _Asking:
 
     def __init__(
         self, model: str | Model, requests: Sources, store: str | Path | None, options: dict[str, Any], *,
-        videos: str | Path, track: str, definitions: str | Path | None, frames: int | None, media: str, max_tokens: int,
+        videos: str | Path, track: str, definitions: str | Path | None, frames: int | None, media: str,
+        prompts: str | Path | None, max_tokens: int,
     ) -> None:  # fmt: skip
         if options and not isinstance(model, str):
             raise Misuse(f"options of a model ({', '.join(options)}) are for one that is named, not for an open one")
-        self.media = QuestionMedia(Path(videos), track, Path(store or ".") / "frames", frames=frames, media=media)
+        spoken = None if prompts is None else read_prompts(prompts)
+        self.prompt = PROMPT if spoken is None else spoken.name
+        self.media = QuestionMedia(
+            Path(videos), track, Path(store or ".") / "frames", frames=frames, media=media, spoken=spoken
+        )
         self.requests = list(load_questions(requests, ()).requests.values())
         self.media.check(self.requests)
         self.words = "" if definitions is None else Path(definitions).read_text(encoding="utf-8").strip()
@@ -196,7 +204,7 @@ def _result(asking: _Asking, heard: dict[str, tuple[Prompt, Outcome]], counts: R
     return AskResult(
         tables={"outcomes": OUTCOMES.frame(rows)}, main="outcomes", records={"answers": answers},
         responses=tuple(responses), counts=counts, findings=tuple(_findings(asking.model, counts)),
-        prose=_prose(asking, counts), request=Called(settled={"model": asking.model.name, "prompt": PROMPT}),
+        prose=_prose(asking, counts), request=Called(settled={"model": asking.model.name, "prompt": asking.prompt}),
     )  # fmt: skip
 
 
@@ -236,22 +244,14 @@ def _findings(model: Model, counts: RunCounts) -> Iterator[Finding]:
         }  # fmt: skip
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
         text = f"{lost} of {counts.prompts} questions have no answer: {each}{first}"
-        text += "; run again to ask once more those that nobody answered in time" if counts.transient else ""
         yield Finding("unanswered", Severity.WARNING, text)
-    if counts.damaged:
-        first = counts.damaged[0]
-        text = f"{len(counts.damaged)} lines of the store cannot be read (first: {first}); what was wanted of them was "
-        text += "asked again; surgeval store verify shows all"
-        yield Finding("damaged-answers", Severity.WARNING, text)
-    if counts.cut:
-        text = f"{counts.cut} answers reached the token limit and may have lost their end; give more with --max-tokens"
-        yield Finding("cut-answers", Severity.WARNING, text)
+    yield from counts.notices()
 
 
 def _prose(asking: _Asking, counts: RunCounts) -> str:
     money = "" if counts.cost is None else f" for {counts.cost:.4g} in money"
     return (
-        f"{asking.model.name} was asked {counts.asked} questions now and {counts.reused} before (prompt {PROMPT}, "
-        f"temperature 0, at most {asking.max_tokens} tokens), with {counts.tokens_in} tokens in and "
+        f"{asking.model.name} was asked {counts.asked} questions now and {counts.reused} before (prompt "
+        f"{asking.prompt}, temperature 0, at most {asking.max_tokens} tokens), with {counts.tokens_in} tokens in and "
         f"{counts.tokens_out} out{money}."
     )

@@ -47,8 +47,13 @@ class Estimate:
             f"pictures: {self.pictures:,}",
             f"tokens: about {self.tokens_in:,} in, at most {self.most_tokens_out:,} out",
             f"money: {money}",
-            f"time: about {self.hours:.2g} h at {SECONDS_PER_REPLY:g} s for a reply",
+            f"time: about {_in_words(self.hours)} at {SECONDS_PER_REPLY:g} s for a reply",
         ]
+
+
+def _in_words(hours: float) -> str:
+    """A time in the unit that is read at a glance."""
+    return f"{hours:.2g} h" if hours >= 1 else f"{hours * 60:.0f} min" if hours * 60 >= 1 else f"{hours * 3600:.0f} s"
 
 
 def tokens_in_of(prompt: Prompt) -> float:

@@ -15,6 +15,7 @@ from pathlib import Path
 from surgeval.asking.fingerprint import file_mark
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.models._model import Clip, Model, Part, Picture, Prompt
+from surgeval.models._prompts import Prompts
 from surgeval.schema.questions import TRACK_LIMITS_S, Request
 from surgeval.video import sample
 from surgeval.video.clock import clock_text
@@ -43,6 +44,7 @@ class QuestionMedia:
         frames: Shown for a question.
         media: frames, video, or auto: the film for models that take a span of one, else frames.
         cut: Where frames are kept.
+        spoken: Published prompts; their words and numbers of frames, where there are some.
 
     Raises:
         UnknownName: No such track, or no such way.
@@ -54,6 +56,7 @@ class QuestionMedia:
     cut: Path
     frames: int | None = None
     media: str = "auto"
+    spoken: Prompts | None = None
     unready: dict[str, str] = field(default_factory=dict)
     """By question: why it cannot be shown."""
     _files: Mapping[str, Path] = field(default_factory=dict)
@@ -94,8 +97,10 @@ class QuestionMedia:
             about = f"Procedure: {request.procedure}." if request.procedure else ""
             start, end = clock_text(request.start_s), clock_text(request.end_s)
             stretch = "" if self.track == "frame" else f"The question is about {start} to {end} of the video."
-            text = "\n".join(line for line in (words, about, stretch, request.question) if line)
-            yield Prompt(request.case, (*shown, text), system=SYSTEM, max_tokens=max_tokens)
+            before, after = ("", "") if self.spoken is None else self.spoken.words(self.track, request)
+            text = "\n".join(line for line in (words, before, about, stretch, request.question, after) if line)
+            system = SYSTEM if self.spoken is None else self.spoken.system
+            yield Prompt(request.case, (*shown, text), system=system, max_tokens=max_tokens)
 
     def _file(self, request: Request) -> Path | None:
         return self._files.get(request.case) or self._files.get(request.video)
@@ -112,7 +117,7 @@ class QuestionMedia:
         assert path is not None
         if path.suffix.lower() in _PICTURES:
             return (_picture(path),)
-        wanted = self.frames or FRAMES[self.track]
+        wanted = self.frames or (FRAMES if self.spoken is None else self.spoken.frames)[self.track]
         length_s = request.end_s - request.start_s
         times = [request.start_s + (number + 0.5) * length_s / wanted for number in range(wanted)]
         times = [request.start_s] if self.track == "frame" or not length_s else times

@@ -19,6 +19,7 @@ from surgeval.models._abilities import lacking
 from surgeval.models._answers import StoredAnswers, key_of
 from surgeval.models._estimate import tokens_in_of
 from surgeval.models._model import Model, Outcome, Prompt, Trouble
+from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.outcomes import Status
 
 Hear = Callable[[Prompt, Outcome], None]
@@ -46,6 +47,8 @@ class RunCounts:
     tokens_out: int = 0
     cost: float | None = None
     """Money for what was asked now; None where the price is not known."""
+    guessed: int = 0
+    """Replies that do not say how many tokens they took, so that their money is guessed, on the high side."""
     first_reason: str = ""
     """Why the first of those without an answer has none."""
     damaged: list[str] = field(default_factory=list)
@@ -55,6 +58,31 @@ class RunCounts:
     def failed(self) -> int:
         """Prompts that were to be asked and have neither an answer nor a refusal."""
         return self.overflow + self.transient + self.permanent
+
+    @property
+    def unfinished(self) -> int:
+        """Prompts that nobody looked at, because a server was not there or the money was spent; they can be asked."""
+        return self.transient + self.not_asked
+
+    def notices(self) -> Iterator[Finding]:
+        """What a reader of any result of the run must know."""
+        if self.damaged:
+            text = f"{len(self.damaged)} lines of the store cannot be read (first: {self.damaged[0]}); "
+            text += "what was wanted of them was asked again; surgeval store verify shows all"
+            yield Finding("damaged-answers", Severity.WARNING, text)
+        if self.guessed:
+            text = f"{self.guessed:,} replies do not say how many tokens they took; their money is guessed, rather high"
+            yield Finding("money-guessed", Severity.NOTE, text)
+        if self.cut:
+            text = f"{self.cut:,} answers reached the token limit and may have lost their end; give them more room "
+            text += "(--max-tokens of ask, max_tokens under [answer] of a task)"
+            yield Finding("cut-answers", Severity.WARNING, text)
+        if self.unfinished:
+            why = {"nobody answered in time": self.transient, "the money was spent before": self.not_asked}
+            each = ", ".join(f"{number:,}: {reason}" for reason, number in why.items() if number)
+            text = f"the run is not finished: {self.unfinished:,} of {self.prompts:,} requests have no answer ({each}; "
+            text += f"first: {self.first_reason}); run the same command again before its values are used"
+            yield Finding("run-unfinished", Severity.WARNING, text)
 
     @property
     def all_failed(self) -> bool:
@@ -197,7 +225,11 @@ class _Run:
         self.counts.tokens_in += outcome.tokens_in
         self.counts.tokens_out += outcome.tokens_out
         if self.model.price is not None:
-            self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(outcome.tokens_in, outcome.tokens_out)
+            tokens: tuple[float, float] = (outcome.tokens_in, outcome.tokens_out)
+            if not any(tokens) and (outcome.answered or outcome.status is Status.REFUSED):
+                self.counts.guessed += 1
+                tokens = (tokens_in_of(prompt) * self._per_guess, prompt.max_tokens)
+            self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(*tokens)
             if isinstance(self.progress, Meter):
                 self.progress.money = self.counts.cost
         if outcome.tokens_in:

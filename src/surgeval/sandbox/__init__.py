@@ -33,6 +33,7 @@ from surgeval.sandbox._leases import held_image as held_image
 from surgeval.sandbox._open import ENGINES as ENGINES
 from surgeval.sandbox._open import engine_takes_images as engine_takes_images
 from surgeval.sandbox._open import open_engine as open_engine
+from surgeval.sandbox._own_image import write_own_image as write_own_image
 from surgeval.sandbox._trial import Trial as Trial
 from surgeval.sandbox._trial import trial_run as trial_run
 
@@ -67,4 +68,5 @@ __all__ = [
     "trial_run",
     "watched_gpu",
     "write_clean_image",
+    "write_own_image",
 ]

@@ -1,6 +1,7 @@
 """From questions, answers and verdicts to the score table: profiles, lint, floors, differences."""
 
 __all__ = [
+    "blind_questions",
     "counted",
     "diff",
     "evaluate",

@@ -51,6 +51,8 @@ class SimulatedModel:
     """Share of questions left without an answer."""
     latency_s: float = 1.0
     """Typical time per answer."""
+    drawn_as: str = ""
+    """The name under which its chances are drawn, where that is not its own: another name changes no answer then."""
 
     def skill_for(self, capability: Capability) -> float:
         """The chance on a typical case of that capability."""
@@ -101,7 +103,7 @@ def answer(
     if lost := [reference.case for reference in references if reference.case not in asked]:
         raise InputInvalid("references", [f"{case!r} has no request" for case in lost])
     chances = probabilities(model, requests, references, seed=seed, conditions=conditions, centers=centers)
-    rng = stream(seed, "model", model.name, "answers")
+    rng = stream(seed, "model", model.drawn_as or model.name, "answers")
     responses, rows = [], []
     for reference, chance in zip(references, chances, strict=True):
         correct, refused = bool(rng.random() < chance), bool(rng.random() < model.refuses)
@@ -128,7 +130,7 @@ def probabilities(
     video_of = {request.case: request.video for request in requests}
     videos = sorted(set(video_of.values()))
     hard = {v: float(stream(seed, "hard video", v).normal()) for v in videos}
-    of_video = {v: float(stream(seed, "model", model.name, "video", v).normal()) for v in videos}
+    of_video = {v: float(stream(seed, "model", model.drawn_as or model.name, "video", v).normal()) for v in videos}
     chances = []
     for reference in references:
         video = video_of[reference.case]

@@ -11,6 +11,7 @@ __all__ = [
     "State",
     "compliance",
     "decisions",
+    "description",
     "handing_in",
     "intake",
     "phase",
@@ -20,5 +21,7 @@ __all__ = [
     "rehearsal",
     "results",
     "serve",
+    "stages",
     "starter",
+    "uploads",
 ]

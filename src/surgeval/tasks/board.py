@@ -17,6 +17,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from surgeval.errors import FileUnreadable, Misuse, SurgevalError, UnknownName
+from surgeval.models import RunCounts
 from surgeval.results.request import requested
 from surgeval.results.result import Result
 from surgeval.results.tables.tasks import BOARD, CONTRASTS, MATRIX
@@ -148,13 +149,17 @@ def _run_row(run: StoredRun) -> dict[str, Any]:
     record, headline = run.record, run.record["headline"]
     row = run.metrics.filter(pl.col("metric") == headline).row(0, named=True)
     whole = run.readings.filter(pl.col("stratum") == "all").row(0, named=True)
-    doubts = [code for code in run.codes if code in _NOT_THE_CASES]
-    doubt = "not the cases of the published rows" if doubts else None
+    doubts = ["not the cases of the published rows"] if set(run.codes) & set(_NOT_THE_CASES) else []
+    counts = RunCounts(**record["counts"])
+    if counts.unfinished:
+        doubts.append(f"not finished: {counts.unfinished:,} requests are to be asked again ({counts.first_reason})")
+    elif counts.all_failed and not counts.refused:
+        doubts.append(f"no request was answered ({counts.first_reason})")
     return {
         "task": record["task"], "model": record["model"], "source": RUN, "metric": headline, "value": row["value"],
         "low": row["low"], "high": row["high"], "floor": row["floor"], "cases": whole["cases"],
         "videos": row["videos"], "share_lost": whole["share_lost"], "shots": record["shots"],
-        "prompts": record["prompt"], "labels": run.task.scored.labels, "doubt": doubt,
+        "prompts": record["prompt"], "labels": run.task.scored.labels, "doubt": "; ".join(doubts) or None,
     }  # fmt: skip
 
 

@@ -122,7 +122,7 @@ def result_of_responses(
         "task": task.name, "videos": prepared.cases.which, "prompt": text.id, "shots": str(options.shots),
         "media": f"{prepared.plan.text} ({prepared.plan.digest})", "parser": PARSER_VERSION,
     }  # fmt: skip
-    made = scoring.result(about.name, conventions, [*prepared.findings, *_lost(readings)])
+    made = scoring.result(about.name, conventions, [*prepared.findings, *_lost(readings), *counts.notices()])
     tables = {
         "metrics": made.tables["metrics"],
         "policies": scoring.policies(),

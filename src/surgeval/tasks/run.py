@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from surgeval.asking.cluster import LOCAL, check_executor
 from surgeval.asking.meter import Progress, expect
 from surgeval.errors import FileUnreadable, Misuse
 from surgeval.models import (
     Can,
+    ClusterModel,
     Estimate,
     Model,
     Outcome,
@@ -61,6 +63,7 @@ def run_task(
     lenient: bool = False,
     level: float = 0.95,
     seed: int = 42,
+    executor: str = LOCAL,
     progress: Progress = None,
     agree: Callable[[str], bool] | None = None,
     **model_options: Any,
@@ -89,6 +92,7 @@ def run_task(
         lenient: Exchange start and end where an answer has them the wrong way round.
         level: Coverage of the intervals.
         seed: Of drawn examples, and of models that take one.
+        executor: `local`, or `ray`: workers of a Ray cluster have the model open, one per GPU; answers are kept here.
         progress: Hears of every outcome.
         agree: Asks a person about a host that is not this machine.
         **model_options: How the model is opened: `concurrency`, `boxes`, and so on.
@@ -101,7 +105,7 @@ def run_task(
         shots=shots, prompts=prompts, family=family, split=split, videos=tuple(videos), limit=limit, shard=shard,
         structured=structured, re_ask=re_ask, missing_keys=missing_keys, lenient=lenient, seed=seed,
     )  # fmt: skip
-    opened = open_model(model, **model_options) if isinstance(model, str) else model
+    opened = _opened(model, model_options, executor)
     try:
         prepared = prepare_task(task, opened.can, root, options, frames=frames)
         refuse_inability(opened, prepared)
@@ -113,6 +117,16 @@ def run_task(
             opened.close()
     about = RunAbout(name or _name(opened, shots), opened.name, opened.revision, opened.can)
     return result_of_responses(prepared, responses, about, options, counts=counts, level=level, root=root)
+
+
+def _opened(model: str | Model, options: Mapping[str, Any], executor: str) -> Model:
+    check_executor(executor)
+    if not isinstance(model, str):
+        if executor != LOCAL:
+            raise Misuse(f"executor {executor!r} opens the model on every worker; name it by its specification")
+        return model
+    opened = open_model(model, **options)
+    return opened if executor == LOCAL else ClusterModel(opened, model, options)
 
 
 def _name(model: Model, shots: int) -> str:

@@ -34,6 +34,21 @@ def test_who_has_the_best_value_is_named(rows: list[tuple[object, ...]], larger:
     assert reach_title(table("model value", *rows), larger=larger) == title
 
 
+@pytest.mark.parametrize(
+    ("rows", "larger", "title"),
+    [
+        ([("A", 0.7, 0.65, 0.75), ("B", 0.6, 0.55, 0.65)], True, "A reaches most"),
+        ([("A", 0.7, 0.65, 0.75), ("B", 0.6, 0.45, 0.72)], True, "What each model reaches"),
+        ([("A", 3.0, 2.5, 3.5), ("B", 2.0, 1.0, 3.0)], False, "B has the smallest value"),
+        ([("A", 3.0, 1.5, 3.5), ("B", 2.0, 1.0, 3.0)], False, "What each model reaches"),
+    ],
+)
+def test_nobody_is_named_where_another_interval_reaches_the_best_value(
+    rows: list[tuple[object, ...]], larger: bool, title: str
+) -> None:
+    assert reach_title(table("model value low high", *rows), larger=larger) == title
+
+
 def test_who_has_the_best_value_is_named_panel_by_panel() -> None:
     rows = [("A", 0.7, "frame"), ("B", 0.6, "frame"), ("A", 0.8, "segment"), ("A", 0.2, "video"), ("B", 0.3, "video")]
     assert reach_title(table("model value panel", *rows)) == "A reaches most on frame and segment; B on video"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
@@ -19,6 +21,7 @@ from surgeval.tasks.board import task_board
 from surgeval.tasks.cases import cases_of
 from surgeval.tasks.reading import task_of
 from surgeval.tasks.shots import chosen_shots, refuse_leakage, training_cases
+from surgeval.video import write_png
 from task_folders import build, right_answer
 
 
@@ -181,3 +184,58 @@ def test_every_problem_of_a_task_file_is_named_at_once() -> None:
         "'luck' is no metric",
     ):
         assert piece in text
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> Path:
+    """A task of one's own with four pictures, no two of them alike."""
+    rows = ["case,video,file,object"]
+    for number in range(4):
+        write_png(np.full((8, 8, 3), 40 * number, dtype=np.uint8), tmp_path / f"{number}.png")
+        rows.append(f"c{number},v{number},{number}.png,{'clip' if number % 2 else 'nothing'}")
+    (tmp_path / "cases.csv").write_text("\n".join(rows), encoding="utf-8")
+    prompt = "[[prompt]]\nfamily = 'chat'\nversion = 'mended'\ntext = 'clip or nothing?'\n"
+    (tmp_path / "prompts.toml").write_text(prompt)
+    (tmp_path / "clip.toml").write_text(
+        'title = "Clip"\nsummary = "Whether a clip is there"\nprompts = "prompts.toml"\n[data]\nlayout = "cases"\n'
+        '[media]\nkind = "image"\nfiles = ["{file}"]\n[answer]\nform = "choice"\nclasses = ["clip", "nothing"]\n'
+        'column = "object"\n[metrics]\nnames = ["accuracy"]\nheadline = "accuracy"\n'
+    )
+    return tmp_path
+
+
+def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: Path) -> None:
+    runner, app, runs = CliRunner(), build_app(), clips / "runs"
+    with serving(says(completion("clip"))) as server:
+        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        asked += ["--model-option", "price=1000/1000", "--model-option", "concurrency=1", "--out", str(runs), "--force"]
+        asked += [word for name in "ab" for word in ("--model", f"openai:{name}@{server.url}")]
+        limited = runner.invoke(app, [*asked, "--max-cost", "2"])
+        assert "the run is not finished: " in limited.output
+        assert "do not say how many tokens they took" in limited.output
+        assert 0 < server.asked < 4, "the limit is one for both models"
+        board = task_board([runs]).table
+        assert board["doubt"].str.contains(r"not finished: \d requests are to be asked again").all()
+        section = next(one for one in make_report(runs).sections if one.name == "models_on_tasks")
+        tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
+        assert "(not finished)" in str(tables["task-matrix"].rows())
+        whole = runner.invoke(app, asked)
+        assert whole.exit_code == 0, whole.output
+        assert server.asked == 8, "nothing is asked twice"
+    assert task_board([runs]).table["doubt"].null_count() == 2
+
+
+def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
+    asked = ["task", "run", "phase-c80", "--root", str(cholec), "--out", str(tmp_path / "runs")]
+    done = CliRunner().invoke(build_app(), [*asked, "--model", "constant:a b", "--model", "constant:a/b"])
+    assert isinstance(done.exception, Misuse)
+    assert "would both be written to" in str(done.exception)
+
+
+def test_a_server_that_lets_nobody_in_is_not_a_model_that_is_wrong(clips: Path) -> None:
+    runner, app, runs = CliRunner(), build_app(), clips / "runs"
+    with serving(says(Answer(b'{"error": {"message": "bad key"}}', 401))) as server:
+        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        done = runner.invoke(app, [*asked, "--model", f"openai:m@{server.url}", "--out", str(runs)])
+    assert done.exit_code == 1
+    assert "requests are to be asked again (HTTP 401" in task_board([runs]).table["doubt"][0]

@@ -29,9 +29,10 @@ COMPETITORS = (
 
 BASELINES = (
     _model("baseline-small", 0.45, SimulatedModel("", refuses=0.03)),
-    _model("baseline-large", 0.60),
+    _model("frontier-example", 0.60, SimulatedModel("", drawn_as="baseline-large")),
 )
-"""The organisers' own: competitors must beat them."""
+"""The organisers' own: competitors must beat them. `frontier-example` stands where a frontier model behind an API would
+(`surgeval ask --prompts frontier-1`): its answers are simulated examples, as its name says, of no real model."""
 
 BLIND = "blind-prior"
 """Answers from the wording alone, learned on the training questions."""

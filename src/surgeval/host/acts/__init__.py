@@ -1,1 +1,14 @@
 """Everything that can happen in a hosted challenge. Each act is one transaction and one entry of the log."""
+
+__all__ = [
+    "boards",
+    "challenge",
+    "gates",
+    "jobs",
+    "quotas",
+    "refused",
+    "reports",
+    "submissions",
+    "tokens",
+    "uploads",
+]

@@ -6,6 +6,7 @@ its report is refused. Fair order: first those whose owner has the fewest jobs u
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
@@ -20,7 +21,8 @@ from surgeval.host.log.acting import acting, now
 from surgeval.host.runs.models import Job, JobState, Kind, Submission, WorkerToken
 from surgeval.submissions.stages import Stage
 
-LEASE_S = 120.0
+LEASE_S = float(os.environ.get("SURGEVAL_HOST_LEASE_S", "120"))
+"""Until a worker must be heard of again; workers are heard of four times as often."""
 
 
 def waiting_jobs(at: datetime) -> QuerySet[Job]:

@@ -10,3 +10,7 @@ class PagesConfig(AppConfig):
 
     name = "surgeval.host.pages"
     label = "pages"
+
+    def ready(self) -> None:
+        """Nothing; from now on teams are told when something comes to rest."""
+        from surgeval.host.pages import notices  # noqa: F401  # connects itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surgeval.host.acts.boards import team_values
+from surgeval.host.acts.boards import team_values, team_values_of
 from surgeval.host.acts.refused import REMEDIES
 from surgeval.host.pages.words import NEXT_BY_STAGE, SETTLED
 from surgeval.host.people.models import Team
@@ -12,9 +12,10 @@ from surgeval.host.runs.models import Job, JobState, Submission
 from surgeval.submissions.stages import Stage
 
 
-def rows_of_team(team: Team) -> list[dict[str, Any]]:
-    """Every submission of a team, the newest first, with the values that the team may see."""
-    return [{"submission": one, "values": team_values(one)} for one in team.submissions.all()]
+def rows_of_team(team: Team, *, most: int = 200) -> list[dict[str, Any]]:
+    """The last submissions of a team, the newest first, with the values that the team may see."""
+    listed = list(team.submissions.all()[:most])
+    return [{"submission": one, "values": values} for one, values in zip(listed, team_values_of(listed), strict=True)]
 
 
 def shown_to_team(submission: Submission) -> dict[str, Any]:

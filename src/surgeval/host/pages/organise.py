@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from surgeval.asking.journal import LOG, TROUBLE_LOG
 from surgeval.host.acts import submissions as acts
 from surgeval.host.acts.challenge import announce
 from surgeval.host.acts.quotas import UNDER_WAY, usage_of
@@ -94,6 +97,26 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         jobs=Job.objects.filter(submission=stored).select_related("worker").order_by("pk"),
         entries=LogEntry.objects.filter(subject=f"submission-{number}").order_by("-number")[:50],
     )
+
+
+def container_text(request: HttpRequest, number: int) -> HttpResponse:
+    """What the containers of the last run wrote, for organisers alone: it may tell of hidden data."""
+    stored = get_object_or_404(Submission, pk=number)
+    last = stored.runs.order_by("-number").first()
+    shards = sorted(acts.run_folder(stored, last.number).glob("shard-*")) if last else []
+    texts = [f"== {shard.name}, {name}\n{tail_of(shard / name)}\n" for shard in shards for name in (TROUBLE_LOG, LOG)]
+    response = HttpResponse("".join(texts) or "nothing was written\n", content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="submission-{number}-containers.txt"'
+    return response
+
+
+def tail_of(path: Path, most_bytes: int = 200_000) -> str:
+    """The end of a file that a container may have filled; links are not followed."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - most_bytes))
+        return file.read(most_bytes).decode("utf-8", "replace").replace("\0", "")
 
 
 _ACTS = {

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from surgeval.host.acts import boards as acts
 from surgeval.host.acts.gates import decide_by_hand
 from surgeval.host.acts.refused import Refused
+from surgeval.host.acts.submissions import refresh_boards
 from surgeval.host.pages.answers import attempted, page
 from surgeval.host.pages.boards import rows_of
 from surgeval.host.pages.permissions import person
@@ -26,6 +27,13 @@ def snapshots(request: HttpRequest) -> HttpResponse:
     """Every snapshot of every board, newest first, and whether it is published."""
     listed = BoardSnapshot.objects.select_related("publication").defer("tables").order_by("-pk")[:100]
     return page(request, "organise/snapshots", "Boards to publish", listed=listed)
+
+
+def refresh(request: HttpRequest) -> HttpResponse:
+    """Lets the boards of a phase be made anew, as after descriptions were read or a team was excluded."""
+    phase, reason = request.POST.get("phase", ""), request.POST.get("reason", "")
+    act = lambda: refresh_boards(actor(person(request)), phase, reason=reason)  # noqa: E731
+    return attempted(request, act, done="A worker makes the boards anew; they appear here.", to="organise_boards")
 
 
 def snapshot(request: HttpRequest, number: int) -> HttpResponse:

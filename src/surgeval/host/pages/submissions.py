@@ -47,7 +47,7 @@ def submit(request: HttpRequest) -> HttpResponse:
         most_bytes=max((one.rules.upload.most_bytes for one in opened), default=0),
         unready=[words for _, words in unready(team, rules_now())],
         step=next_step(request.user, challenge),
-        submissions=rows_of_team(team)[:10],
+        submissions=rows_of_team(team, most=10),
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.utils import timezone
 
 from surgeval.host import places
 from surgeval.host.challenge.entries import is_within
+from surgeval.host.log.acting import now
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class PeopleRules:
 
     def registration_is_open(self) -> bool:
         """Whether teams can be founded and joined at this moment; the closing second still belongs to it."""
-        return is_within(timezone.now(), self.registration_opens, self.registration_closes)
+        return is_within(now(), self.registration_opens, self.registration_closes)
 
     def merging_is_open(self) -> bool:
         """Whether two teams may still become one."""
-        return is_within(timezone.now(), None, self.merge_until)
+        return is_within(now(), None, self.merge_until)
 
 
 def rules_now() -> PeopleRules:

@@ -17,6 +17,10 @@ from typing import Any
 from ._torch import torch
 from .pointwise import PLAIN, Pointwise
 
+_ROOM = 64
+"""Tokens of questions are rounded up to so many, so that recorded steps are met again."""
+_MANY = 1024
+"""Rows from which the kernel of cuDNN is faster."""
 Attend = Callable[[int, Any, Any, Any], Any]
 """Number of the layer, queries, keys, values of new tokens; gives what they saw."""
 
@@ -31,6 +35,15 @@ class Prefix:
     length: int = 0
     next_position: int = 0
     """Where text that follows begins to count."""
+    recorded: dict[tuple[int, int, int], Fork] = field(default_factory=dict, repr=False)
+    """Forks whose steps were recorded, by length of the prefix, questions and room: later questions use them again.
+
+    They hold the prefix, so whoever is done with it clears them: a circle would keep gigabytes until somebody looks.
+    """
+
+    def until(self, length: int, next_position: int) -> Prefix:
+        """Its first tokens, without a copy."""
+        return Prefix(self.keys, self.values, length, next_position, self.recorded)
 
     @property
     def room(self) -> int:
@@ -99,6 +112,9 @@ class Decoder:
         self._frequencies = 1.0 / (float(rope["rope_theta"]) ** powers)
         axes = [axis for axis, width in enumerate(rope["mrope_section"]) for _ in range(width)]
         self._axes = torch.tensor(axes, device=self.device)
+        self.has_cudnn = False
+        """Whether long looks behind a prefix are tried with the kernel of cuDNN: a quarter faster where lengths come
+        again, and slower by most of a second for every length that is new."""
         self._is_flash = self.device.type == "cuda" and self.dtype in (torch.bfloat16, torch.float16)
 
     def embedded(self, tokens: Sequence[int]) -> Any:
@@ -158,21 +174,15 @@ class Decoder:
         lengths = [len(rows) for rows, _ in suffixes]
         longest, count = max(lengths), len(suffixes)
         pad = torch.nn.functional.pad
-        room = -(-(longest + steps) // 8) * 8
-        shape = (count, self.key_heads, room, self.size)
         with torch.inference_mode():
             rows = torch.stack([pad(rows, (0, 0, 0, longest - len(rows))) for rows, _ in suffixes])
             positions = torch.stack([pad(at, (0, longest - at.shape[1])) for _, at in suffixes], dim=1)
-            mask = torch.full((count, room), -torch.inf, device=self.device)
+            fork = self._blank(prefix, count, -(-(longest + steps) // _ROOM) * _ROOM)
+            fork.mask.fill_(-torch.inf)
             for number, length in enumerate(lengths):
-                mask[number, :length] = 0.0
-            keys, values = (
-                [torch.zeros(shape, device=self.device, dtype=self.dtype) for _ in self._layers] for _ in range(2)
-            )
-            fork = Fork(
-                prefix, keys, values, mask, torch.tensor([longest], device=self.device),
-                torch.stack([at.max() + 1 for _, at in suffixes]),
-            )  # fmt: skip
+                fork.mask[number, :length] = 0.0
+            fork.slot.fill_(longest)
+            fork.positions.copy_(torch.stack([at.max() + 1 for _, at in suffixes]))
 
             def attend(number: int, q: Any, k: Any, v: Any) -> Any:
                 fork.keys[number][:, :, :longest], fork.values[number][:, :, :longest] = k, v
@@ -181,8 +191,23 @@ class Decoder:
 
             hidden = self._through(rows, positions, attend)
             last = hidden[torch.arange(count, device=self.device), torch.tensor(lengths, device=self.device) - 1]
-            fork.logits = torch.nn.functional.linear(last, self.head)
+            logits = torch.nn.functional.linear(last, self.head)
+            fork.logits = logits if fork.graph is None else fork.logits.copy_(logits)
         return fork
+
+    def _blank(self, prefix: Prefix, count: int, room: int) -> Fork:
+        """A fork without tokens; one whose steps are recorded where there is one."""
+        if (fork := prefix.recorded.get((prefix.length, count, room))) is not None:
+            return fork
+        shape = (count, self.key_heads, room, self.size)
+        keys, values = (
+            [torch.zeros(shape, device=self.device, dtype=self.dtype) for _ in self._layers] for _ in range(2)
+        )
+        return Fork(
+            prefix, keys, values, torch.empty(count, room, device=self.device),
+            torch.empty(1, dtype=torch.long, device=self.device),
+            torch.empty(count, dtype=torch.long, device=self.device),
+        )  # fmt: skip
 
     def step(self, fork: Fork, tokens: Any) -> Any:
         """The logits after one more token of each question, `(questions, words)`."""
@@ -197,9 +222,10 @@ class Decoder:
     def record(self, fork: Fork) -> None:
         """Let the steps of a fork run as one recorded graph; on a CPU nothing happens.
 
-        It takes about as long as three steps and pays off from the fifth.
+        It takes about as long as three steps, pays off from the fifth, and serves later questions of the same number
+        and room. Those take over the memory of this fork, so one fork of a kind is under way at a time.
         """
-        if self.device.type != "cuda":
+        if self.device.type != "cuda" or fork.graph is not None:
             return
         with torch.inference_mode():
             fork.tokens = torch.zeros(len(fork.mask), dtype=torch.long, device=self.device)
@@ -216,6 +242,7 @@ class Decoder:
                 tensor.copy_(before)
             logits.copy_(fork.logits)
             fork.graph, fork.logits = graph, logits
+            fork.prefix.recorded[fork.prefix.length, len(fork.mask), fork.mask.shape[1]] = fork
 
     def _stepped(self, fork: Fork, tokens: Any) -> Any:
         rows = self.embedding[tokens][:, None]
@@ -243,17 +270,23 @@ class Decoder:
     def _through(self, x: Any, positions: Any, attend: Attend, *, last_only: bool = False) -> Any:
         """Normalised hidden states of `(batch, tokens, width)`."""
         linear, batch, count = torch.nn.functional.linear, x.shape[0], x.shape[1]
-        angles = positions[self._axes].permute(1, 2, 0).float() * self._frequencies
-        cos, sin = angles.cos()[:, :, None], angles.sin()[:, :, None]
+        angles = (positions[self._axes].permute(1, 2, 0).float() * self._frequencies).flatten(0, 1)[:, None]
+        cos, sin, x = angles.cos(), angles.sin(), x.flatten(0, 1)
         for number, layer in enumerate(self._layers):
-            qkv = linear(self.steps.normed(x, layer.norm1, self.eps), *layer.qkv).view(batch, count, -1, self.size)
-            turned = self.steps.rotated(qkv[:, :, : -self.key_heads], cos, sin)
-            q, k = turned[:, :, : self.heads].transpose(1, 2), turned[:, :, self.heads :].transpose(1, 2)
-            seen = attend(number, q, k, qkv[:, :, -self.key_heads :].transpose(1, 2))
-            x = x + linear(seen.transpose(1, 2).reshape(batch, count, -1).to(x.dtype), layer.out)
+            qkv = linear(self.steps.normed(x, layer.norm1, self.eps), *layer.qkv).view(len(x), -1, self.size)
+            turned = self.steps.rotated(qkv[:, : -self.key_heads], cos, sin)
+            q, k, v = (
+                heads.unflatten(0, (batch, count)).transpose(1, 2)
+                for heads in (turned[:, : self.heads], turned[:, self.heads :], qkv[:, -self.key_heads :])
+            )
+            seen = attend(number, q, k, v)
+            x = x + linear(seen.transpose(1, 2).reshape(len(x), -1).to(x.dtype), layer.out)
             hidden = linear(self.steps.normed(x, layer.norm2, self.eps), layer.gate_up)
             x = x + linear(self.steps.gated(hidden), layer.down)
-        return self.steps.normed(x[:, -1:] if last_only else x, self._norm, self.eps)
+        x = x.unflatten(0, (batch, count))
+        return self.steps.normed(x[:, -1] if last_only else x.flatten(0, 1), self._norm, self.eps).unflatten(
+            0, (batch, -1)
+        )
 
     def _shared(self, q: Any, keys: Any, values: Any) -> tuple[Any, Any]:
         """What all queries see of keys `(key heads, length, size)`, and the logarithms of their sums."""
@@ -261,7 +294,7 @@ class Decoder:
         group = heads // self.key_heads
         rows = q.view(batch, self.key_heads, group, count, size).transpose(0, 1).reshape(1, self.key_heads, -1, size)
         if self._is_flash:
-            seen, sums = torch.ops.aten._scaled_dot_product_flash_attention(rows, keys[None], values[None])[:2]
+            seen, sums = self._summed(rows, keys[None], values[None], is_causal=False)
         else:
             seen, sums = _plain(rows, keys[None], values[None], None)
         seen = seen.reshape(self.key_heads, batch, group, count, size).transpose(0, 1).reshape(q.shape)
@@ -271,12 +304,22 @@ class Decoder:
     def _causal(self, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
         """What new tokens see of themselves and of those before them among the new ones, and the sums."""
         if self._is_flash:
-            flash = torch.ops.aten._scaled_dot_product_flash_attention
-            seen, sums = flash(q, k, v, 0.0, True)[:2]
-            return seen, sums
+            return self._summed(q, k, v, is_causal=True)
         count = q.shape[2]
         mask = torch.full((count, count), -torch.inf, device=q.device).triu(1)
         return _plain(q, k, v, mask)
+
+    def _summed(self, q: Any, k: Any, v: Any, *, is_causal: bool) -> tuple[Any, Any]:
+        """Attention with the logarithms of its sums by the faster of two kernels."""
+        if self.has_cudnn and q.shape[2] >= _MANY:
+            try:
+                kernel = torch.ops.aten._scaled_dot_product_cudnn_attention
+                seen, sums = kernel(q, k, v, None, True, 0.0, is_causal, False)[:2]
+                return seen, sums.reshape(q.shape[:3])
+            except RuntimeError:
+                self.has_cudnn = False  # another version, another card: flash does it too
+        seen, sums = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, is_causal)[:2]
+        return seen, sums
 
     def _causal_alone(self, q: Any, k: Any, v: Any) -> Any:
         attend = torch.nn.functional.scaled_dot_product_attention

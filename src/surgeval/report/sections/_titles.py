@@ -16,14 +16,14 @@ LATE = 0.05
 
 
 def reach_title(rows: pl.DataFrame, *, larger: bool | None = True) -> str:
-    """Who has the best value, panel by panel.
+    """Who has the best value, panel by panel; nobody where an interval of another model reaches that far.
 
     Args:
-        rows: Columns `model`, `value` and, where there are several panels, `panel`.
+        rows: Columns `model`, `value` and, where known, `low`, `high` and `panel`.
         larger: Whether larger values are better; None where nobody said.
     """
     known = rows.drop_nulls("value")
-    if larger is None or known["model"].n_unique() < 2:
+    if larger is None or known["model"].n_unique() < 2 or _is_close(known, larger):
         return "What each model reaches"
     best = pl.col("value").max() if larger else pl.col("value").min()
     verb = "reaches most" if larger else "has the smallest value"
@@ -35,6 +35,16 @@ def reach_title(rows: pl.DataFrame, *, larger: bool | None = True) -> str:
         return "What each model reaches"
     texts = [f"{names_of([model])} {verb} on {names_of(panels)}" for model, panels in firsts.iter_rows()]
     return "; ".join([texts[0], *(text.replace(f" {verb}", "") for text in texts[1:])])
+
+
+def _is_close(rows: pl.DataFrame, larger: bool) -> bool:
+    """Whether in some panel another model's interval reaches the best value."""
+    if not {"low", "high"} <= set(rows.columns):
+        return False
+    sign, end = (1, "high") if larger else (-1, "low")
+    reach = rows.with_columns(value=pl.col("value") * sign, end=pl.col(end) * sign)
+    best = pl.col("value").max().over("panel") if "panel" in rows.columns else pl.col("value").max()
+    return not reach.filter((pl.col("value") < best) & (pl.col("end") >= best)).is_empty()
 
 
 def _leading(models: list[str], verb: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from surgeval.models import RunCounts
 from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._wording import missing
@@ -32,7 +33,7 @@ def section(inputs: Inputs) -> Section:
         Table("task-matrix", "Models by tasks", _matrix(rows), "Value and interval; a dash where there is no run."),
         Table("task-runs", "Every run", rows),
     ]
-    blocks += [Note(text) for text in _lost(rows)]
+    blocks += [Note(text) for text in (*_unfinished(rows), *_lost(rows))]
     blocks += _published(rows)
     blocks.append(Table("task-readings", "How answers could be read", _readings(runs)))
     blocks.append(Table("task-costs", "What the runs took", _costs(runs)))
@@ -48,18 +49,27 @@ def _row(result: StoredResult) -> dict[str, Any]:
         "task": record["task"], "model": record["model"], "metric": record["headline"], "value": row["value"],
         "low": row["low"], "high": row["high"], "floor": row["floor"], "cases": whole["cases"],
         "videos": row["videos"], "share_lost": whole["share_lost"], "shots": record["shots"],
-        "prompts": record["prompt"],
+        "prompts": record["prompt"], "unfinished": RunCounts(**record["counts"]).unfinished,
     }  # fmt: skip
 
 
 def _matrix(rows: pl.DataFrame) -> pl.DataFrame:
     """Models by tasks, each cell a value with its interval."""
     cells = [
-        "-" if value is None else f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-        for value, low, high in rows.select("value", "low", "high").rows()
+        ("-" if value is None else f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]")
+        + (" (not finished)" if unfinished else "")
+        for value, low, high, unfinished in rows.select("value", "low", "high", "unfinished").rows()
     ]
     wide = rows.select("task", "model").with_columns(pl.Series("cell", cells))
     return wide.pivot("task", index="model", values="cell", aggregate_function="first").fill_null("-")
+
+
+def _unfinished(rows: pl.DataFrame) -> list[str]:
+    return [
+        f"{model} on {task} is not finished: {number:,} requests got no answer because the server was not there or the "
+        "money was spent, and count as wrong until the same command is run again."
+        for model, task, number in rows.filter(pl.col("unfinished") > 0).select("model", "task", "unfinished").rows()
+    ]
 
 
 def _lost(rows: pl.DataFrame) -> list[str]:

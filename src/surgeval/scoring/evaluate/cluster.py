@@ -6,14 +6,13 @@ again. Workers must see the files under the same paths and have surgeval install
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from surgeval.errors import EmptyShard, ExtraNeeded, InputInvalid, Misuse, SurgevalError
+from surgeval.asking.cluster import ray_cluster
+from surgeval.errors import EmptyShard, InputInvalid, Misuse, SurgevalError
 from surgeval.schema.shard import Shard
 from surgeval.scoring.evaluate.combine import combined
 from surgeval.scoring.evaluate.measure import Step
@@ -28,13 +27,10 @@ def on_cluster(
     """The evaluation of all videos, read by as many workers as the cluster has processors.
 
     Raises:
-        ExtraNeeded: Ray is not installed.
         InputInvalid: With every problem of the first shard that has some.
     """
-    if importlib.util.find_spec("ray") is None:
-        raise ExtraNeeded("executor 'ray'", "ray", "cluster")
     sides = tuple(Path(side).absolute() if isinstance(side, str | Path) else side for side in (predictions, references))
-    with _cluster() as ray:
+    with ray_cluster() as ray:
         parts = max(1, int(ray.cluster_resources().get("CPU", 1)))
         work = ray.remote(num_cpus=1)(read_shard_of)
         numbers = [str(Shard(number, parts)) for number in range(1, parts + 1)]
@@ -73,18 +69,3 @@ def read_shard_of(
     if built.material.gathered is None:
         return Refused(f"{kind} is not cut into shards; leave --executor out")
     return ShardFile(f"shard {shard}", built.head, built.material.gathered)
-
-
-@contextmanager
-def _cluster() -> Iterator[Any]:
-    """Ray, connected to a cluster; one that was started here ends here."""
-    import ray
-
-    ours = not ray.is_initialized()
-    if ours:
-        ray.init(log_to_driver=False, logging_level="warning", include_dashboard=False)
-    try:
-        yield ray
-    finally:
-        if ours:
-            ray.shutdown()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from surgeval.asking.cluster import LOCAL, check_executor
 from surgeval.errors import Misuse, UnknownName
 from surgeval.results.request import Request, files_of, requested
 from surgeval.schema.findings import Finding, Severity, as_findings
@@ -48,7 +49,6 @@ PER_VIDEO = (
 UNWRITTEN = "statistics.parquet does not hold {} ({}): later verbs can only use its value in each video."
 KINDS = ("classification", "cvs", "detection", "phases", "segmentation", "tracking", "triplets")
 """Each names a module here with a function `material`."""
-EXECUTORS = ("local", "ray")
 
 
 @requested("evaluate {kind}", files=("predictions", "references"))
@@ -66,7 +66,7 @@ def evaluate(
     seed: int = 42,
     shard: str | None = None,
     share: bool = False,
-    executor: str = EXECUTORS[0],
+    executor: str = LOCAL,
     progress: Step | None = None,
     preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
     deviations: Mapping[str, str] | None = None,  # noqa: ARG001
@@ -110,15 +110,14 @@ def evaluate(
         "model": model, "metrics": metrics, "by": by, "level": level, "replicates": replicates, "method": method,
         "seed": seed, **options,
     }  # fmt: skip
-    if executor != EXECUTORS[0]:
+    if executor != LOCAL:
         from surgeval.scoring.evaluate.cluster import on_cluster
 
-        if executor not in EXECUTORS:
-            raise UnknownName("executor", executor, EXECUTORS)
         if shard is not None:
             raise Misuse("--executor makes shards of its own; leave --shard out")
         if share:
             raise Misuse("what is shared is measured here; leave --executor out")
+        check_executor(executor)
         return on_cluster(kind, predictions, references, given, progress or _quiet)
     built = built_of(kind, predictions, references, shard=shard, **given)
     material = built.material

@@ -220,10 +220,10 @@ def failures(
         parts=two_parts(design, video, rule) if fitted.family == "ordered-beta" else None, unit=settled.roles.unit,
     )  # fmt: skip
     seen = rows[fitted.design.kept] if recommend or risk is not None else rows
-    more = [recommended(result, seen, improvement=improvement, picture=picture)] if recommend else []
-    more += [strength_tables(result, frame)] if strengths else []
-    more += [risk_tables(result, seen, rows_of(risk, columns, where="cases to weigh"))] if risk is not None else []
-    return replace(result, additions=tuple(more)) if more else result
+    added = [recommended(result, seen, improvement=improvement, picture=picture)] if recommend else []
+    added += [strength_tables(result, frame)] if strengths else []
+    added += [risk_tables(result, seen, rows_of(risk, columns, where="cases to weigh"))] if risk is not None else []
+    return replace(result, additions=tuple(added)) if added else result
 
 
 def _check_rule(inference: str, separation: str) -> None:

@@ -1,1 +1,5 @@
 """Words that templates use."""
+
+__all__ = [
+    "house",
+]

@@ -1,0 +1,191 @@
+"""The web service on loopback: the board under many viewers, many uploads at once, a large database, and claims.
+
+`python -m bench host`. SURGEVAL_BENCH_UPLOAD_MB is the size of each of the 100 uploads: 20 by default, 200 for the
+real thing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+from bench.harness import Row, cpu_seconds
+
+TEAMS, SUBMISSIONS, VIEWERS, UPLOADS = 1_000, 10_000, 500, 100
+UPLOAD_MB = int(os.environ.get("SURGEVAL_BENCH_UPLOAD_MB", "20"))
+PRE, BOARD = "pre-evaluation", "/boards/pre-evaluation/technical/"
+
+
+def rows() -> list[Row]:
+    try:
+        import django  # noqa: F401
+    except ImportError:
+        return [Row("host: everything", float("nan"), "-", None, note="not measured: the extra host is not installed")]
+    with TemporaryDirectory(prefix="surgeval-bench-host-") as name:
+        return list(_measured(Path(name)))
+
+
+def _measured(home: Path) -> Iterator[Row]:
+    from surgeval.host import service
+    from surgeval.host.challenge.example import new_challenge
+
+    new_challenge(home, start=datetime.now() - timedelta(days=1), videos=4)
+    service.set_up(home)
+    service.migrate()
+    service.adopt("bench")
+    _fill()
+    yield from _pages()
+    yield _claims()
+    with _server(home) as (url, pid):
+        yield _viewers(url, pid)
+        yield _uploads(url, pid)
+
+
+def _fill() -> None:
+    """A thousand teams, ten thousand submissions, and a board with everybody on it."""
+    from surgeval.host.people.models import Membership, Team, User
+    from surgeval.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, Submission, Upload
+
+    at, version = datetime.now(UTC), ChallengeVersion.objects.latest("number")
+    users = User.objects.bulk_create(
+        [User(email=f"u{n}@example.org", name=f"U{n}", country="DE") for n in range(TEAMS)]
+    )
+    teams = Team.objects.bulk_create([Team(name=f"Team {n}", leader=user) for n, user in enumerate(users)])
+    Membership.objects.bulk_create([Membership(user=user, team=team) for user, team in zip(users, teams, strict=True)])
+    images = Upload.objects.bulk_create([
+        Upload(key=f"{n:032x}", team=teams[n % TEAMS], phase=PRE, name="image.tar", size_bytes=1, digest="0" * 64,
+               announced_at=at, received_at=at)
+        for n in range(SUBMISSIONS)
+    ])  # fmt: skip
+    Submission.objects.bulk_create([
+        Submission(team=teams[n % TEAMS], phase=PRE, version=version, rules={}, image=image, at=at, stage_at=at,
+                   stage="scored", values={"technical": n / SUBMISSIONS, "clinical": 0.5})
+        for n, image in enumerate(images)
+    ])  # fmt: skip
+    places = [
+        {"model": f"team-{team.pk}", "place": n + 1, "baseline": False, "copeland": -n, "macro_accuracy": 1 - n / TEAMS,
+         "board": "technical", "dominated": 0, "dominated_by": n, "win_rate": None}
+        for n, team in enumerate(teams)
+    ]  # fmt: skip
+    snapshot = BoardSnapshot.objects.create(
+        phase=PRE, board="technical", number=1, at=at, version=version,
+        rule={"rule": "focus", "program": "bench", "options": {}, "baselines": [], "unpaid": {}, "prize_pool": None},
+        inputs={}, tables={"places": places}, log_number=0, log_digest="0" * 64, digest="0" * 64,
+    )  # fmt: skip
+    Publication.objects.create(snapshot=snapshot, published_at=at)
+
+
+def _pages() -> Iterator[Row]:
+    """CPU for one page with everything in the database, against a page of Django that does nothing."""
+    from django.db import connection
+    from django.http import HttpRequest, HttpResponse
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+    from django.urls import path
+
+    from surgeval.host import urls
+
+    def plain(_: HttpRequest) -> HttpResponse:
+        return HttpResponse("<p>Nothing.</p>")
+
+    urls.urlpatterns.append(path("bench-plain/", plain))
+    client = Client(headers={"host": "127.0.0.1"})
+
+    def repeated(address: str) -> Callable[[], object]:
+        return lambda: [client.get(address) for _ in range(5)]
+
+    peer_s = cpu_seconds(repeated("/bench-plain/")) / 5
+    for name, address in (("board", BOARD), ("home", "/")):
+        status = client.get(address).status_code
+        with CaptureQueriesContext(connection) as queries:
+            client.get(address)
+        note = f"{TEAMS:,} teams, {SUBMISSIONS:,} submissions; {len(queries)} queries; status {status}"
+        ours_s = cpu_seconds(repeated(address)) / 5
+        yield Row(f"host: {name} page", ours_s, "plain Django page", peer_s, note=note)
+
+
+def _claims() -> Row:
+    from surgeval.host.acts import jobs, tokens
+    from surgeval.host.runs.models import Job
+
+    worker = tokens.make_worker_token("system", "bench", ["intake"])[0]
+    at = datetime.now(UTC)
+    Job.objects.bulk_create([
+        Job(kind="intake", phase=PRE, owner=f"team-{n % TEAMS}", made_at=at) for n in range(SUBMISSIONS)
+    ])  # fmt: skip
+    ours_s = cpu_seconds(lambda: [jobs.claim(worker) for _ in range(10)], repeat=2) / 10
+    Job.objects.all().delete()
+    return Row("host: claim a job", ours_s, "-", None, note=f"of {SUBMISSIONS:,} that wait, in fair order and logged")
+
+
+@contextmanager
+def _server(home: Path) -> Iterator[tuple[str, int]]:
+    command = [sys.executable, "-m", "surgeval", "host", "serve", "--folder", str(home), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield str(process.stdout.readline()).strip() if process.stdout else "", process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _viewers(url: str, pid: int) -> Row:
+    """Everybody looks at the board at once; the server's CPU for each, and how long each waited."""
+
+    def look(_: int) -> float:
+        start = time.perf_counter()
+        with urlopen(url + BOARD, timeout=300) as answer:
+            answer.read()
+        return time.perf_counter() - start
+
+    look(0)
+    begun, start = _cpu_s(pid), time.perf_counter()
+    with ThreadPoolExecutor(VIEWERS) as pool:
+        waits = list(pool.map(look, range(VIEWERS)))
+    seconds, cpu = time.perf_counter() - start, (_cpu_s(pid) - begun) / VIEWERS
+    p95 = statistics.quantiles(waits, n=20)[-1]
+    note = f"{VIEWERS} at once: {VIEWERS / seconds:.0f} requests/s, p95 {p95:.1f} s of waiting in line, 8 threads"
+    return Row("host: board for 500 viewers", cpu, "-", None, note=note)
+
+
+def _uploads(url: str, pid: int) -> Row:
+    """Uploads at once, in pieces; the largest memory that the server ever held."""
+    from surgeval.host.acts import tokens
+    from surgeval.host.client import Host, push_file
+    from surgeval.host.people.models import User
+
+    size = UPLOAD_MB << 20
+    texts = [tokens.make_access_token("system", user, "bench")[1] for user in User.objects.order_by("pk")[:UPLOADS]]
+    digests = set()
+    with TemporaryDirectory(prefix="surgeval-bench-upload-") as name:
+        file = Path(name) / "image.tar"
+        file.write_bytes(hashlib.sha256(b"bench").digest() * (size // 32))
+        begun, lock = _cpu_s(pid), threading.Lock()
+
+        def push(text: str) -> None:
+            key = push_file(Host(url, text), file, phase=PRE, name="image.tar")
+            with lock:
+                digests.add(key)
+
+        with ThreadPoolExecutor(UPLOADS) as pool:
+            list(pool.map(push, texts))
+    mark = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    note = f"{len(digests)} at once of {UPLOAD_MB} MB each; the server held at most {int(mark.split()[1]) // 1024} MB"
+    return Row("host: upload", (_cpu_s(pid) - begun) / UPLOADS, "-", None, note=note)

@@ -1,0 +1,196 @@
+"""`python -m docs.weakness_page`: tables and pictures of the page on closing the loop, from the stored results.
+
+The results lie in `examples/weakness_to_algorithm/results`; the commands on the page made them. Tables stand between
+`<!-- NAME -->` and `<!-- end -->` and are written anew; pictures go to `docs/figures`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "tutorials" / "from-weakness-to-algorithm.md"
+RESULTS = ROOT / "examples" / "weakness_to_algorithm" / "results"
+FIGURES = ROOT / "docs" / "figures"
+PARTS = {"held-out": "held-out procedures", "new-centre": "new centre"}
+OUTCOMES = {"mi_dsc": "MI_DSC", "mi_nsd": "MI_NSD", "found": "instances found"}
+_BLOCK = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+_WIDTH, _LEFT, _RIGHT, _ROW = 760, 250, 190, 22
+
+
+class Bar(NamedTuple):
+    """One line of a picture: an estimate with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    colour: str
+
+
+def read(name: str) -> pl.DataFrame:
+    """A stored table."""
+    return pl.read_csv(RESULTS / f"{name}.csv")
+
+
+def interval(row: dict[str, float], value: str = "difference") -> str:
+    """A difference in points with its interval."""
+    return f"{100 * row[value]:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join(lines)
+
+
+def baselines() -> str:
+    """How good the baselines are."""
+    rows = read("baselines").filter(metric="mi_dsc")
+    parts = {"development": "development, other half", **PARTS}
+    listed = []
+    for (model,), each in rows.group_by("model", maintain_order=True):
+        cells = {row["part"]: f"{row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+                 for row in each.iter_rows(named=True)}  # fmt: skip
+        listed.append([str(model), *(cells.get(part, "") for part in parts)])
+    return table(["MI_DSC", *parts.values()], listed)
+
+
+def recipe() -> str:
+    """Which finding led to which choice."""
+    shares = {row["term"]: row["share"] for row in read("recommendations").iter_rows(named=True)}
+    rows = [
+        [
+            row["property"],
+            f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
+            f"{100 * shares[row['property']]:.0f} %",
+            row["choice"] + (f": {row['spoiler']}" if row["spoiler"] else ""),
+        ]
+        for row in read("recipe").with_columns(pl.col("spoiler").fill_null("")).iter_rows(named=True)
+    ]
+    return table(["property that hurts", "odds ratio", "share of what is lost", "choice that answers it"], rows)
+
+
+def overall() -> str:
+    """Remedy and sham against the baseline."""
+    rows = [
+        [PARTS[row["part"]], OUTCOMES[row["outcome"]], row["arm"], f"{row['baseline_value']:.3f}",
+         f"{row['value']:.3f}", interval(row), f"{row['p_value']:.4f}"]
+        for row in read("overall").iter_rows(named=True)
+    ]  # fmt: skip
+    return table(["part", "outcome", "arm", "baseline", "arm's value", "difference, points", "p"], rows)
+
+
+def gains() -> str:
+    """Gains of the remedy and of the sham where a property holds."""
+    head = ["instances with", *(f"{arm}, {part}" for part in PARTS.values() for arm in ("remedy", "sham"))]
+    listed: dict[str, list[str]] = {}
+    for part in PARTS:
+        for arm in ("remedy", "sham"):
+            for row in read(f"gains_{part}_{arm}").iter_rows(named=True):
+                if row["side"] in ("with", "all"):
+                    mark = {"better": " *", "worse": " !"}.get(row["verdict"], "")
+                    listed.setdefault(row["term"], []).append(interval(row, "gain") + mark)
+    return table(head, [[term, *cells] for term, cells in listed.items() if len(cells) == 4])
+
+
+def effects() -> str:
+    """Odds ratios before and after."""
+    head = ["property", *(f"{part}: before, after" for part in PARTS.values())]
+    listed: dict[str, list[str]] = {}
+    for part in PARTS:
+        for row in read(f"effects_{part}_remedy").iter_rows(named=True):
+            cell = f"{row['odds_ratio_before']:.2f}, {row['odds_ratio_after']:.2f} ({row['verdict']})"
+            listed.setdefault(row["term"], []).append(cell)
+    return table(head, [[term, *cells] for term, cells in listed.items() if len(cells) == len(PARTS)])
+
+
+def ablations() -> str:
+    """What each choice is worth."""
+    head = ["choice", *(f"{OUTCOMES[outcome]}, {part}" for part in PARTS.values() for outcome in ("mi_dsc", "found"))]
+    rows = read("ablations")
+    listed = []
+    for choice in rows["choice"].unique(maintain_order=True):
+        cells = [
+            interval(rows.row(by_predicate=(pl.col("choice") == choice) & (pl.col("part") == part)
+                              & (pl.col("outcome") == outcome), named=True))
+            for part in PARTS for outcome in ("mi_dsc", "found")
+        ]  # fmt: skip
+        listed.append([choice, *cells])
+    return table(head, listed)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    one.__name__: one for one in (baselines, recipe, overall, gains, effects, ablations)
+}
+
+
+def page() -> str:
+    """The page with its tables written anew."""
+    return _BLOCK.sub(
+        lambda block: f"<!-- {block[1]} -->\n{TABLES[block[1]]()}\n<!-- end -->", PAGE.read_text(encoding="utf-8")
+    )
+
+
+def drawn(title: str, bars: Sequence[Bar], unit: str) -> str:
+    """Estimates with intervals as SVG, the line of no difference dashed."""
+    low, high = min(0.0, *(bar.low for bar in bars)), max(0.0, *(bar.high for bar in bars))
+    height = _ROW * (len(bars) + 3)
+
+    def at(value: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - low) / (high - low)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
+        f'font-size="12" role="img" aria-label="{title}"><rect width="{_WIDTH}" height="{height}" fill="white"/>',
+        f'<text x="8" y="18" font-weight="bold">{title}</text>',
+        f'<line x1="{at(0):.1f}" x2="{at(0):.1f}" y1="26" y2="{height - 26}" stroke="#777" stroke-dasharray="4 3"/>',
+        f'<text x="{at(0):.1f}" y="{height - 10}" text-anchor="middle" fill="#444">0 {unit}</text>',
+    ]
+    for place, bar in enumerate(bars):
+        y = _ROW * (place + 1.8)
+        parts.append(
+            f'<g fill="{bar.colour}"><text x="8" y="{y + 4:.1f}">{bar.name}</text>'
+            f'<line x1="{at(bar.low):.1f}" x2="{at(bar.high):.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{bar.colour}" '
+            f'stroke-width="2"/><circle cx="{at(bar.value):.1f}" cy="{y:.1f}" r="4"/>'
+            f'<text x="{_WIDTH - _RIGHT + 16}" y="{y + 4:.1f}">{bar.value:+.1f} ({bar.low:+.1f} to {bar.high:+.1f})'
+            "</text></g>"
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def gain_bars(part: str) -> list[Bar]:
+    """Gains of remedy and sham on the instances with each property, in points."""
+    bars = []
+    tables = {arm: read(f"gains_{part}_{arm}").filter(pl.col("side") != "without") for arm in ("remedy", "sham")}
+    for term in tables["remedy"]["term"]:
+        for arm, colour in (("remedy", "#2166ac"), ("sham", "#999999")):
+            for row in tables[arm].filter(pl.col("term") == term).drop_nulls(["low", "high"]).iter_rows(named=True):
+                name = f"{term} ({arm})" if arm == "remedy" else "(sham)"
+                bars.append(Bar(name, 100 * row["gain"], 100 * row["low"], 100 * row["high"], colour))
+    return bars
+
+
+def pictures() -> dict[str, str]:
+    """Every picture by its file name."""
+    made = {}
+    for part, words in PARTS.items():
+        title = f"Instances found, change against the baseline: {words}"
+        made[f"weakness-gains-{part}.svg"] = drawn(title, gain_bars(part), "points")
+    return made
+
+
+def main() -> None:
+    """Write the tables of the page and the pictures."""
+    PAGE.write_text(page(), encoding="utf-8")
+    for name, text in pictures().items():
+        (FIGURES / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Keep what the documentation shows: small tables, and a sheet of pictures with references and predictions.
+
+    python -m examples.weakness_to_algorithm.keep --data carry-segm --scored scored1 scored2 --found found --proof proof
+
+Tables go to `results` beside this file, the sheet to `docs/figures`; `python -m docs.weakness_page` writes the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from examples.weakness_to_algorithm.pack import Pack, read_pack
+
+from surgeval.video import pyav
+from surgeval.video.images import jpeg_bytes
+
+RESULTS = Path(__file__).parent / "results"
+SHEET = Path(__file__).parents[2] / "docs" / "figures" / "weakness-sheet.jpg"
+COLOURS = np.random.default_rng(5).integers(90, 256, (256, 3)).astype(np.float64)
+ROWS = 5
+
+
+def tables(scored: list[Path], found: Path, proof: Path) -> dict[str, pl.DataFrame]:
+    """The tables of the page by name."""
+    metrics = [
+        pl.read_csv(folder / "metrics.csv").with_columns(part=pl.lit(folder.name))
+        for folder in sorted(scored[0].iterdir())
+    ]
+    kept = {
+        "baselines": pl.concat(metrics).select("part", "model", "metric", "value", "low", "high", "videos"),
+        "recipe": pl.read_csv(found / "recipe.csv"),
+        "all_models": pl.read_csv(found / "all_models" / "effects.csv"),
+        "recommendations": pl.read_csv(found / "all_models" / "recommendations.csv"),
+        "calibration": pl.read_csv(found / "baseline" / "calibration.csv"),
+        "overall": pl.read_csv(proof / "overall.csv"),
+        "ablations": pl.read_csv(proof / "ablations.csv"),
+    }
+    for part in ("held-out", "new-centre"):
+        for arm in ("remedy", "sham"):
+            folder = proof / part / arm
+            kept[f"effects_{part}_{arm}"] = pl.read_csv(folder / "effect_changes.csv")
+            kept[f"gains_{part}_{arm}"] = pl.read_csv(folder / "gains.csv")
+    return kept
+
+
+def sheet(pack: Pack, scored: Path) -> np.ndarray:
+    """Pictures that the first remedy changed most, for better and for worse: frame, reference, before, after."""
+    values = pl.read_csv(scored / "pictures.csv").filter(metric="mi_dsc").pivot("model", index="case", values="value")
+    change = values.with_columns(change=pl.col("remedy 1") - pl.col("baseline 1")).sort("change", "case")
+    better = change.filter(pl.col("change") > 0).tail(10 * (ROWS - 1)).gather_every(10)["case"].to_list()
+    place = {case: row for row, case in enumerate(pack.columns["case"].tolist())}
+    maps = [np.load(scored / name) for name in ("baseline_1.npz", "remedy_1.npz")]
+    lines = []
+    for case in [*better[::-1], change["case"][0]]:
+        frame = pack.frames[place[case], 1]
+        labelled = [pack.labels[place[case]], *(one[case] for one in maps)]
+        lines.append(np.concatenate([frame, *(painted(frame, labels) for labels in labelled)], axis=1))
+    return np.concatenate(lines)
+
+
+def painted(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The frame with every instance in a colour of its own."""
+    mixed = np.where(labels[..., None] > 0, 0.35 * frame + 0.65 * COLOURS[labels], frame * 0.6)
+    return mixed.astype(np.uint8)
+
+
+def main() -> None:
+    """Read the command line and keep."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--scored", type=Path, nargs=2, required=True)
+    parser.add_argument("--found", type=Path, required=True)
+    parser.add_argument("--proof", type=Path, required=True)
+    given = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    for name, one in tables(given.scored, given.found, given.proof).items():
+        one.write_csv(RESULTS / f"{name}.csv", float_precision=5)
+    rgb = sheet(read_pack(given.data / "frames.npz"), given.scored[1] / "held-out")
+    height, width = rgb.shape[0] // 2 * 2, rgb.shape[1] // 2 * 2
+    frame = pyav().VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
+    SHEET.write_bytes(jpeg_bytes(frame, width_px=width, height_px=height, quality=4))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Everything that a challenge came to, for papers and archives: tables, boards, log and rules; no person is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgeval import __version__
+from surgeval.errors import WouldOverwrite
+from surgeval.host import places
+from surgeval.host.acts.boards import board_folder, public_board
+from surgeval.host.acts.challenge import current_challenge
+from surgeval.host.acts.submissions import run_folder
+from surgeval.host.log.acting import now
+from surgeval.host.people.models import Team
+from surgeval.host.runs.models import (
+    BoardSnapshot,
+    ChallengeVersion,
+    GateDecision,
+    LogEntry,
+    PrizeProposal,
+    RunRecord,
+    Submission,
+)
+from surgeval.host.tars import files_below, write_tar
+from surgeval.report.report import make_report
+from surgeval.submissions.stages import SCORES
+
+
+def export(target: str | Path, *, with_scores: bool = False, with_report: bool = True) -> Path:
+    """A folder with everything, and beside it an archive with a description that repositories of data read.
+
+    Args:
+        target: Made; must not exist.
+        with_scores: Add the scores of every question, which lay open what is hidden: for organisers.
+        with_report: Add `report.html` of every phase that was published.
+    """
+    place = Path(target)
+    if place.exists():
+        raise WouldOverwrite(place, by_force=False)
+    place.mkdir(parents=True)
+    for name, rows in _tables().items():
+        frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame()
+        frame.write_csv(place / f"{name}.csv")
+        frame.write_parquet(place / f"{name}.parquet")
+    _lines(place / "log.jsonl", LogEntry.objects.order_by("number").values().iterator())
+    for version in ChallengeVersion.objects.all():
+        (place / f"challenge-{version.number}.toml").write_text(version.text, encoding="utf-8")
+    _boards(place, with_scores=with_scores, with_report=with_report)
+    _json(place / "metadata.json", _metadata())
+    write_tar(place.with_suffix(".tar"), files_below(place, f"{place.name}/"))
+    return place
+
+
+def _tables() -> dict[str, list[dict[str, Any]]]:
+    submissions = [
+        {
+            "submission": one.pk, "model": one.model_name, "phase": one.phase, "stage": one.stage,
+            "at": one.at.isoformat(), "version": one.version.number, "image": one.image_digest,
+            "codes": ", ".join(one.codes), "answered": one.answered,
+            "technical": one.values.get("technical"), "clinical": one.values.get("clinical"),
+            "description": one.description_verdict,
+        }
+        for one in Submission.objects.select_related("version").order_by("pk")
+    ]  # fmt: skip
+    runs = [
+        {
+            "submission": one.submission.pk, "run": one.number, "shards": one.shards, "reason": one.reason,
+            "answered": one.answered, "scores": one.scores_digest, "references": one.references_digest,
+        }
+        for one in RunRecord.objects.select_related("submission").order_by("pk")
+    ]  # fmt: skip
+    boards = [
+        {"phase": one.phase, "board": one.board, "snapshot": one.number, "at": one.at.isoformat(),
+         "digest": one.digest, **_flat(row)}
+        for one in BoardSnapshot.objects.order_by("pk") for row in one.tables.get("places", [])
+    ]  # fmt: skip
+    gates = [
+        {"model": f"team-{one.team_id}", "phase": one.phase, "opened": one.opened, "at": one.at.isoformat(),
+         "by_hand": one.by_hand, "evidence": json.dumps(one.evidence, sort_keys=True)}
+        for one in GateDecision.objects.order_by("pk")
+    ]  # fmt: skip
+    prizes = [
+        {"phase": one.snapshot.phase, "board": one.snapshot.board, "signed": one.signed_at is not None,
+         **_flat(row)}
+        for one in PrizeProposal.objects.select_related("snapshot").order_by("pk")
+        for row in (one.signed_rows or one.rows)
+    ]  # fmt: skip
+    teams = [{"model": f"team-{one.pk}", "team": one.name} for one in Team.objects.order_by("pk")]
+    changes = [
+        {"version": one.number, "at": one.at.isoformat(), "note": one.note, "name": row["name"],
+         "old": json.dumps(row["old"]), "new": json.dumps(row["new"])}
+        for one in ChallengeVersion.objects.all() for row in one.changes
+    ]  # fmt: skip
+    return {"submissions": submissions, "runs": runs, "boards": boards, "gates": gates, "prizes": prizes,
+            "teams": teams, "changes": changes}  # fmt: skip
+
+
+def _boards(place: Path, *, with_scores: bool, with_report: bool) -> None:
+    for phase in current_challenge().phases:
+        shown = [one for board in phase.boards if (one := public_board(phase.slug, board)) is not None]
+        for snapshot in shown:
+            source = board_folder(snapshot)
+            if source.is_dir():
+                shutil.copytree(source, place / phase.slug / snapshot.board)
+        if with_scores:
+            for run in RunRecord.objects.exclude(scores_digest="").filter(submission__phase=phase.slug):
+                source = run_folder(run.submission, run.number) / SCORES
+                shutil.copytree(source, place / phase.slug / "scores" / f"{run.submission.pk}-{run.number}")
+        if with_report and shown and (place / phase.slug).is_dir():
+            title = f"{current_challenge().name}: {phase.title}"
+            make_report(place / phase.slug, title=title).to_html(place / phase.slug / "report.html")
+
+
+def _metadata() -> dict[str, Any]:
+    """What repositories of data ask for, in the words of DataCite."""
+    challenge = current_challenge()
+    return {
+        "titles": [{"title": f"Results of {challenge.name}"}], "publicationYear": now().year,
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "challenge results"},
+        "creators": [{"name": challenge.contact, "nameType": "Organizational"}],
+        "version": str(ChallengeVersion.objects.latest("number").number),
+        "descriptions": [{
+            "descriptionType": "TechnicalInfo",
+            "description": f"Made by surgeval {__version__}; rule {challenge.ranking.rule}; digest of the challenge"
+            f" {challenge.digest}; the log ends with {LogEntry.objects.latest('number').digest}.",
+        }],
+    }  # fmt: skip
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not isinstance(value, list | dict)}
+
+
+def _json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+
+
+def _lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with open(path, "w", encoding="utf-8") as handle:
+        handle.writelines(json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in rows)
+
+
+def export_place() -> Path:
+    """Where the page for organisers puts an export."""
+    return places.store() / "exports" / f"{now():%Y%m%d-%H%M%S}"

@@ -1,0 +1,105 @@
+"""Answers token by token, inside their forms and before their deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ._torch import torch
+from .decoder import Decoder, Fork, Prefix
+from .forms import LONGEST, Form, States
+from .plan import Pace
+from .words import Words
+
+ANSWER_TOKENS = 96
+_FEW = 4
+"""Letters that are too few to record the steps of an answer."""
+
+
+class Line:
+    """An answer under way.
+
+    Args:
+        form: What it may be.
+        words: The vocabulary.
+        stops: Tokens that end it.
+    """
+
+    def __init__(self, form: Form, words: Words, stops: Iterable[int]) -> None:
+        self.form, self.states, self.text, self.is_done = form, form.start, "", False
+        self._words, self._stops = words, set(stops)
+        self._next: dict[int, States] = {}
+
+    def options(self) -> list[int]:
+        """Tokens that may come; none where the answer is done."""
+        if self.is_done:
+            return []
+        stops = list(self._stops) if self.form.may_end(self.states) and self.text else []
+        if self.form.is_free:
+            return self._words.printable + stops
+        self._next = dict(self._words.allowed(self.form, self.states))
+        return list(self._next) + stops
+
+    def take(self, token: int | None) -> int:
+        """Go on with a token; gives the one to feed, whatever it is where the answer is done."""
+        if token is None or token in self._stops:
+            self.is_done = True
+            return min(self._stops)
+        text = self._words.texts[token]
+        self.text += text
+        self.states = self.form.after(self.states, text) if self.form.is_free else self._next[token]
+        if not self.states or (not self.form.is_free and not self.form.letters(self.states)):
+            self.is_done = True
+        return token
+
+    def whole(self) -> tuple[str, bool]:
+        """The text, and whether it was cut short and made whole here."""
+        if self.is_done:
+            return self.text.strip()[:LONGEST], False
+        return (self.text + self.form.finished(self.states)).strip(), True
+
+
+def written(
+    decoder: Decoder, prefix: Prefix, suffixes: Sequence[tuple[Any, Any]], lines: Sequence[Line],
+    *, pace: Pace, clock: Callable[[], float], deadline: float,
+) -> list[tuple[str, bool]]:  # fmt: skip
+    """For each question its greedy text, and whether time cut it short.
+
+    Args:
+        decoder: Writes.
+        prefix: What all questions share.
+        suffixes: Rows and places of each question.
+        lines: Their answers, empty.
+        pace: What a token takes; learns.
+        clock: Seconds that only grow.
+        deadline: On that clock.
+    """
+    if clock() + pace.per_answer_token > deadline:
+        return [line.whole() for line in lines]
+    steps, begin = 0, clock()
+    fork = decoder.fork(prefix, suffixes, steps=ANSWER_TOKENS)
+    while True:
+        tokens = [line.take(token) for line, token in zip(lines, _chosen(fork, lines), strict=True)]
+        if steps + 1 >= ANSWER_TOKENS:
+            for line in lines:
+                line.is_done = line.is_done or line.form.is_free
+        if all(line.is_done for line in lines) or steps + 1 >= ANSWER_TOKENS:
+            break
+        if clock() + pace.per_answer_token > deadline:
+            break
+        if steps == 0 and any(line.form.is_free or len(line.form.finished(line.form.start)) > _FEW for line in lines):
+            decoder.record(fork)
+        decoder.step(fork, torch.tensor(tokens, device=decoder.device))
+        steps += 1
+    pace.per_answer_token = 0.5 * pace.per_answer_token + 0.5 * (clock() - begin) / (steps + 1)
+    return [line.whole() for line in lines]
+
+
+def _chosen(fork: Fork, lines: Sequence[Line]) -> list[int | None]:
+    """For each question the likeliest token among those that its form admits."""
+    chosen: list[int | None] = []
+    for logits, line in zip(fork.logits, lines, strict=True):
+        options = line.options()
+        index = torch.tensor(options, device=logits.device)
+        chosen.append(options[int(logits[index].argmax())] if options else None)
+    return chosen

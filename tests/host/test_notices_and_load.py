@@ -1,0 +1,103 @@
+"""Mail to teams, and pages that ask the database no more often when there is more to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from host_people import ready_person
+from host_world import World, board_with, scored, small_world
+from surgeval.host.acts.submissions import cancel, disqualify, run_folder
+from surgeval.host.log.acting import now
+from surgeval.host.people import teams
+from surgeval.host.people.models import User
+from surgeval.host.people.rules import rules_now
+from surgeval.host.runs.models import RunRecord
+
+LISTS = {
+    "member": ("team", "submit", "boards"),
+    "owner": ("organise", "organise_submissions", "organise_teams", "organise_boards", "organise_gate", "organise_log"),
+}
+
+
+@pytest.fixture
+def world(home: Path) -> World:
+    return small_world(home)
+
+
+@override_settings(EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend")
+def test_a_team_is_told_when_something_comes_to_rest_and_never_a_value(world: World) -> None:
+    mail.outbox = []
+    one = scored(world.team, "final", image_digest="sha256:a")
+    assert [sent.to for sent in mail.outbox] == [["member@example.org"]]
+    assert "0.61" not in mail.outbox[0].body
+    mail.outbox.clear()
+    disqualify("user-1", one, reason="two accounts")
+    assert [sent.subject for sent in mail.outbox] == [f"[Example challenge] Submission {one.pk} is disqualified."]
+    mail.outbox.clear()
+    User.objects.update(wants_mail=False)
+    scored(world.team, "final")
+    assert mail.outbox == []
+
+
+@override_settings(EMAIL_BACKEND="no.such.backend")
+def test_mail_that_cannot_be_sent_undoes_nothing(world: World) -> None:
+    one = scored(world.team, "pre-evaluation")
+    one.stage = "queued"
+    one.save()
+    assert cancel("user-1", one, reason="a try").stage == "cancelled"
+
+
+@override_settings(ORGANISERS_NEED_SECOND_FACTOR=False)
+def test_lists_ask_the_database_as_often_for_many_as_for_few(world: World) -> None:
+    def asked() -> dict[str, int]:
+        counts = {}
+        for persona, names in LISTS.items():
+            client = world.client(persona)
+            client.get("/")
+            for name in names:
+                with CaptureQueriesContext(connection) as queries:
+                    assert client.get(reverse(name)).status_code == 200
+                counts[name] = len(queries)
+            for phase in ("pre-evaluation",):
+                with CaptureQueriesContext(connection) as queries:
+                    client.get(reverse("board", kwargs={"phase": phase, "board": "technical"}))
+                counts[f"board {persona}"] = len(queries)
+        return counts
+
+    scored(world.team, "final")
+    few = asked()
+    for number in range(12):
+        more = teams.found_team(ready_person(f"more{number}", rules=rules_now()), f"More {number}", rules_now())
+        board_with(scored(more, "final"), "final", "technical", published=number % 2 == 0)
+        scored(world.team, "final")
+        scored(world.team, "pre-evaluation")
+    assert asked() == few
+
+
+def test_what_containers_wrote_is_for_organisers_alone(world: World) -> None:
+    one = world.submission
+    RunRecord.objects.create(submission=one, number=1, shards=1, made_at=now())
+    shard = run_folder(one, 1) / "shard-1-of-1"
+    shard.mkdir(parents=True)
+    from surgeval.asking.journal import LOG, TROUBLE_LOG
+
+    (shard / LOG).write_text("a frame of a patient")
+    (world.home / "elsewhere").write_text("a secret of the host")
+    (shard / TROUBLE_LOG).symlink_to(world.home / "elsewhere")
+    place = reverse("container_text", kwargs={"number": one.pk})
+    with override_settings(ORGANISERS_NEED_SECOND_FACTOR=False):
+        answer = world.client("editor").get(place)
+        assert b"a frame of a patient" in answer.content
+        assert b"a secret of the host" not in answer.content
+        assert answer["Content-Disposition"].startswith("attachment")
+        for persona in ("member", "viewer", "judge"):
+            assert world.client(persona).get(place).status_code == 403
+    for name in ("submission", "submission_state"):
+        assert b"a frame" not in world.client("member").get(reverse(name, kwargs={"number": one.pk})).content

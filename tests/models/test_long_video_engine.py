@@ -1,0 +1,307 @@
+"""The long video engine on tiny random weights: formats, reuse, what may not be seen, deadlines, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+import torch
+from tests.models import tiny_models as tiny
+
+from model_prompts import asked as ask_model
+from surgeval.errors import InputInvalid, Misuse
+from surgeval.models import Clip, Picture, Prompt, Trouble, open_model
+from surgeval.models._long_video.engine import Answered, Asked, LongVideo
+from surgeval.models._long_video.plan import Pace
+from surgeval.models.long_video import opened_engine
+from surgeval.schema.formats import build_format
+from surgeval.schema.outcomes import Status
+from surgeval.testing._models import MODEL_RULES
+from surgeval.video import clip_writer
+from surgeval.video.images import write_png
+
+QUESTIONS = {
+    "binary": "Is a sponge visible? Answer with yes or no.",
+    "number": "How many clips are there? Answer with a number.",
+    "percentage": "For which share? Answer with a percentage (xx%).",
+    "time": "When is it first seen? Answer with a time (hh:mm:ss).",
+    "fo_class": "Which are seen? Answer with the class names, separated by commas, or none.",
+    "multiple_choice": "Where? Select one: upper left; upper right; lower left.",
+    "open_ended": "What happens? Answer in a few words.",
+}
+
+
+class Noise:
+    """A film of random frames, each made from its second; what comes after `changed_s` can be another film."""
+
+    height_px, width_px, start_s = 84, 112, 0.0
+
+    def __init__(self, name: str = "noise", end_s: float = 40.0, *, changed_s: float = 1e9) -> None:
+        self.name, self.end_s, self.changed_s = name, end_s, changed_s
+        self.asked_for: list[float] = []
+
+    def frames(self, times_s: Sequence[float], height_px: int, width_px: int) -> Any:
+        self.asked_for += times_s
+        seeds = [int(1000 * second) + (7 if second > self.changed_s else 0) for second in times_s]
+        shape = (height_px, width_px, 3)
+        return np.stack([np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8) for seed in seeds])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        tiny.without_torchvision(patch)
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        yield tiny.qwen2_5_vl(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def engine(folder: Path) -> LongVideo:
+    opened = opened_engine(folder, "cpu", dtype="float32")
+    for weights in (opened.decoder.embedding, opened.decoder.head):
+        torch.nn.init.normal_(weights, std=1.0)  # answers that differ from question to question
+    opened.pace = Pace(per_frame=0, per_token=0, per_prefilled=0, per_pair=0, per_answer_token=0)
+    return opened
+
+
+def whole(film: Noise, text: str) -> Asked:
+    return Asked(text, film.start_s, film.end_s)
+
+
+def asked_all(engine: LongVideo, film: Noise) -> list[Answered]:
+    return engine.answers(film, [whole(film, text) for text in QUESTIONS.values()])
+
+
+def test_no_answer_leaves_its_format(engine: LongVideo) -> None:
+    for number in range(3):
+        torch.manual_seed(number)
+        torch.nn.init.normal_(engine.decoder.head, std=1.0)
+        for name, answer in zip(QUESTIONS, asked_all(engine, Noise(str(number))), strict=True):
+            assert answer.format == name
+            build_format(name).parse(answer.text)
+            assert answer.text
+
+
+def test_a_kept_prefix_and_a_new_one_give_the_same_answers(engine: LongVideo) -> None:
+    film = Noise()
+    together = [answer.text for answer in asked_all(engine, film)]
+    kept = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
+    assert all(answer.reused for answer in kept)
+    engine.state = "per_question"
+    anew = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
+    assert not any(answer.reused for answer in anew)
+    assert [answer.text for answer in anew] == [answer.text for answer in kept] == together
+    assert len(set(together)) > 3
+
+
+@pytest.mark.parametrize(("state", "kept"), [("per_question", 0), ("per_video", 1), ("free", 2)])
+def test_what_is_kept_follows_the_rule(engine: LongVideo, state: str, kept: int) -> None:
+    engine.state = state
+    for name in ("a", "b"):
+        film = Noise(name)
+        engine.answer(film, whole(film, QUESTIONS["binary"]))
+    assert len(engine._kept) == kept
+    film = Noise("a")
+    assert engine.answer(film, whole(film, QUESTIONS["binary"])).reused == (state == "free")
+
+
+def test_an_unknown_rule_is_refused(engine: LongVideo) -> None:
+    with pytest.raises(ValueError, match="per_question, per_video, free, got 'always'"):
+        LongVideo(engine.tower, engine.decoder, engine.tokenizer, state="always")
+
+
+def test_a_question_sees_nothing_behind_its_end(engine: LongVideo) -> None:
+    """Two films that differ after second 33 are the same up to there, in prefixes that were made of all 40 seconds."""
+    seen: dict[float, list[Any]] = {32.9: [], 40.0: []}
+    for film in (Noise("one"), Noise("other", changed_s=33.0)):
+        engine.answer(film, whole(film, QUESTIONS["binary"]))
+        kept, is_reused = engine._seen(film, [Asked("", 0.0, 32.9)], float("inf"))
+        assert is_reused
+        for end in seen:
+            prefix, mark = kept.until(end)
+            assert mark.time_s <= end < mark.time_s + 2 * kept.step_s
+            seen[end].append(prefix.keys[-1][:, : prefix.length].clone())
+    assert torch.equal(*seen[32.9])
+    assert not torch.equal(*seen[40.0])
+
+
+def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> None:
+    film = Noise()
+    engine.answer(film, whole(film, QUESTIONS["binary"]))
+    early = engine.answers(film, [Asked(text, 0.0, 33.3) for text in QUESTIONS.values()])
+    for name, answer in zip(QUESTIONS, early, strict=True):
+        build_format(name).parse(answer.text)
+    assert 60 <= early[0].frames <= 67
+
+
+def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:
+    engine.most_frames = 8
+    film = Noise(end_s=600.0)
+    quoting = engine.answer(film, whole(film, "Is it seen at 00:05:00? Answer with yes or no."))
+    assert quoting.looked_twice
+    assert sum(292 <= second <= 308 for second in film.asked_for) >= 16
+    assert not engine.answer(film, whole(film, QUESTIONS["binary"])).looked_twice
+    build_format("time").parse(engine.answer(film, whole(film, QUESTIONS["time"])).text)
+
+
+# --- deadlines ------------------------------------------------------------------------------------------------------
+
+
+class SlowClock:
+    """A clock that only slow work moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def slows(self, owner: Any, method: str, cost: Any) -> None:
+        plain = getattr(owner, method)
+
+        def slow(*arguments: Any, **options: Any) -> Any:
+            self.now += cost(*arguments)
+            return plain(*arguments, **options)
+
+        setattr(owner, method, slow)
+
+
+def slowed(engine: LongVideo, film: Noise, *, frame: float, token: float) -> SlowClock:
+    clock = SlowClock()
+    clock.slows(film, "frames", lambda times, *_: frame / 4 * len(times))
+    clock.slows(engine.tower, "features", lambda frames: frame * len(frames))
+    clock.slows(engine.decoder, "step", lambda *_: token)
+    clock.slows(engine.decoder, "fork", lambda *_: token)
+    engine.clock, engine.pace = clock, Pace()
+    return clock
+
+
+@pytest.mark.parametrize("frame", [0.001, 0.05, 0.4])
+@pytest.mark.parametrize("token", [0.001, 0.2])
+def test_a_slow_model_answers_before_its_deadline(engine: LongVideo, frame: float, token: float) -> None:
+    film = Noise(end_s=7200.0)
+    clock = slowed(engine, film, frame=frame, token=token)
+    for number, (name, text) in enumerate(QUESTIONS.items()):
+        film.name, begin = str(number), clock.now
+        answer = engine.answer(film, whole(film, text), begin + 15.0)
+        assert clock.now - begin <= 15.0
+        build_format(name).parse(answer.text)
+        assert answer.frames >= 2
+        assert film.asked_for[-1] > 5000 or answer.looked_twice  # the end was seen, however coarsely
+
+
+def test_frames_are_given_up_and_said_to_be(engine: LongVideo) -> None:
+    film = Noise(end_s=7200.0)
+    slowed(engine, film, frame=0.2, token=0.01)
+    slow = engine.answer(film, whole(film, QUESTIONS["binary"]), 10.0)
+    assert slow.is_reduced
+    assert slow.frames < 100
+
+
+def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
+    film = Noise(end_s=7200.0)
+    slowed(engine, film, frame=0.01, token=1.0)
+    answer = engine.answer(film, whole(film, QUESTIONS["time"]), 0.0)
+    assert answer.is_cut
+    assert build_format("time").parse(answer.text)
+    assert answer.frames <= 8
+
+
+# --- memory and context ---------------------------------------------------------------------------------------------
+
+
+def test_a_gpu_without_memory_is_asked_for_half_as_much(engine: LongVideo) -> None:
+    film, most = Noise(end_s=600.0), 100
+    room = engine.decoder.prefix
+    engine.most_frames = 256
+
+    def small(tokens: int) -> Any:
+        if tokens > most * 6:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return room(tokens)
+
+    engine.decoder.prefix = small  # type: ignore[method-assign]
+    assert 32 <= engine.answer(film, whole(film, QUESTIONS["binary"])).frames <= 64
+    most = 0
+    with pytest.raises(MemoryError, match="does not even hold the prefix of two frames"):
+        engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
+
+
+def test_the_context_is_never_overrun(engine: LongVideo) -> None:
+    engine.context = 1600
+    film = Noise(end_s=3600.0)
+    answer = engine.answer(film, whole(film, QUESTIONS["binary"]))
+    assert answer.tokens + 1024 <= 1600
+    engine.context = 1000
+    with pytest.raises(ValueError, match="tokens are left for frames"):
+        engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
+
+
+# --- as a kind of model ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def film_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("film") / "film.mp4"
+    chance = np.random.default_rng(0)
+    with clip_writer(path, 112, 84) as writer:
+        for _ in range(30):
+            picture = chance.integers(0, 256, (84, 112, 3), dtype=np.uint8)
+            writer.write(av.VideoFrame.from_ndarray(picture, format="rgb24"))
+    return path
+
+
+def clip(path: Path, end_s: float | None = None) -> Clip:
+    return Clip(path, "digest", 0.0, end_s)
+
+
+def test_a_film_and_a_picture_are_answered(folder: Path, film_file: Path, tmp_path: Path) -> None:
+    write_png(np.zeros((60, 100, 3), dtype=np.uint8), tmp_path / "black.png")
+    prompts = [
+        Prompt("film", (clip(film_file, 5.0), QUESTIONS["binary"])),
+        Prompt("again", (clip(film_file, 5.0), QUESTIONS["number"])),
+        Prompt("picture", (Picture(tmp_path / "black.png", "p"), QUESTIONS["fo_class"])),
+        Prompt("labels", (Picture(tmp_path / "black.png", "p"), "Which?"), labels=("clip", "sponge")),
+    ]
+    outcomes, counts = ask_model(open_model(f"long-video:{folder}", dtype="float32"), prompts)
+    assert (counts.answered, counts.first_reason) == (4, "")
+    assert outcomes["film"].text in ("yes", "no")
+    assert outcomes["again"].text.isdigit()
+    build_format("fo_class").parse(outcomes["picture"].text)
+    assert outcomes["labels"].text in ("clip", "sponge")
+
+
+def test_it_keeps_every_rule_of_a_model(folder: Path) -> None:
+    model = open_model(f"long-video:{folder}", dtype="float32")
+    assert [problem for rule in MODEL_RULES for problem in rule(model)] == []
+
+
+def test_bad_input_is_an_outcome_with_its_reason(folder: Path, film_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.mp4").write_bytes(film_file.read_bytes()[:900])
+    prompts = [
+        Prompt("broken", (clip(tmp_path / "broken.mp4"), "Is it? yes or no")),
+        Prompt("absent", (clip(tmp_path / "absent.mp4"), "Is it? yes or no")),
+        Prompt("no frames", ("Is it? yes or no",)),
+    ]
+    outcomes, _ = ask_model(open_model(f"long-video:{folder}", dtype="float32"), prompts)
+    assert all(outcome.status is Status.FAILED for outcome in outcomes.values())
+    assert "broken.mp4" in outcomes["broken"].reason
+    assert "absent.mp4" in outcomes["absent"].reason
+    assert outcomes["no frames"].reason.startswith("there is no frame to look at")
+    assert outcomes["broken"].trouble is Trouble.PERMANENT
+
+
+def test_a_gpu_that_is_not_there_and_another_family_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "cuda", SimpleNamespace(is_available=lambda: False))
+    with pytest.raises(Misuse, match="is to run on cuda, and torch sees no GPU; say device=cpu"):
+        open_model(f"long-video:{folder}", device="cuda")
+    with pytest.raises(InputInvalid, match="is of the family 'llama'; this kind takes 'qwen2_5_vl'"):
+        open_model(f"long-video:{tiny.language_model(tmp_path)}")
