@@ -188,6 +188,7 @@ def test_hidden_values_are_nowhere_before_publication(world: World) -> None:
     assert bearer.json()["values"] == {}
     shown = world.client("owner").get(reverse("organise_submission", kwargs={"number": one.pk})).content.decode()
     assert "0.61234567" in shown
+    assert "shown when its board is published" not in shown
 
 
 def test_public_values_are_rounded_everywhere(world: World) -> None:

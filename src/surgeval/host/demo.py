@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from allauth.account.models import EmailAddress
 
@@ -26,7 +25,9 @@ from surgeval.host.people.teams import found_team
 from surgeval.host.people.terms import accept_terms
 from surgeval.host.runs.models import Submission, WorkerToken
 from surgeval.host.worker import Options, work
+from surgeval.results.manifest import sha256_of
 from surgeval.sandbox import write_own_image
+from surgeval.submissions.stages import Stage
 from surgeval.submissions.starter import new_pack
 
 PASSWORD = "look-at-the-colour-7"
@@ -42,8 +43,8 @@ def run_demo(folder: Path, *, port: int, say: Callable[[str], None]) -> None:
     service.migrate()
     challenge.adopt_challenge("system", "the demo")
     with serving(port) as url:
-        if not Submission.objects.exists():
-            say("filling the boards; this takes a minute")
+        if not boards_are_filled():
+            say("filling the boards; this takes a minute, and goes on where it was stopped")
             fill(url, folder)
         say(f"{url}\nsign in as {OWNER} (organiser) or aurora@example.org (team), password {PASSWORD}; Ctrl-C ends it")
         with _workers(url, folder):
@@ -107,14 +108,18 @@ class _Crew:
         self.url, self.folder = url, folder
         self.texts = worker_tokens()
 
-    def enter(self, person: User, name: str, skill: float, *, baseline: str = "") -> dict[str, Any]:
-        """Hand a program in and take it the whole way."""
+    def enter(self, person: User, name: str, skill: float, *, baseline: str = "") -> None:
+        """Hand a program in and have it run, unless that was done before."""
         place = self.folder / "programs" / name
         new_pack(place, force=True)
         (place / "app.py").write_text(ENTRANT.replace("{skill}", str(skill)).replace("{name}", name), encoding="utf-8")
         image = write_own_image(place / "image.tar", "app", (place / "app.py").read_bytes())
+        known = Submission.objects.filter(image__digest=sha256_of(image)).first()
+        if known is not None and known.stage in (Stage.INFERRED, Stage.SCORED):
+            return
         host = Host(self.url, tokens.make_access_token("system", person, f"demo {name}")[1])
-        made = push_submission(host, image, phase=PRE, baseline=baseline)
+        if known is None:
+            push_submission(host, image, phase=PRE, baseline=baseline)
         self.trusted("intake")
         options = Options(
             scratch=self.folder / "workers" / "inference",
@@ -122,7 +127,6 @@ class _Crew:
             program=(sys.executable, str(place / "app.py")),
         )
         work(Host(self.url, self.texts["inference"]), options, most_jobs=9)
-        return made
 
     def trusted(self, *duties: str) -> None:
         """Look at what came, score what was run, make the boards; or some of it."""

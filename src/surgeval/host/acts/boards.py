@@ -114,7 +114,10 @@ def public_board(phase: str, board: str) -> BoardSnapshot | None:
 
 
 def rounded_rows(snapshot: BoardSnapshot, decimals: int) -> list[dict[str, Any]]:
-    """The rows of a board as they are shown: places from all digits, values rounded, and nothing per question."""
+    """The rows of a board as they are shown: places from all digits, values rounded, and nothing per question.
+
+    Baselines follow the competitors: the place of one is that which it would take if it alone were added.
+    """
     summary = {row["model"]: row for row in snapshot.tables.get("summary", [])}
     stability = {row["model"]: row for row in snapshot.tables.get("stability", [])}
     rows = []
@@ -124,7 +127,7 @@ def rounded_rows(snapshot: BoardSnapshot, decimals: int) -> list[dict[str, Any]]
         rows.append({
             name: round(value, decimals) if isinstance(value, float) else value for name, value in shown.items()
         })  # fmt: skip
-    return sorted(rows, key=lambda row: (row["place"], row["baseline"], row["model"]))
+    return sorted(rows, key=lambda row: (row["baseline"], row["place"], -row["macro_accuracy"], row["model"]))
 
 
 def team_values(submission: Submission) -> dict[str, float]:

@@ -49,7 +49,7 @@ def launch(
     except ImportError:
         raise ExtraNeeded("this launcher", "Ray", "cluster") from None
     if not ray.is_initialized():
-        ray.init(address=address, include_dashboard=False, log_to_driver=False)
+        ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
     task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(one_worker)
     done: list[int] = ray.get([task.remote(url, token, dict(options), most_jobs) for _ in range(workers)])
     return done
