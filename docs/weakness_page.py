@@ -18,6 +18,7 @@ PAGE = ROOT / "docs" / "tutorials" / "from-weakness-to-algorithm.md"
 RESULTS = ROOT / "examples" / "weakness_to_algorithm" / "results"
 FIGURES = ROOT / "docs" / "figures"
 PARTS = {"held-out": "held-out procedures", "new-centre": "new centre"}
+ARMS = {"remedy": "#2166ac", "sham": "#999999"}
 OUTCOMES = {"mi_dsc": "MI_DSC", "mi_nsd": "MI_NSD", "found": "instances found"}
 _BLOCK = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _WIDTH, _LEFT, _RIGHT, _ROW = 760, 250, 190, 22
@@ -76,57 +77,63 @@ def recipe() -> str:
     return table(["property that hurts", "odds ratio", "share of what is lost", "choice that answers it"], rows)
 
 
+def strengths() -> str:
+    """The odds ratio of every answered property for every model."""
+    marks = {"weakness": " (weakness)", "strength": " (strength)"}
+    cells: dict[str, dict[str, str]] = {}
+    for row in read("strengths").iter_rows(named=True):
+        cells.setdefault(row["term"], {})[row["model"]] = f"{row['odds_ratio']:.2f}{marks.get(row['verdict'], '')}"
+    models = ["greyness", "components", "centres", "queries"]
+    return table(["property", *models], [[term, *(each[one] for one in models)] for term, each in cells.items()])
+
+
 def overall() -> str:
-    """Remedy and sham against the baseline."""
+    """Every arm against what it is compared with."""
     rows = [
-        [PARTS[row["part"]], OUTCOMES[row["outcome"]], row["arm"], f"{row['baseline_value']:.3f}",
-         f"{row['value']:.3f}", interval(row), f"{row['p_value']:.4f}"]
+        [PARTS[row["part"]], OUTCOMES[row["outcome"]], f"{row['arm']} - {row['against']}",
+         f"{row['value_against']:.3f}", f"{row['value']:.3f}", interval(row), f"{row['p_value']:.4f}"]
         for row in read("overall").iter_rows(named=True)
     ]  # fmt: skip
-    return table(["part", "outcome", "arm", "baseline", "arm's value", "difference, points", "p"], rows)
+    return table(["part", "outcome", "arms", "before", "after", "difference, points", "p"], rows)
 
 
 def gains() -> str:
-    """Gains of the remedy and of the sham where a property holds."""
-    head = ["instances with", *(f"{arm}, {part}" for part in PARTS.values() for arm in ("remedy", "sham"))]
-    listed: dict[str, list[str]] = {}
+    """Gains of remedy and sham where a property holds."""
+    head = ["instances with", *(f"{arm}, {part}" for part in PARTS.values() for arm in ARMS)]
+    listed: dict[str, dict[tuple[str, str], str]] = {}
     for part in PARTS:
-        for arm in ("remedy", "sham"):
-            for row in read(f"gains_{part}_{arm}").iter_rows(named=True):
-                if row["side"] in ("with", "all"):
-                    mark = {"better": " *", "worse": " !"}.get(row["verdict"], "")
-                    listed.setdefault(row["term"], []).append(interval(row, "gain") + mark)
-    return table(head, [[term, *cells] for term, cells in listed.items() if len(cells) == 4])
+        for arm in ARMS:
+            rows = read(f"gains_{part}_{arm}").filter(pl.col("side") != "without")
+            for row in rows.iter_rows(named=True):
+                mark = {"better": " *", "worse": " !"}.get(row["verdict"], "")
+                listed.setdefault(row["term"], {})[part, arm] = interval(row) + mark
+    cells = [[term, *(each.get((part, arm), "") for part in PARTS for arm in ARMS)] for term, each in listed.items()]
+    return table(head, cells)
 
 
 def effects() -> str:
     """Odds ratios before and after."""
-    head = ["property", *(f"{part}: before, after" for part in PARTS.values())]
-    listed: dict[str, list[str]] = {}
+    listed: dict[str, dict[str, str]] = {}
     for part in PARTS:
         for row in read(f"effects_{part}_remedy").iter_rows(named=True):
             cell = f"{row['odds_ratio_before']:.2f}, {row['odds_ratio_after']:.2f} ({row['verdict']})"
-            listed.setdefault(row["term"], []).append(cell)
-    return table(head, [[term, *cells] for term, cells in listed.items() if len(cells) == len(PARTS)])
+            listed.setdefault(row["term"], {})[part] = cell
+    head = ["property", *(f"{part}: before, after" for part in PARTS.values())]
+    return table(head, [[term, *(each.get(part, "") for part in PARTS)] for term, each in listed.items()])
 
 
 def ablations() -> str:
     """What each choice is worth."""
     head = ["choice", *(f"{OUTCOMES[outcome]}, {part}" for part in PARTS.values() for outcome in ("mi_dsc", "found"))]
-    rows = read("ablations")
-    listed = []
-    for choice in rows["choice"].unique(maintain_order=True):
-        cells = [
-            interval(rows.row(by_predicate=(pl.col("choice") == choice) & (pl.col("part") == part)
-                              & (pl.col("outcome") == outcome), named=True))
-            for part in PARTS for outcome in ("mi_dsc", "found")
-        ]  # fmt: skip
-        listed.append([choice, *cells])
-    return table(head, listed)
+    cells: dict[str, dict[tuple[str, str], str]] = {}
+    for row in read("ablations").iter_rows(named=True):
+        cells.setdefault(row["choice"], {})[row["part"], row["outcome"]] = interval(row)
+    rows = [[name, *(each[part, one] for part in PARTS for one in ("mi_dsc", "found"))] for name, each in cells.items()]
+    return table(head, rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    one.__name__: one for one in (baselines, recipe, overall, gains, effects, ablations)
+    one.__name__: one for one in (baselines, recipe, strengths, overall, gains, effects, ablations)
 }
 
 
@@ -166,23 +173,22 @@ def drawn(title: str, bars: Sequence[Bar], unit: str) -> str:
 
 def gain_bars(part: str) -> list[Bar]:
     """Gains of remedy and sham on the instances with each property, in points."""
+    tables = {arm: read(f"gains_{part}_{arm}").filter(pl.col("side") != "without") for arm in ARMS}
     bars = []
-    tables = {arm: read(f"gains_{part}_{arm}").filter(pl.col("side") != "without") for arm in ("remedy", "sham")}
     for term in tables["remedy"]["term"]:
-        for arm, colour in (("remedy", "#2166ac"), ("sham", "#999999")):
+        for arm, colour in ARMS.items():
             for row in tables[arm].filter(pl.col("term") == term).drop_nulls(["low", "high"]).iter_rows(named=True):
-                name = f"{term} ({arm})" if arm == "remedy" else "(sham)"
-                bars.append(Bar(name, 100 * row["gain"], 100 * row["low"], 100 * row["high"], colour))
+                name = f"{term} ({arm})" if arm == "remedy" else f"({arm})"
+                bars.append(Bar(name, *(100 * row[column] for column in ("difference", "low", "high")), colour))
     return bars
 
 
 def pictures() -> dict[str, str]:
     """Every picture by its file name."""
-    made = {}
-    for part, words in PARTS.items():
-        title = f"Instances found, change against the baseline: {words}"
-        made[f"weakness-gains-{part}.svg"] = drawn(title, gain_bars(part), "points")
-    return made
+    title = "Instances found, change against the baseline: "
+    return {
+        f"weakness-gains-{part}.svg": drawn(title + words, gain_bars(part), "points") for part, words in PARTS.items()
+    }
 
 
 def main() -> None:

@@ -75,8 +75,10 @@ def adapted(model: Any, settings: Settings) -> Any:
 def encoded(processor: Any, example: Example) -> dict[str, Any]:
     """Inputs of one example: prompt by the processor, then the answer and the end; `answer` is its length in tokens."""
     tokenizer = getattr(processor, "tokenizer", processor)
-    pictures = [opened(part) for part in example.parts if not isinstance(part, str)]
-    blocks = [{"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in example.parts]
+    pictures = [opened(piece) for piece in example.parts if not isinstance(piece, str)]
+    blocks = [
+        {"type": "text", "text": piece} if isinstance(piece, str) else {"type": "image"} for piece in example.parts
+    ]
     system = [{"role": "system", "content": [{"type": "text", "text": example.system}]}] if example.system else []
     prompt = processor.apply_chat_template(
         [*system, {"role": "user", "content": blocks}], tokenize=False, add_generation_prompt=True

@@ -45,8 +45,7 @@ def examples_of(given: argparse.Namespace) -> list[lora.Example]:
     """Training questions as `surgeval ask` would show them, with their references."""
     from types import SimpleNamespace
 
-    from surgeval.models import Can, Picture
-    from surgeval.models._questions import QuestionMedia
+    from surgeval.models import Can, Picture, QuestionMedia
     from surgeval.schema.question_files import load_questions
 
     folder = given.questions / "train" / given.track

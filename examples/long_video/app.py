@@ -18,10 +18,7 @@ from typing import Any
 import torch
 
 from surgeval.errors import SurgevalError
-from surgeval.models._films import VideoFilm
-from surgeval.models._long_video.engine import Asked
-from surgeval.models._long_video.forms import form_of
-from surgeval.models.long_video import opened_engine
+from surgeval.models.long_video import Asked, VideoFilm, form_of, opened_engine
 from surgeval.schema.foreign_objects import CLASS_NAMES
 
 try:

@@ -4,8 +4,8 @@
 
 It looks at one picture per FRAME question, and at one every five seconds (at most 64) of longer videos. A video that
 cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 pictures). A third of
-the budget is for reading, another for looking, in an order that is spread over the whole; what was seen by then is what
-is answered from.
+the budget is for reading, a quarter for looking, in an order that is spread over the whole; the answer rests on what
+was seen by then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ except ImportError:
 WEIGHTS = Path(__file__).with_name("weights.npz")
 STEP_S = 5.0
 """Between the pictures of a longer video, as in training."""
-READ_UNTIL, LOOK_UNTIL = 0.3, 0.65
+READ_UNTIL, LOOK_UNTIL = 0.3, 0.55
 """Shares of the budget after which no more of the video is read, and no more pictures are looked at."""
 SEEK_FROM_S = 20.0
 """Wider gaps than this are jumped over; clips of the challenge have a whole picture every five seconds."""
@@ -108,23 +108,25 @@ class Entrant:
             print(f"{question['video']}: {error}", file=sys.stderr)
             times, pictures = [], []
         asked = words.read(question["question"], question.get("procedure_type", ""))
-        text = self.text_for(asked, start_s, end_s, times, pictures, look_until)
-        return {"content": text, "extra": {"pictures": len(pictures)}}
+        text, looked_at = self.text_for(asked, start_s, end_s, times, pictures, look_until)
+        return {"content": text, "extra": {"pictures": looked_at}}
 
     def text_for(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
-             deadline: float) -> str:  # fmt: skip
-        """What the model says of pictures that were seen at times."""
+             deadline: float) -> tuple[str, int]:  # fmt: skip
+        """The answer from pictures that were seen at times, and how many of them were looked at."""
         batch = asked_tensors([asked], [start_s], [end_s], self.vocabulary)
         batch = type(batch)(**{name: value.to(self.device) for name, value in vars(batch).items()})
         marks, totals, looked_at = self.looked(pictures, deadline)
         if end_s <= start_s:
             heads = self.model.read_frame(batch, marks, totals[-1:], blind=not pictures)
-            return answer_text(asked, heads, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
+            text = answer_text(asked, heads, 0, start_s=start_s, window_s=1.0, answers=self.answers, marks=marks)
+            return text, len(looked_at)
         when = torch.tensor([[times[at] for at in looked_at] or [0.0]], device=self.device)
         there = torch.ones(1, len(totals), dtype=torch.bool, device=self.device)
         heads = self.model.read_long(batch, totals[None], there, when, blind=not pictures)
-        return answer_text(asked, heads, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
+        text = answer_text(asked, heads, 0, start_s=start_s, window_s=max(1.0, end_s - start_s), answers=self.answers,
                            times=when)  # fmt: skip
+        return text, len(looked_at)
 
     def looked(self, pictures: list[np.ndarray], deadline: float) -> tuple[Marks, torch.Tensor, list[int]]:
         """The marks of the last picture, the sum of each, and which were looked at while there was time.

@@ -29,7 +29,7 @@ from torch.nn import functional as F
 from surgeval.datasets import open_data_set
 from surgeval.datasets.endoscapes2023 import CRITERIA
 from surgeval.metrics.detection.masks import coco_of_mask, mask_of_pixels
-from surgeval.scoring.predictions.png import read_label_map
+from surgeval.scoring.predictions.mask_files import png_folder
 
 UNKNOWN = 255
 """A label that teaches nothing: nobody marked structures in this frame."""
@@ -69,7 +69,8 @@ def read_frames(root: Path, parts: tuple[str, ...]) -> tuple[list[Frame], dict[i
     data_set = open_data_set("endoscapes2023")
     tables = {task: data_set.references(root, task=task).table for task in ("cvs", "boxes")}
     masks = data_set.references(root, task="masks").table if (root / "insseg").is_dir() else None
-    files = dict(masks.select("case", "classes_file").iter_rows()) if masks is not None else {}
+    maps = png_folder(root / "semseg")
+    files = {case for case in masks["case"] if case in maps} if masks is not None else set()
     boxes = tables["boxes"].drop_nulls("category_id")
     names = dict(boxes.select("category_id", "category").unique().sort("category_id").iter_rows())
     ids = dict(tables["boxes"].select("case", "image_id").iter_rows())
@@ -80,7 +81,7 @@ def read_frames(root: Path, parts: tuple[str, ...]) -> tuple[list[Frame], dict[i
         rgb = decoded((root / part / f"{case}.jpg").read_bytes())
         labels = np.full(rgb.shape[:2], UNKNOWN, dtype=np.uint8)
         if case in files:
-            labels = np.asarray(read_label_map(root / files[case]), dtype=np.uint8)
+            labels = np.asarray(maps[case], dtype=np.uint8)
         elif case in ids:
             labels = _filled(boxes.filter(case=case), rgb.shape[:2])
         means = [rated[case][f"{name}_mean"] if case in rated else np.nan for name in CRITERIA]

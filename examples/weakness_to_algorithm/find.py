@@ -64,8 +64,15 @@ def find(data: Path, scored: Path, out: Path) -> None:
     weights_of(single.tables["risk"], alone).write_csv(data / "weights.csv")
     answers = answered(every.table)
     answers.write_csv(out / "recipe.csv")
+    strengths_of(rows, answers["property"].to_list()).to_dir(out / "strengths", force=True)
     merge = base.kind == "centres" and invented(scored / "development" / base.name) >= INVENTS_FROM
     write_recipes(recipes_for(base, answers, merge=merge), out / "recipes.json")
+
+
+def strengths_of(rows: pl.DataFrame, properties: list[str]) -> surgeval.FailuresResult:
+    """Whether the answered properties harm models differently."""
+    random = ["model", "video", "case", "instance"]
+    return surgeval.failures(rows, outcome="found", fixed=properties, random=random, strengths=True)
 
 
 def invented(folder: Path) -> float:

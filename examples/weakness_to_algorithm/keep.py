@@ -1,6 +1,7 @@
 """Keep what the documentation shows: small tables, and a sheet of pictures with references and predictions.
 
-    python -m examples.weakness_to_algorithm.keep --data carry-segm --scored scored1 scored2 --found found --proof proof
+    python -m examples.weakness_to_algorithm.keep --data carry-segm --runs run1 run2 --scored scored1 scored2 \\
+        --found found --proof proof
 
 Tables go to `results` beside this file, the sheet to `docs/figures`; `python -m docs.weakness_page` writes the page.
 """
@@ -8,6 +9,7 @@ Tables go to `results` beside this file, the sheet to `docs/figures`; `python -m
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -23,26 +25,52 @@ COLOURS = np.random.default_rng(5).integers(90, 256, (256, 3)).astype(np.float64
 ROWS = 5
 
 
-def tables(scored: list[Path], found: Path, proof: Path) -> dict[str, pl.DataFrame]:
+def values_of(scored: Path) -> pl.DataFrame:
+    """The metrics of every model and part, and how many instances it invented."""
+    tables = []
+    for folder in sorted(scored.iterdir()):
+        metrics = pl.read_csv(folder / "metrics.csv").with_columns(part=pl.lit(folder.name))
+        counts = {}
+        for model in metrics["model"].unique():
+            listed = pl.read_csv(folder / model.replace(" ", "_") / "instances.csv")["reference_id"]
+            counts[model] = listed.null_count(), len(listed) - listed.null_count()
+        tables.append(
+            metrics.select(
+                "part", "model", "metric", "value", "low", "high", "videos",
+                invented=pl.col("model").replace_strict({name: one for name, (one, _) in counts.items()}),
+                instances=pl.col("model").replace_strict({name: one for name, (_, one) in counts.items()}),
+            )
+        )  # fmt: skip
+    return pl.concat(tables)
+
+
+def trainings(runs: list[Path]) -> pl.DataFrame:
+    """How many steps every training took."""
+    rows = []
+    for number, run in enumerate(runs, start=1):
+        for one in json.loads((run / "training.json").read_text(encoding="utf-8")):
+            about = {name: one[name] for name in ("fold", "steps", "seconds", "trained_on", "predicted")}
+            rows.append({"run": number, "recipe": one["recipe"]["name"], **about})
+    return pl.DataFrame(rows)
+
+
+def tables(scored: list[Path], found: Path, proof: Path, runs: list[Path]) -> dict[str, pl.DataFrame]:
     """The tables of the page by name."""
-    metrics = [
-        pl.read_csv(folder / "metrics.csv").with_columns(part=pl.lit(folder.name))
-        for folder in sorted(scored[0].iterdir())
-    ]
     kept = {
-        "baselines": pl.concat(metrics).select("part", "model", "metric", "value", "low", "high", "videos"),
+        "baselines": values_of(scored[0]),
+        "models": values_of(scored[1]),
+        "trainings": trainings(runs),
         "recipe": pl.read_csv(found / "recipe.csv"),
         "all_models": pl.read_csv(found / "all_models" / "effects.csv"),
         "recommendations": pl.read_csv(found / "all_models" / "recommendations.csv"),
+        "strengths": pl.read_csv(found / "strengths" / "strengths.csv"),
+        "strength_tests": pl.read_csv(found / "strengths" / "strength_tests.csv"),
         "calibration": pl.read_csv(found / "baseline" / "calibration.csv"),
-        "overall": pl.read_csv(proof / "overall.csv"),
-        "ablations": pl.read_csv(proof / "ablations.csv"),
     }
-    for part in ("held-out", "new-centre"):
-        for arm in ("remedy", "sham"):
-            folder = proof / part / arm
-            kept[f"effects_{part}_{arm}"] = pl.read_csv(folder / "effect_changes.csv")
-            kept[f"gains_{part}_{arm}"] = pl.read_csv(folder / "gains.csv")
+    for path in sorted(proof.glob("*.csv")):
+        kept[path.stem] = pl.read_csv(path)
+    for path in sorted(proof.glob("effects_*")):
+        kept[path.name] = pl.read_csv(path / "effect_changes.csv")
     return kept
 
 
@@ -71,12 +99,13 @@ def main() -> None:
     """Read the command line and keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--runs", type=Path, nargs=2, required=True)
     parser.add_argument("--scored", type=Path, nargs=2, required=True)
     parser.add_argument("--found", type=Path, required=True)
     parser.add_argument("--proof", type=Path, required=True)
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
-    for name, one in tables(given.scored, given.found, given.proof).items():
+    for name, one in tables(given.scored, given.found, given.proof, given.runs).items():
         one.write_csv(RESULTS / f"{name}.csv", float_precision=5)
     rgb = sheet(read_pack(given.data / "frames.npz"), given.scored[1] / "held-out")
     height, width = rgb.shape[0] // 2 * 2, rgb.shape[1] // 2 * 2

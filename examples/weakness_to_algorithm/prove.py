@@ -4,25 +4,28 @@
 
 For the held-out procedures and for the centre that development never saw: differences of MI_DSC and MI_NSD per picture
 and of the instances that are found, paired by case, with intervals over videos (`surgeval compare`); the effect of each
-property that the remedy answers before and after, and gains with and without it (`surgeval failures --before --after`);
-the same for the sham; and what is lost when one design choice is taken back. Two trainings of the same recipe enter as
-two models.
+property that the remedy answers before and after (`surgeval failures --before --after`), and gains with and without it;
+gains of the sham too; and what is lost when one design choice is taken back. Two trainings of a recipe are two cases.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from examples.weakness_to_algorithm.find import properties_in, read_instances
 
 import surgeval
+from surgeval.stats.corrections import adjusted
 
 PARTS = ("held-out", "new-centre")
-BASELINE, REMEDY, SHAM = "baseline", "remedy", "sham"
+FEWEST_VIDEOS, LEVEL = 6, 0.05
+PAIRS = ("remedy:baseline", "sham:baseline")
 _KEPT = ("difference", "low", "high", "p_value", "videos")
 
 
@@ -50,17 +53,17 @@ def values_of(folder: Path) -> dict[str, pl.DataFrame]:
     return {**by_metric, "found": instances.with_columns(case="instance", value=pl.col("found").cast(pl.Float64))}
 
 
-def overall(scored: Path) -> pl.DataFrame:
-    """Remedy and sham less the baseline, per part and outcome."""
+def overall(scored: Path, pairs: Sequence[tuple[str, str]]) -> pl.DataFrame:
+    """Every arm less what it is compared with, per part and outcome."""
     rows = []
     for part in PARTS:
         for outcome, values in values_of(scored / part).items():
             both = arms_of(values).with_columns(case=pl.format("{}|{}", "case", "training"))
             means = dict(both.group_by("arm").agg(pl.col("value").mean()).iter_rows())
             rows += [
-                {"part": part, "outcome": outcome, "arm": arm, "baseline_value": means[BASELINE], "value": means[arm],
-                 **difference(both, arm, BASELINE)}
-                for arm in (REMEDY, SHAM)
+                {"part": part, "outcome": outcome, "arm": arm, "against": against, "value_against": means[against],
+                 "value": means[arm], **difference(both, arm, against)}
+                for arm, against in pairs
             ]  # fmt: skip
     return pl.DataFrame(rows)
 
@@ -80,30 +83,54 @@ def ablations(scored: Path) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def change(rows: pl.DataFrame, arm: str, targets: list[str]) -> Any:
-    """Effects and gains of an arm against the baseline, on one part."""
-    named = arms_of(rows).drop("model").rename({"training": "model"})
-    fixed = [name for name in targets if name in properties_in(rows)]
+def gains(rows: pl.DataFrame, arm: str, against: str, targets: Sequence[str]) -> pl.DataFrame:
+    """The paired change of the instances found, on all of them and on those with and without each property.
+
+    p values are corrected by Holm's method, those with a property among themselves and those without among themselves.
+    """
+    named = arms_of(rows).with_columns(case=pl.format("{}|{}", "instance", "training"), value=pl.col("found") * 1.0)
+    tables = []
+    for side, held in (("all", None), ("with", 1), ("without", 0)):
+        listed = []
+        for term in targets if held is not None else ["(all)"]:
+            chosen = named if held is None else named.filter(pl.col(term) == held)
+            if chosen["video"].n_unique() >= FEWEST_VIDEOS:
+                listed.append({"term": term, "side": side, "instances": chosen["instance"].n_unique(),
+                               **difference(chosen, arm, against)})  # fmt: skip
+        holm = adjusted(np.array([row["p_value"] for row in listed], dtype=float), "holm")
+        tables += [{**row, "p_holm": float(p), "verdict": _verdict(row["difference"], float(p))}
+                   for row, p in zip(listed, holm, strict=True)]  # fmt: skip
+    return pl.DataFrame(tables)
+
+
+def _verdict(value: float, p: float) -> str:
+    return "no change shown" if p > LEVEL else "better" if value > 0 else "worse"
+
+
+def change(rows: pl.DataFrame, arm: str, against: str, targets: list[str]) -> Any:
+    """Effects of properties before and after, from the first training of two arms."""
+    named = arms_of(rows).filter(training="training 1").drop("model")
+    old, new = (named.filter(arm=one).drop("arm", "training") for one in (against, arm))
     return surgeval.failure_change(
-        named.filter(arm=BASELINE).drop("arm"),
-        named.filter(arm=arm).drop("arm"),
-        outcome="found",
-        fixed=fixed,
-        random=["model", "video", "case", "instance"],
-        target=fixed,
+        old, new, outcome="found", fixed=targets, random=["video", "case", "instance"], target=targets
     )
 
 
-def prove(found: Path, scored: Path, out: Path) -> None:
-    """Compare, and write every table."""
+def prove(found: Path, scored: Path, out: Path, pairs: Sequence[str] = PAIRS) -> None:
+    """Compare, and write every table; effects before and after are those of the first pair."""
     out.mkdir(parents=True, exist_ok=True)
-    overall(scored).write_csv(out / "overall.csv")
-    ablations(scored).write_csv(out / "ablations.csv")
-    targets = pl.read_csv(found / "recipe.csv")["property"].to_list()
+    named = [(arm, against) for arm, _, against in (pair.partition(":") for pair in pairs)]
+    overall(scored, named).write_csv(out / "overall.csv")
+    if (worth := ablations(scored)).height:
+        worth.write_csv(out / "ablations.csv")
+    answered = pl.read_csv(found / "recipe.csv")["property"].to_list()
     for part in PARTS:
         rows = read_instances(scored / part / "instances.csv")
-        for arm in (REMEDY, SHAM):
-            change(rows, arm, targets).to_dir(out / part / arm, force=True)
+        targets = [name for name in answered if name in properties_in(rows)]
+        for arm, against in named:
+            gains(rows, arm, against, targets).write_csv(out / f"gains_{part}_{arm}.csv")
+        arm, against = named[0]
+        change(rows, arm, against, targets).to_dir(out / f"effects_{part}_{arm}", force=True)
 
 
 def main() -> None:
@@ -112,6 +139,7 @@ def main() -> None:
     parser.add_argument("--found", type=Path, required=True)
     parser.add_argument("--scored", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--pairs", nargs="+", default=PAIRS, help="What to compare, as ARM:AGAINST.")
     prove(**vars(parser.parse_args()))
 
 

@@ -242,8 +242,9 @@ def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: p
         app, "pictures_of", lambda *_: ([5.0 * n for n in range(60)], [np.zeros((160, 288, 3), np.uint8)] * 60)
     )
     asked = question(Path("v.mp4"), 0.0, 300.0, "When is a clip first seen? Answer with a time (hh:mm:ss).")
-    assert build_format("time").parse(entrant.answer(asked | {"budget_s": 0.4})["content"])
-    assert len(looks) < 20
+    given = entrant.answer(asked | {"budget_s": 0.4})
+    assert build_format("time").parse(given["content"])
+    assert given["extra"]["pictures"] == len(looks) < 20
     assert app.spread_order(6) == [0, 4, 2, 1, 5, 3]
 
 

@@ -284,6 +284,7 @@ LOCAL: dict[str, str] = {
     "--overlap": "annotate: thresholds of two stages; evaluate detection: box or mask",
     "--port": "host serve: one that a proxy knows; elsewhere a free one",
     "--predictions": "each kind of evaluation takes other files",
+    "--prompts": "ask: words that are published; task run: mended or faithful",
     "--properties": "failures joins several tables, evaluate takes one keyed by case or video",
     "--questions": "submission run: a folder; plan: how many per video",
     "--rater": "agreement: a column; annotate serve: a person",

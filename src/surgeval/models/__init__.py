@@ -28,6 +28,7 @@ from surgeval.models._open import MODELS as MODELS
 from surgeval.models._open import ModelOptions as ModelOptions
 from surgeval.models._open import open_model as open_model
 from surgeval.models._open import options_from as options_from
+from surgeval.models._questions import QuestionMedia as QuestionMedia
 from surgeval.models._runner import RunCounts as RunCounts
 from surgeval.models._runner import ask_all as ask_all
 
@@ -47,6 +48,7 @@ __all__ = [
     "Picture",
     "Price",
     "Prompt",
+    "QuestionMedia",
     "RunCounts",
     "Trouble",
     "ask",
@@ -56,6 +58,7 @@ __all__ = [
     "estimate",
     "estimate_ask",
     "lacking",
+    "long_video",
     "open_model",
     "options_from",
 ]

@@ -27,7 +27,7 @@ class Prompts:
     frames: Mapping[str, int]
 
     def words(self, track: str, request: Request) -> tuple[str, str]:
-        """What is said before and after a question of a track."""
+        """What is entry before and after a question of a track."""
         name, _ = form_of(request.question, request.start_s, request.end_s, ("any class",))
         return self.tracks[track], self.formats[name]
 
@@ -74,11 +74,11 @@ def _problems(content: dict[str, Any]) -> list[str]:
         problems += [
             f"[{table}] has {name!r}, which is none of {', '.join(known)}" for name in sorted(names - {*known})
         ]
-    for track, said in content["tracks"].items() if isinstance(content.get("tracks"), dict) else ():
-        count = said.get("frames") if isinstance(said, dict) else None
+    for track, entry in content["tracks"].items() if isinstance(content.get("tracks"), dict) else ():
+        count = entry.get("frames") if isinstance(entry, dict) else None
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             problems.append(f"[tracks.{track}] must have frames, a whole number of at least 1")
-        if not isinstance(said, dict) or not isinstance(said.get("text"), str):
+        if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
             problems.append(f"[tracks.{track}] must have a text")
     formats = content.get("formats")
     if isinstance(formats, dict):

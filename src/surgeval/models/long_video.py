@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import InputInvalid, Misuse, SurgevalError
-from surgeval.models._films import PictureFilm, VideoFilm
+from surgeval.models._films import PictureFilm
+from surgeval.models._films import VideoFilm as VideoFilm
 from surgeval.models._local import LocalModel, folder_of, loaded, needed, precision_name
-from surgeval.models._long_video.engine import Asked, LongVideo
+from surgeval.models._long_video.engine import Asked as Asked
+from surgeval.models._long_video.engine import LongVideo as LongVideo
+from surgeval.models._long_video.forms import form_of as form_of
 from surgeval.models._long_video.forms import one_of, some_of
 from surgeval.models._model import Can, Clip, Outcome, Picture, Prompt, Trouble
 from surgeval.models._open import ModelOptions

@@ -265,6 +265,7 @@ def _body(writer: _Writer, sections: Sequence[Section], models: Sequence[str]) -
     """The sections without a layer one after the other, or the verdict, the instrument and the appendix."""
     flat = [section for section in sections if not section.layer]
     layers = {layer: [s for s in sections if s.layer == layer] for layer in ("verdict", "explore", "appendix")}
+    layers["explore"].sort(key=lambda section: section.is_missing)  # what is open first has something to show
     parts = [writer.section(section, number) for number, section in enumerate(flat, start=1)]
     parts += [writer.verdict(section) for section in layers["verdict"]]
     if layers["explore"]:

@@ -266,6 +266,12 @@ def _of_the_parts(inputs: Inputs) -> Iterator[Limit]:
     for result in inputs.of(*RESULT_FILES):
         warned = [finding for finding in result.findings if finding.severity is not Severity.NOTE]
         yield from (Limit(f"{heading_of(result)}: {plain(finding.text, limit=300)}", weight=2) for finding in warned)
+    for result in inputs.of("task"):
+        run = result.records.get("run", {})
+        where = f"{run.get('model', result.label)} on {run.get('task', 'a task')}"
+        for finding in (one for one in result.findings if one.severity is not Severity.NOTE):
+            weight = 8 if finding.code in ("run-unfinished", "nothing-came") else 2
+            yield Limit(f"{plain(where, limit=80)}: {plain(finding.message, limit=300)}", weight=weight)
     for result in inputs.of("questions"):
         defects = result.records.get("data_card", {}).get("defects")
         if isinstance(defects, list) and defects:

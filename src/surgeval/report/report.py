@@ -44,7 +44,8 @@ class Report:
     def facts(self) -> str:
         """The size of what is reported, in one line."""
         rows = self.inputs.rows
-        parts = [count_of(len(self.inputs.models), "model")]
+        runs = self.inputs.of("task") if not self.inputs.models else []
+        parts = [count_of(len(runs), "run") if runs else count_of(len(self.inputs.models), "model")]
         if not rows.is_empty():
             noun = "question" if self.inputs.of("score") else "case"
             parts.append(count_of(rows["case"].n_unique(), noun))

@@ -121,6 +121,11 @@ class Section:
     boards: tuple[str, ...] = ()
     """For each block the board that it is about, empty for all; no entries where boards play no part."""
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether it says nothing but that something is missing."""
+        return all(isinstance(block, Note) and block.kind == "missing" for block in self.blocks)
+
 
 def of_boards(name: str, title: str, blocks: Iterable[tuple[Block, str]]) -> Section:
     """A section whose blocks are each about one board, or about all where it is empty."""

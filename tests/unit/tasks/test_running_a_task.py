@@ -216,7 +216,10 @@ def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: 
         assert 0 < server.asked < 4, "the limit is one for both models"
         board = task_board([runs]).table
         assert board["doubt"].str.contains(r"not finished: \d requests are to be asked again").all()
-        section = next(one for one in make_report(runs).sections if one.name == "models_on_tasks")
+        report = make_report(runs)
+        assert report.sections[0].title == "2 runs of models on 1 task"
+        assert "the run is not finished" in str(report.sections[0].blocks)
+        section = next(one for one in report.sections if one.name == "models_on_tasks")
         tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
         assert "(not finished)" in str(tables["task-matrix"].rows())
         whole = runner.invoke(app, asked)

@@ -80,7 +80,7 @@ def missing(name: str, title: str, what: str, command: str) -> Section:
 
 def is_empty(section: Section) -> bool:
     """Whether a section says nothing but that something is missing."""
-    return all(isinstance(block, Note) and block.kind == "missing" for block in section.blocks)
+    return section.is_missing
 
 
 def heading_of(result: StoredResult) -> str:

@@ -61,6 +61,8 @@ def compared(inputs: Inputs) -> str:
     models = count_of(len(inputs.models), "model")
     if inputs.rows.is_empty():
         verbs = names_of(dict.fromkeys(result.kind for result in inputs.parts))
+        if inputs.of("task"):
+            return ""
         return f"This report covers {models}." if inputs.models else f"No scores are here, but what {verbs} wrote."
     cases, videos = inputs.rows["case"].n_unique(), inputs.rows["video"].n_unique()
     noun = "question" if inputs.of("score") else "case"
@@ -78,6 +80,10 @@ def _lead(inputs: Inputs, leads: Sequence[Lead], measure: Measure) -> tuple[str,
     spoken = _tasks(inputs) if tasks is not None else []
     if inputs.first("rank") is not None:
         return title_of(leads), spoken, []
+    if inputs.rows.is_empty() and (runs := inputs.of("task")):
+        number = len({str(run.records.get("run", {}).get("task")) for run in runs})
+        title = f"{count_of(len(runs), 'run')} of models on {count_of(number, 'task')}"
+        return title, ["Their values stand under Models on tasks; surgeval task board sets them beside each other."], []
     lines = _one_model(inputs, measure) if len(inputs.models) == 1 else _by_value(inputs, measure)
     return (lines[0].rstrip("."), [*spoken, *lines[1:2]], lines[2:]) if lines else (_NOTHING, spoken, [])
 

@@ -32,10 +32,18 @@ def advice(inputs: Inputs, leads: Sequence[Lead], examined: Examined, power: Seq
         examined: What is known about why models fail.
         power: What `verdict` says on how much data would be needed, where there is no board.
     """
-    sources = (_more_videos(leads), power, _properties(examined), _late(examined), _judges(inputs),
+    sources = (_unfinished(inputs), _more_videos(leads), power, _properties(examined), _late(examined), _judges(inputs),
                _no_analysis(inputs, examined), _floors(inputs), _few_videos(inputs, leads))  # fmt: skip
     listed = list(dict.fromkeys(sentence for source in sources for sentence in source))
     return listed[:MOST_ADVICE] or [NOTHING]
+
+
+def _unfinished(inputs: Inputs) -> Iterator[str]:
+    """Runs on tasks that a server or the money did not let finish."""
+    runs = [run for run in inputs.of("task") if any(one.code == "run-unfinished" for one in run.findings)]
+    if runs:
+        names = names_of(dict.fromkeys(str(run.records.get("run", {}).get("model", run.label)) for run in runs))
+        yield f"Run {names} again with the same command: what was answered is kept, and only the rest is asked."
 
 
 def _more_videos(leads: Sequence[Lead]) -> Iterator[str]:

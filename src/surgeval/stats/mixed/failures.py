@@ -30,7 +30,7 @@ from surgeval.stats.mixed.fit import Engine, fit
 from surgeval.stats.mixed.formula import FamilyName, column_of, fixed_terms, random_terms
 from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.recommend import recommended
+from surgeval.stats.mixed.recommend import check_recommendation, recommended
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
 from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
@@ -171,6 +171,8 @@ def failures(
         table, outcome=outcome, terms=terms, metric=metric, better=better, missing=missing, properties=properties,
         columns=columns, where=where,
     )  # fmt: skip
+    if recommend:
+        check_recommendation(improvement, picture, frame.columns)
     also = tuple(variable for name in (*cluster, *leave_out) for variable in name.split(":"))
     groups, varying = random_terms(random)
     roles = roles_of(frame, groups, unit=renamed_term(unit, ours) if unit else None, where=where)

@@ -9,7 +9,7 @@ says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,13 +61,8 @@ def recommended(
         picture: The column that says where the picture of a case is; by default one of `PICTURES`.
 
     Raises:
-        Misuse: An improvement that is none, or an outcome of which no share can be attributed.
-        UnknownName: The table has no such column.
+        Misuse: An outcome of which no share can be attributed.
     """
-    if not improvement > 0 or not math.isfinite(improvement):
-        raise Misuse(f"improvement must be a number above 0, in the unit of the outcome, got {improvement!r}")
-    if picture is not None and picture not in rows.columns:
-        raise UnknownName("column of pictures", picture, rows.columns)
     case, video = case_of(result, rows), _video_of(result, rows)
     effects = {row["term"]: row for row in result.table.iter_rows(named=True)}
     judged = [
@@ -85,6 +80,19 @@ def recommended(
                 "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at)},
         findings=tuple(_findings(judged)), prose=_prose(improvement), screen={"What to work on:": "recommendations"},
     )  # fmt: skip
+
+
+def check_recommendation(improvement: float, picture: str | None, columns: Sequence[str]) -> None:
+    """Refuse what cannot be recommended with, before anything is fitted.
+
+    Raises:
+        Misuse: An improvement that is none.
+        UnknownName: The table has no such column.
+    """
+    if not improvement > 0 or not math.isfinite(improvement):
+        raise Misuse(f"improvement must be a number above 0, in the unit of the outcome, got {improvement!r}")
+    if picture is not None and picture not in columns:
+        raise UnknownName("column of pictures", picture, columns)
 
 
 def case_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
