@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,20 @@ from surgeval.submissions import serve as serve_module
 def serving() -> Iterator[str]:
     """The address of a server that runs in a thread of this process."""
 
-    def closing(environ: dict[str, Any], start: Any) -> Any:
-        return application(environ, start)
+    server = create_server(application, host="127.0.0.1", port=0, threads=4)
 
-    server = create_server(closing, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
+    def run() -> None:
+        with suppress(OSError, ValueError):  # its sockets are closed below while it still looks at them
+            server.run()
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
         server.close()
         thread.join(5)
+        server.task_dispatcher.shutdown(timeout=2)
         connections.close_all()
 
 
