@@ -27,7 +27,7 @@ from surgeval.scoring.evaluate.data_sets import OPTIONS
 from surgeval.scoring.evaluate.run import KINDS, evaluate
 from surgeval.stats.comparison import compare
 from surgeval.stats.mixed.failures import failures
-from surgeval.stats.ranking import rank
+from surgeval.stats.ranking import rank, rule_named
 
 PAGE = "registration.html"
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
@@ -176,7 +176,19 @@ def _analysis_problems(given: Any) -> list[str]:
             for name in one
             if name != "verb" and name not in known
         ]
+        problems += [f"analysis {number} ({verb}): {problem}" for problem in _value_problems(one)]
     return problems
+
+
+def _value_problems(given: Mapping[str, Any]) -> list[str]:
+    """What is wrong with values that name something: a rule that does not exist could never be kept to."""
+    if given["verb"] != "rank" or given.get("rule") is None:
+        return []
+    try:
+        rule_named(str(given["rule"]))
+    except SurgevalError as error:
+        return [str(error)]
+    return []
 
 
 def _option_names(verb: str) -> set[str]:

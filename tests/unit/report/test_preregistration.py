@@ -147,6 +147,13 @@ def test_every_problem_of_a_plan_is_listed(tmp_path: Path):
         surgeval.preregister(tmp_path / "plan.toml")
 
 
+def test_a_rule_that_does_not_exist_cannot_be_registered(tmp_path: Path):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace("mean-then-rank", "mean-then-rnak"), encoding="utf-8")
+    with pytest.raises(InputInvalid, match=r"analysis 2 \(rank\): .*mean-then-rank"):
+        surgeval.preregister(plan)
+
+
 def test_the_example_can_be_registered_and_every_option_is_written_down(tmp_path: Path):
     assert run("preregister", "new", tmp_path / "plan.toml").exit_code == 0
     assert (tmp_path / "plan.toml").read_text() == EXAMPLE
