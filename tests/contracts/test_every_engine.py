@@ -39,6 +39,8 @@ from surgeval.sandbox._kernel import OwnGroup, host_mark
 from surgeval.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
 
+pytestmark = pytest.mark.long
+
 CLASSES = {name: import_module(f"surgeval.sandbox.{name}").ENGINE for name in ENGINES}
 
 SURVEY = """

@@ -19,6 +19,8 @@ from surgeval.metrics.phases import CHOLEC80_PHASES
 from surgeval.results.result import Result
 from surgeval.schema.shard import Shard
 
+pytestmark = pytest.mark.long
+
 VIDEOS = [f"case {letter}" for letter in "abcdefg"]
 SHARDS = 3
 Input = tuple[str, Any, Any, dict[str, Any]]

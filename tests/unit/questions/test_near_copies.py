@@ -28,6 +28,7 @@ def test_a_recording_annotated_again_is_recognised(cut_s, scale):
     assert found >= 11
 
 
+@pytest.mark.long
 def test_different_recordings_are_never_taken_for_one():
     assert near_copies([landmarks_of(procedure) for procedure in recordings()]) == {}
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
 from surgeval.report.cases.collect import collect
@@ -64,6 +65,7 @@ def test_of_other_scores_the_worst_cases_are_listed() -> None:
     assert section.title == "The worst cases one by one"
 
 
+@pytest.mark.long
 def test_questions_references_and_answers_are_those_of_the_files() -> None:
     made = collect(read_inputs(shared_challenge()))
     asked = {row["qID"]: row for row in json.loads((shared_challenge() / "requests.json").read_text())}

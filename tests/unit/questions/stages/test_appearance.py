@@ -137,6 +137,7 @@ def test_appearance_lowers_identity_switches_on_simulated_annotators():
     assert both[2] > motion[2]
 
 
+@pytest.mark.long
 def test_looks_that_belong_to_other_boxes_do_not_help():
     shuffled = [looks[np.random.default_rng(0).permutation(len(looks))] for _, looks in study()]
     both = np.sum([link_errors(boxes, wrong) for (boxes, _), wrong in zip(study(), shuffled, strict=True)], axis=0)

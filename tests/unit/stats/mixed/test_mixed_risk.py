@@ -63,6 +63,7 @@ def test_cases_with_smoke_weigh_more_and_weights_have_mean_one() -> None:
     assert "risk-of-tested-cases" in [one.code for one in weighed().findings]
 
 
+@pytest.mark.long
 def test_the_risk_of_a_case_does_not_depend_on_its_own_video() -> None:
     other = counted().with_columns(hits=pl.when(pl.col("video") == "v3").then(10 - pl.col("hits")).otherwise("hits"))
     seen = counted().select("case", "smoke", "phase").unique(maintain_order=True)
