@@ -172,6 +172,8 @@ function openForm(kind) {
 
 function closeForm() {
   pending = "";
+  /* A browser takes the focus off a hidden field only when it paints next; keys pressed before would go into the field. */
+  if ($("form").contains(document.activeElement)) document.activeElement.blur();
   $("form").hidden = true;
 }
 
