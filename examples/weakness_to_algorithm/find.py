@@ -1,6 +1,6 @@
 """Find the weaknesses of the baselines and write down the algorithm that answers them.
 
-    python -m examples.weakness_to_algorithm.find --data carry-segm --scored scored1 --out found
+    python -m examples.weakness_to_algorithm.find --data painted --scored scored1 --out found
 
 Every instance of the development procedures, predicted by models that never saw its video, is found (DSC of at least
 0.5) or not. `surgeval failures` says which properties make that less likely, what is worth working on, and how likely

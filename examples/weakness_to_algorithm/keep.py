@@ -1,6 +1,6 @@
 """Keep what the documentation shows: small tables, and a sheet of pictures with references and predictions.
 
-    python -m examples.weakness_to_algorithm.keep --data carry-segm --runs run1 run2 --scored scored1 scored2 \\
+    python -m examples.weakness_to_algorithm.keep --data painted --runs run1 run2 --scored scored1 scored2 \\
         --found found --proof proof
 
 Tables go to `results` beside this file, the sheet to `docs/figures`; `python -m docs.weakness_page` writes the page.

@@ -1,6 +1,6 @@
 """Paint the data of the example: frames with neighbours, label maps and properties of simulated procedures.
 
-    python -m examples.weakness_to_algorithm.paint --out carry-segm
+    python -m examples.weakness_to_algorithm.paint --out painted
 
 Writes `frames.npz` (see `pack`), `instances.csv` and `cases.csv` (properties). Procedures are shared out by number:
 three parts of five for development, one held out, and one from a centre that development never sees. Half of the

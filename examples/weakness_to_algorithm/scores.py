@@ -1,6 +1,6 @@
 """From predictions to tables: `surgeval evaluate segmentation` for every model and part, then one row per instance.
 
-    python -m examples.weakness_to_algorithm.scores --data carry-segm --predictions run1/predictions.npz --out scored1
+    python -m examples.weakness_to_algorithm.scores --data painted --predictions run1/predictions.npz --out scored1
 
 Writes for every part `references.npz` and `MODEL.npz` (label maps by `video/frame`, as `surgeval evaluate segmentation`
 reads them), the folders that it writes, and `instances.csv`: pixels of every instance by every model with its

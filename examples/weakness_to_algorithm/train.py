@@ -1,6 +1,6 @@
 """Train the models of some recipes side by side on one device and keep their predictions.
 
-    python -m examples.weakness_to_algorithm.train --data carry-segm --out "$OUT" --recipes baselines --folds 2
+    python -m examples.weakness_to_algorithm.train --data painted --out run1 --recipes baselines --folds 2
 
 Needs torch, numpy and OpenCV (or PyAV and scipy). With `--folds 2` every recipe is trained three times: on half of the
 development procedures to predict the other half, the other way round, and on all of them to predict the procedures that
