@@ -12,6 +12,7 @@ import typer
 
 from surgeval.cli import _options as o
 from surgeval.cli._console import emit, emit_json, talk
+from surgeval.cli._waiting import held
 
 if TYPE_CHECKING:
     from surgeval.host.challenge.challenge import Challenge
@@ -100,7 +101,8 @@ def serve(
     service.set_up(folder)
     service.migrate()
     service.adopt("adopted when the service was started")
-    service.serve(_SECURED if everywhere else "127.0.0.1", port, threads=threads, ready=lambda url: emit(url))
+    with held():
+        service.serve(_SECURED if everywhere else "127.0.0.1", port, threads=threads, ready=lambda url: emit(url))
 
 
 def worker(
@@ -129,7 +131,8 @@ def worker(
         scratch=scratch, challenge=challenge, engine=engine, runtime=runtime, gpu=gpu,
         program=tuple(shlex.split(program)),
     )  # fmt: skip
-    done = work(Host(url, token), options, most_jobs=jobs, notice=talk)
+    with held():
+        done = work(Host(url, token), options, most_jobs=jobs, notice=talk)
     emit(f"{done} jobs")
 
 
@@ -309,4 +312,5 @@ def demo(
     set_up(folder)
     from surgeval.host.demo import run_demo
 
-    run_demo(folder, port=port, say=emit)
+    with held():
+        run_demo(folder, port=port, say=emit)
