@@ -7,13 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import av
 import numpy as np
 import pytest
 import torch
 from tests.models import tiny_models as tiny
 
 from model_prompts import asked as ask_model
+from noise_films import noise_film
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.models import Clip, Picture, Prompt, Trouble, open_model
 from surgeval.models._long_video.engine import Answered, Asked, LongVideo
@@ -22,7 +22,6 @@ from surgeval.models.long_video import opened_engine
 from surgeval.schema.formats import build_format
 from surgeval.schema.outcomes import Status
 from surgeval.testing._models import MODEL_RULES
-from surgeval.video import clip_writer
 from surgeval.video.images import write_png
 
 QUESTIONS = {
@@ -248,13 +247,7 @@ def test_the_context_is_never_overrun(engine: LongVideo) -> None:
 
 @pytest.fixture(scope="module")
 def film_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("film") / "film.mp4"
-    chance = np.random.default_rng(0)
-    with clip_writer(path, 112, 84) as writer:
-        for _ in range(30):
-            picture = chance.integers(0, 256, (84, 112, 3), dtype=np.uint8)
-            writer.write(av.VideoFrame.from_ndarray(picture, format="rgb24"))
-    return path
+    return noise_film(tmp_path_factory.mktemp("film") / "film.mp4", 30)
 
 
 def clip(path: Path, end_s: float | None = None) -> Clip:

@@ -11,19 +11,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import av
-import numpy as np
 import pytest
 import torch
 from tests.models import tiny_models as tiny
 
+from noise_films import noise_film
 from surgeval.asking.plan import State
 from surgeval.schema.formats import build_format
 from surgeval.schema.questions import Reference, Request
 from surgeval.schema.rows import write_json_rows
 from surgeval.schema.taxonomy import Capability
 from surgeval.submissions.rehearsal import Settings, rehearse
-from surgeval.video import clip_writer
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "long_video" / "app.py"
 
@@ -47,13 +45,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="module")
 def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("film") / "film.mp4"
-    chance = np.random.default_rng(0)
-    with clip_writer(path, 112, 84) as writer:
-        for _ in range(40):
-            picture = chance.integers(0, 256, (84, 112, 3), dtype=np.uint8)
-            writer.write(av.VideoFrame.from_ndarray(picture, format="rgb24"))
-    return path
+    return noise_film(tmp_path_factory.mktemp("film") / "film.mp4", 40)
 
 
 def question(film: Path, text: str, *, start_s: float = 0.0, end_s: float = 8.0, budget_s: float = 60.0) -> Any:

@@ -3,7 +3,7 @@
 Pictures that a reader meets at once are there as SVG, so that the page opens at once and its first layer works without
 script. The engine that makes them interactive, their specifications and the tables to save lie compressed in the page
 and are opened when somebody first turns to a figure; what is folded away is drawn by it when it comes into view, which
-spares whoever makes the page five sixths of the drawing (the printed report has every picture). Scripts run by their
+spares whoever makes the page most of the drawing (the printed report has every picture). Scripts run by their
 hash only (content security policy), so that even a hole in the escaping would run nothing; expressions are
 interpreted, never evaluated as code.
 """
