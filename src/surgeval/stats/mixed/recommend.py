@@ -61,7 +61,7 @@ def recommended(
         picture: The column that says where the picture of a case is; by default one of `PICTURES`.
 
     Raises:
-        Misuse: An outcome of which no share can be attributed.
+        Misuse: An outcome of which no share can be attributed, or tests that take rows of one video as independent.
     """
     case, video = case_of(result, rows), _video_of(result, rows)
     effects = {row["term"]: row for row in result.table.iter_rows(named=True)}
@@ -113,25 +113,27 @@ def models_of(result: FailuresResult) -> pl.Series:
     return pl.Series(["model"] * frame.height)
 
 
-def _video_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series | None:
+def _video_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
     names = result.tests.video.split(":") if result.tests is not None and result.tests.video else []
     if not names:
-        return None
+        raise Misuse(
+            "recommendations rest on tests over videos, and here rows of one video count as independent; name the "
+            "videos among the random effects (random, --random model,video)"
+        )
     return rows.select(pl.concat_str(pl.col(names).cast(pl.String), separator=":")).to_series().alias("video")
 
 
 def _judged(
-    result: FailuresResult, group: Subgroup, effect: Mapping[str, Any], case: pl.Series, video: pl.Series | None,
+    result: FailuresResult, group: Subgroup, effect: Mapping[str, Any], case: pl.Series, video: pl.Series,
     improvement: float,
 ) -> _Judged:  # fmt: skip
     kept = pl.Series(group.rows)
     cases = case.filter(kept).n_unique()
-    having, lacking = (cases, case.filter(~kept).n_unique()) if video is None else (
-        video.filter(kept).n_unique(), video.filter(~kept).n_unique())  # fmt: skip
+    having, lacking = video.filter(kept).n_unique(), video.filter(~kept).n_unique()
     share = attributable(result, group)
     verdict = _verdict(effect, share, min(having, lacking))
     needed = None
-    if video is not None and verdict != "refused":
+    if verdict != "refused":
         scores = pl.DataFrame({"model": models_of(result), "case": case, "video": video,
                                "value": observed_loss(result), "subgroup": kept})  # fmt: skip
         needed = needed_videos(scores, improvement, level=result.level)
@@ -197,14 +199,14 @@ def _size(one: _Judged) -> str:
 
 
 def _cases(
-    place: int, one: _Judged, result: FailuresResult, rows: pl.DataFrame, case: pl.Series, video: pl.Series | None,
+    place: int, one: _Judged, result: FailuresResult, rows: pl.DataFrame, case: pl.Series, video: pl.Series,
     picture: str | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The cases of a subgroup that lost most, over all models, few of each video."""
     column = picture or next((name for name in PICTURES if name in rows.columns and rows.schema[name] == pl.String), "")
     empty = pl.Series([None] * len(case), dtype=pl.String)
     frame = pl.DataFrame({
-        "case": case, "video": empty if video is None else video, "loss": observed_loss(result),
+        "case": case, "video": video, "loss": observed_loss(result),
         "picture": rows[column].cast(pl.String) if column else empty,
     }).filter(pl.Series(one.group.rows))  # fmt: skip
     worst = frame.group_by("video", "case", maintain_order=True).agg(

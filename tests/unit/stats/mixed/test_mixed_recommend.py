@@ -122,3 +122,9 @@ def test_what_cannot_be_attributed_is_refused() -> None:
         failures(seconds, **options)
     with pytest.raises(Misuse, match="best value is not known"):
         failures(seconds, better="larger", **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"random": ["model"]}])
+def test_nothing_is_recommended_where_rows_of_one_video_count_as_independent(options: dict[str, Any]) -> None:
+    with pytest.raises(Misuse, match="recommendations rest on tests over videos"):
+        failures(weak_table(), outcome="right", fixed=["smoke"], recommend=True, **options)
