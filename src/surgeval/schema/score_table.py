@@ -271,7 +271,7 @@ def _absent(frame: pl.DataFrame) -> list[str]:
     names = ", ".join(map(repr, absent))
     lacking = f"column {names} is missing" if len(absent) == 1 else f"columns {names} are missing"
     has = ", ".join(map(repr, frame.columns)) or "none"
-    return [f"{lacking}; the table has {has}; say which is which with columns, as in {absent[0]}=yours"]
+    return [f"{lacking}; the table has {has}; say which is which: columns (--columns {absent[0]}=yours)"]
 
 
 def _completed(frame: pl.DataFrame, where: str, name: str) -> tuple[pl.DataFrame, bool]:

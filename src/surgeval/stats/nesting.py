@@ -128,7 +128,7 @@ def need_units(nest: Nest, where: str) -> None:
     if nest.levels != (ROWS,) and nest.starts[0][1] < 2:
         raise TooFewVideos(
             f"{where}: only one {nest.levels[0]}, so the spread between {nest.levels[0]}s is unknowable; "
-            "add more, or pass resample='naive' to describe this one alone"
+            "add more; interval() with resample='naive' (--resample naive) describes this one alone"
         )
 
 
