@@ -26,7 +26,7 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # type: ignore[import-not-found]
 from transformers.processing_utils import ProcessorMixin
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
