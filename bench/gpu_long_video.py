@@ -92,7 +92,8 @@ def wide_copy(module: Any, device: str) -> Any:
 
 
 class Bench:
-    def __init__(self, out: Path, seconds: float, *, tiny: bool, only: str = "") -> None:
+    def __init__(self, out: Path, seconds: float, *, tiny: bool, only: str = "", name: str = "long_video") -> None:
+        self.name = name
         self.only = [name.strip() for name in only.split(",") if name.strip()]
         self.out, self.tiny, self.start, self.seconds = out, tiny, time.monotonic(), seconds
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -100,6 +101,14 @@ class Bench:
         self.frames = 8 if tiny else FRAMES
         self.record: dict[str, Any] = {"parts": {}, "left_out": [], "failed": {}}
         out.mkdir(parents=True, exist_ok=True)
+
+    def machine(self) -> dict[str, Any]:
+        """What the figures hold for."""
+        return {
+            "date": datetime.now(UTC).isoformat(timespec="minutes"), "command": " ".join(sys.argv),
+            "gpu": torch.cuda.get_device_name() if self.device == "cuda" else "none", "torch": torch.__version__,
+            "transformers": transformers.__version__, "python": platform.python_version(), "tiny": self.tiny,
+        }  # fmt: skip
 
     def sync(self) -> None:
         if self.device == "cuda":
@@ -150,8 +159,8 @@ class Bench:
         self.write()
 
     def write(self) -> None:
-        (self.out / "long_video.json").write_text(json.dumps(self.record, indent=1))
-        (self.out / "long_video.md").write_text(markdown(self.record))
+        (self.out / f"{self.name}.json").write_text(json.dumps(self.record, indent=1))
+        (self.out / f"{self.name}.md").write_text(markdown(self.record))
 
 
 def markdown(record: dict[str, Any]) -> str:
@@ -214,12 +223,7 @@ class Parts:
         self.steps = pointwise.PLAIN
 
     def machine(self) -> Iterator[dict[str, Any]]:
-        cuda = self.bench.device == "cuda"
-        yield {
-            "date": datetime.now(UTC).isoformat(timespec="minutes"), "command": " ".join(sys.argv),
-            "gpu": torch.cuda.get_device_name() if cuda else "none", "torch": torch.__version__,
-            "transformers": transformers.__version__, "python": platform.python_version(), "tiny": self.bench.tiny,
-        }  # fmt: skip
+        yield self.bench.machine()
 
     def build(self) -> Iterator[dict[str, Any]]:
         begin = time.perf_counter()
