@@ -1,6 +1,7 @@
 """Seconds and memory of a long video on one GPU, with random weights in the shape of Qwen2.5-VL-7B.
 
-    python bench/gpu_long_video.py --out OUT --seconds 200
+    python bench/gpu_long_video.py --out OUT --seconds 200            tower and decoder, apart
+    python bench/gpu_long_video.py --out OUT --seconds 240 --whole    the engine as it serves, beside transformers
 
 Needs torch and transformers, nothing else of this project: the folder with the engine is loaded by its path. Every
 part is written to OUT/long_video.json and OUT/long_video.md as soon as it is there; a part that no longer fits the
@@ -16,6 +17,7 @@ import json
 import platform
 import statistics
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -137,7 +139,7 @@ class Bench:
             torch.cuda.reset_peak_memory_stats()
 
     def run(self, name: str, needs_s: float, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
-        if self.only and name not in (*self.only, "machine", "build", "compile"):
+        if self.only and name not in (*self.only, "machine", "build", "compile", "start"):
             return
         left = self.seconds - (time.monotonic() - self.start)
         if left < (min(needs_s, 1.0) if self.tiny else needs_s):
@@ -173,45 +175,6 @@ def markdown(record: dict[str, Any]) -> str:
     lines += [f"Left out: {text}" for text in record["left_out"]]
     lines += [f"Failed: {name}: {text}" for name, text in record["failed"].items()]
     return "\n".join(lines) + "\n"
-
-
-class Film:
-    """Noise of any length, made once."""
-
-    name, start_s, height_px, width_px = "film", 0.0, 540, 960
-
-    def __init__(self, end_s: float) -> None:
-        self.end_s = end_s
-        self.noise: dict[tuple[int, int], Any] = {}
-
-    def frames(self, times_s: Any, height_px: int, width_px: int) -> Any:
-        if (height_px, width_px) not in self.noise:
-            self.noise[height_px, width_px] = torch.randint(0, 256, (192, height_px, width_px, 3), dtype=torch.uint8)
-        return self.noise[height_px, width_px][: len(times_s)]
-
-
-class Letters:
-    """A tokenizer of single letters."""
-
-    eos_token_id, all_special_ids = 1, (0, 1, 2, 3)
-
-    def __len__(self) -> int:
-        return 256
-
-    def __call__(self, text: str, **_: Any) -> dict[str, list[int]]:
-        return {"input_ids": [4 + ord(letter) % 128 for letter in text]}
-
-    def convert_tokens_to_ids(self, token: str) -> int:
-        return 2 if "start" in token else 3
-
-    def batch_decode(self, rows: list[list[int]], **_: Any) -> list[str]:
-        return [chr(token - 4) if 36 <= token < 130 else "" for (token,) in rows]
-
-
-QUESTIONS = (
-    "Is a sponge visible? Answer with yes or no.", "When is it first seen? Answer with a time (hh:mm:ss).",
-    "What happens at the end? Answer in a few words.",
-)  # fmt: skip
 
 
 class Parts:
@@ -325,20 +288,20 @@ class Parts:
     def prefill(self) -> Iterator[dict[str, Any]]:
         features = self.tower.features(self.frames)
         slices, whole = len(self.frames) // 2, None
-        for at_once, has_cudnn in ((1 << 30, True), (16384, True), (16384, False)):
+        for at_once, is_warming in ((1 << 30, True), (16384, True), (16384, False)):
             self.bench.fresh()
-            self.decoder.has_cudnn = has_cudnn
+            self.decoder.is_warming, self.decoder._met = is_warming, threading.local()
             first = self.bench.timed(self.prefix, self.decoder, features, slices, times=1, warm=0, at_once=at_once)
             later = self.bench.timed(self.prefix, self.decoder, features, slices, times=1, warm=0, at_once=at_once)
             last = self.prefix(self.decoder, features, slices, at_once=at_once).values[-1][:, -144:].float()
             whole = last if whole is None else whole
             yield {
                 "tokens": len(features) + 40, "at once": at_once if at_once < len(features) else "all",
-                "cuDNN": self.decoder.has_cudnn, "seconds": later, "first time": first,
+                "cuDNN": is_warming, "seconds": later, "first time": first,
                 "from one piece": f"{float((last - whole).abs().mean() / whole.abs().mean()):.1e}",
                 "peak_gb": self.bench.peak_gb(),
             }  # fmt: skip
-        self.decoder.has_cudnn = False
+        self.decoder.is_warming, self.decoder._met = False, threading.local()
 
     def questions(self) -> Iterator[dict[str, Any]]:
         features = self.tower.features(self.frames)
@@ -370,39 +333,6 @@ class Parts:
         prefix = self.prefix(self.decoder, features, len(self.frames) // 2)
         self.answer(self.decoder, prefix, 1, record=True)
         prefix.recorded.clear()
-
-    def engine(self) -> Iterator[dict[str, Any]]:
-        """The engine as it serves: a film of three hours, its frames in memory; questions with a budget of 30 s."""
-        lines = import_module("long_video.engine")
-        film = Film(10800.0 if not self.bench.tiny else 60.0)
-        asked = [lines.Asked(text, 0.0, film.end_s) for text in QUESTIONS]
-        engine = lines.LongVideo(self.tower, self.decoder, Letters(), classes=("Clip", "Sponge"))
-        begin = time.perf_counter()
-        engine.warm_up()
-        yield {"what": "warm-up", "seconds": round(time.perf_counter() - begin, 2)}
-        for what in ("first question of a film", "first question of another film of that length"):
-            self.bench.fresh()
-            film.name = what
-            begin = time.perf_counter()
-            answer = engine.answer(film, asked[0], engine.clock() + 30.0)
-            yield {
-                "what": what, "seconds": round(time.perf_counter() - begin, 3), "peak_gb": self.bench.peak_gb(),
-            } | answer.facts()  # fmt: skip
-        for question in asked:
-            taken = []
-            for _ in range(2):
-                begin = time.perf_counter()
-                answer = engine.answer(film, question, engine.clock() + 30.0)
-                taken.append(round(time.perf_counter() - begin, 3))
-            yield {"what": "a further question", "seconds": taken[1], "first of its kind": taken[0]} | answer.facts()
-        engine.state = "per_question"
-        begin = time.perf_counter()
-        answer = engine.answer(film, asked[0], engine.clock() + 30.0)
-        yield {"what": "under per_question", "seconds": round(time.perf_counter() - begin, 3)} | answer.facts()
-        begin = time.perf_counter()
-        answer = engine.answer(film, asked[0], engine.clock() + 1.5)
-        yield {"what": "with a budget of 1.5 s", "seconds": round(time.perf_counter() - begin, 3)} | answer.facts()
-        engine.close()
 
     def growth(self) -> Iterator[dict[str, Any]]:
         sizes = ((4, 252, 448), (8, 252, 448)) if self.bench.tiny else (
@@ -540,30 +470,50 @@ def main() -> None:
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--seconds", type=float, default=200.0)
     options.add_argument("--tiny", action="store_true")
+    options.add_argument("--whole", action="store_true", help="the whole engine as it serves, beside transformers")
     options.add_argument("--only", default="", help="names of parts, with commas between")
     given = options.parse_args()
     torch.set_num_threads(1 if given.tiny else torch.get_num_threads())
     bench = Bench(given.out, given.seconds, tiny=given.tiny, only=given.only)
     parts = Parts(bench)
-    chunks = (2, 4) if given.tiny else (8, 32, 64, 128, 384)
     bench.run("machine", 0, parts.machine)
     bench.run("build", 0, parts.build)
     if parts.model is None:
         sys.exit("the model could not be built; see above")
+    if given.whole:
+        whole_engine(bench, parts)
+    else:
+        parts_alone(bench, parts)
+    print(markdown(bench.record), flush=True)
+
+
+def whole_engine(bench: Bench, parts: Parts) -> None:
+    """The engine as it serves."""
+    bench.run("compile", 30, parts.compile)
+    whole = import_module("gpu_whole").Whole(bench, parts, wide_copy)
+    bench.run("start", 0, whole.start)
+    bench.run("served", 25, whole.served)
+    bench.run("same", 40, whole.same)
+    bench.run("deadline", 25, whole.deadline)
+    bench.run("states", 35, whole.states)
+    bench.run("growth of the whole", 45, whole.growth)
+
+
+def parts_alone(bench: Bench, parts: Parts) -> None:
+    """Tower and decoder, apart."""
+    chunks = (2, 4) if bench.tiny else (8, 32, 64, 128, 384)
     bench.run("vision", 15, lambda: parts.vision((64,)))
     bench.run("compile", 40, parts.compile)
     bench.run("vision", 15, lambda: parts.vision(chunks))
     bench.run("prefill", 20, parts.prefill)
     bench.run("questions", 15, parts.questions)
     bench.run("first answer", 15, parts.first_answer)
-    bench.run("engine", 20, parts.engine)
     bench.run("equal", 15, parts.equal)
     bench.run("profile", 10, parts.profile)
     bench.run("products", 5, parts.products)
     bench.run("window attention", 5, parts.window_attention)
     bench.run("reference", 20, parts.reference)
     bench.run("growth", 40, parts.growth)
-    print(markdown(bench.record), flush=True)
 
 
 if __name__ == "__main__":

@@ -203,6 +203,20 @@ def test_frames_are_given_up_and_said_to_be(engine: LongVideo) -> None:
     assert slow.frames < 100
 
 
+def test_a_second_look_does_not_cost_the_next_film_its_frames(engine: LongVideo) -> None:
+    """What the frames of a second look take is no time of answer tokens, for which seconds are kept back."""
+    film = Noise(end_s=7200.0)
+    clock = slowed(engine, film, frame=0.02, token=0.001)
+    clock.slows(engine.decoder, "fork", lambda _, suffixes: 0.01 * max(len(rows) for rows, _ in suffixes))
+    shown = []
+    for name, text in (("a", "number"), ("b", "number"), ("c", "time"), ("d", "number")):
+        film.name = name
+        answer = engine.answer(film, whole(film, QUESTIONS[text]), clock.now + 12.0)
+        assert answer.looked_twice == (text == "time")
+        shown.append(answer.frames)
+    assert shown[3] >= shown[1] - 4
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
     slowed(engine, film, frame=0.01, token=1.0)

@@ -54,6 +54,12 @@ def test_frames_are_given_up_before_size_and_size_before_the_last_frames() -> No
     assert all(p.is_reduced for p in plans[1:])
 
 
+def test_all_frames_at_a_smaller_size_are_a_reduction_too() -> None:
+    whole, small = planned(10, 540, 960), planned(10, 540, 960, tokens=800)
+    assert (small.frames, small.height_px) == (whole.frames, 168)
+    assert (whole.is_reduced, small.is_reduced) == (False, True)
+
+
 def test_more_time_never_shows_fewer_pixels() -> None:
     pixels = [
         (p := planned(HOURS_3, 540, 960, seconds=s / 4, most_frames=768)).frames * p.height_px * p.width_px

@@ -10,6 +10,7 @@ the prefix into pieces that fill a GPU. Elsewhere the sums are computed plainly.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,9 +113,10 @@ class Decoder:
         self._frequencies = 1.0 / (float(rope["rope_theta"]) ** powers)
         axes = [axis for axis, width in enumerate(rope["mrope_section"]) for _ in range(width)]
         self._axes = torch.tensor(axes, device=self.device)
-        self.has_cudnn = False
-        """Whether long looks behind a prefix are tried with the kernel of cuDNN: a quarter faster where lengths come
-        again, and slower by most of a second for every length that is new."""
+        self.is_warming = False
+        """Whether the kernel of cuDNN may meet new lengths. It is a quarter faster for long looks behind a prefix, and
+        slower by most of a second for every length that is new: otherwise it serves only those it has met."""
+        self._met = threading.local()  # as the kernel's own memory is
         self._is_flash = self.device.type == "cuda" and self.dtype in (torch.bfloat16, torch.float16)
 
     def embedded(self, tokens: Sequence[int]) -> Any:
@@ -311,13 +313,16 @@ class Decoder:
 
     def _summed(self, q: Any, k: Any, v: Any, *, is_causal: bool) -> tuple[Any, Any]:
         """Attention with the logarithms of its sums by the faster of two kernels."""
-        if self.has_cudnn and q.shape[2] >= _MANY:
+        met = self._met.__dict__.setdefault("lengths", set())
+        lengths = (len(q), q.shape[2], k.shape[2], is_causal)
+        if q.shape[2] >= _MANY and (self.is_warming or lengths in met):
             try:
                 kernel = torch.ops.aten._scaled_dot_product_cudnn_attention
                 seen, sums = kernel(q, k, v, None, True, 0.0, is_causal, False)[:2]
+                met.add(lengths)
                 return seen, sums.reshape(q.shape[:3])
             except RuntimeError:
-                self.has_cudnn = False  # another version, another card: flash does it too
+                met.discard(lengths)  # another version, another card: flash does it too
         seen, sums = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, is_causal)[:2]
         return seen, sums
 

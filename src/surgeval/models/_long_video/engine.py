@@ -158,12 +158,17 @@ class LongVideo:
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="frames")
 
     def warm_up(self, height_px: int = 252, width_px: int = 448) -> None:
-        """Answer about a black film twice: kernels are chosen and compiled, and the pace is learnt from the second."""
-        film = _Black(height_px, width_px)
-        for _ in range(2):
-            self._forget(0)
+        """Answer about black films twice: kernels are chosen and compiled, and the pace is learnt from the second time.
+
+        On a GPU one of them has all the frames that a video is ever shown with: long videos have its lengths then.
+        """
+        lengths_s = (10.0, self.most_frames / MOST_PER_S) if self.decoder.device.type == "cuda" else (10.0,)
+        for self.decoder.is_warming in (True, False):
             self.pace = Pace()
-            self.answer(film, Asked("What is seen? Answer with a time (hh:mm:ss).", film.start_s, film.end_s))
+            for length_s in lengths_s:
+                film = _Black(height_px, width_px, length_s)
+                self._forget(0)
+                self.answer(film, Asked("What is seen? Answer with a time (hh:mm:ss).", film.start_s, film.end_s))
         self._forget(0)
 
     def close(self) -> None:
@@ -255,7 +260,7 @@ class LongVideo:
         return seen
 
     def _planned(self, film: Film, start_s: float, end_s: float, deadline: float, most: float) -> Shown:
-        left = deadline - self.clock() - self._answer_s()
+        left = deadline - self.clock() - self.pace.answer()
         room: float = self.context - _QUESTION_TOKENS - _LABEL_TOKENS * _chunks(int(most))
         if self.decoder.device.type == "cuda":
             free = torch.cuda.mem_get_info(self.decoder.device)[0] + torch.cuda.memory_reserved(self.decoder.device)
@@ -278,7 +283,7 @@ class LongVideo:
         self, times: list[float], end_s: float, seen: _Seen, deadline: float, *, pending: int = 0
     ) -> list[float]:
         """The times that are left, fewer where the seconds no longer carry them; the last stretch keeps two."""
-        left = deadline - self.clock() - self._answer_s()
+        left = deadline - self.clock() - self.pace.answer()
         fits, before, per_slice = len(times), seen.prefix.length, seen.shown.tokens_per_slice
         while fits > PER_SLICE and self.pace.seconds(fits + pending, per_slice, before=before) > left:
             fits = max(PER_SLICE, int(fits * 0.8))
@@ -379,7 +384,7 @@ class LongVideo:
         inside = [second for second in around if asked.start_s <= second <= min(asked.end_s, film.end_s)]
         if len(inside) != 1 or reply.is_cut or seen.step_s <= 2 * PER_SLICE * _LOOK_S / _LOOK_FRAMES:
             return reply
-        cost = self.pace.seconds(_LOOK_FRAMES, seen.shown.tokens_per_slice, before=reply.tokens) + self._answer_s()
+        cost = self.pace.seconds(_LOOK_FRAMES, seen.shown.tokens_per_slice, before=reply.tokens) + self.pace.answer()
         if self.clock() + cost > deadline:
             return reply
         start, end = max(asked.start_s, inside[0] - _LOOK_S), min(asked.end_s, film.end_s, inside[0] + _LOOK_S)
@@ -388,15 +393,14 @@ class LongVideo:
         prefix, mark = seen.until(asked.end_s)
         label = f"\nA closer look from {_clock(start)} on: "
         suffix = self._question(prefix, mark, asked.text, (label, *look))
+        usual = self.pace.per_question
         ((text, is_cut),) = self._decoded(prefix, [suffix], [form[1]], deadline)
+        self.pace.per_question = usual  # other questions come without frames
         if is_cut:
             return reply
         return replace(reply, text=text, frames=reply.frames + _LOOK_FRAMES, looked_twice=True)
 
     # --- small things ------------------------------------------------------------------------------------------------
-
-    def _answer_s(self) -> float:
-        return self.pace.safety * 24 * self.pace.per_answer_token
 
     def _text(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -406,12 +410,12 @@ class LongVideo:
 
 
 class _Black:
-    """Ten seconds of nothing."""
+    """Seconds of nothing."""
 
-    name, start_s, end_s = "black", 0.0, 10.0
+    name, start_s = "black", 0.0
 
-    def __init__(self, height_px: int, width_px: int) -> None:
-        self.height_px, self.width_px = height_px, width_px
+    def __init__(self, height_px: int, width_px: int, end_s: float) -> None:
+        self.height_px, self.width_px, self.end_s = height_px, width_px, end_s
 
     def frames(self, times_s: Sequence[float], height_px: int, width_px: int) -> Any:
         """Nothing, in 8 bits."""

@@ -12,6 +12,8 @@ from math import ceil, inf
 UNIT_PX, PER_SLICE = 28, 2
 """Side of a merged patch, and frames that share their tokens."""
 HEIGHTS_PX = (252, 168, 140, 84)
+_USUAL_ANSWER = 24
+"""Tokens for which time is kept."""
 MOST_PER_S, LEAST_PER_S, LEAST_FRAMES = 2.0, 0.05, 64
 
 
@@ -27,10 +29,17 @@ class Pace:
     """To put one into the prefix, apart from attention."""
     per_pair: float = 4e-10
     """For every token before it."""
+    per_question: float = 0.1
+    """To read one, up to the first token of its answer."""
     per_answer_token: float = 0.02
+    """For every other one."""
     safety: float = 1.25
     chunks: int = 0
     """From which it was learnt."""
+
+    def answer(self) -> float:
+        """For a question and an answer of usual length."""
+        return self.safety * (self.per_question + _USUAL_ANSWER * self.per_answer_token)
 
     def seconds(self, frames: int, tokens_per_slice: int, *, before: int = 0) -> float:
         """For so many frames of a size, behind so many tokens."""
@@ -47,6 +56,12 @@ class Pace:
             setattr(self, name, getattr(self, name) * ratio**weight)
         self.per_frame = (1 - weight) * self.per_frame + weight * read_s / max(frames, 1)
         self.chunks += 1
+
+    def answered(self, *, read_s: float, steps: int, steps_s: float) -> None:
+        """Move towards what a question and the tokens behind the first took."""
+        self.per_question = 0.5 * self.per_question + 0.5 * read_s
+        if steps:
+            self.per_answer_token = 0.5 * self.per_answer_token + 0.5 * steps_s / steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +112,12 @@ def planned(
     pace = pace or Pace()
     wanted = max(1, min(int(duration_s * MOST_PER_S) + 1, int(min(most_frames, 1e9))))
     enough = min(wanted, max(LEAST_FRAMES, int(duration_s * LEAST_PER_S)))
-    best = None
+    best: Shown | None = None
     for height, width in sizes(height_px, width_px):
         shown = Shown(wanted, height, width)
         by_tokens = int(min(tokens, 1e9) // shown.tokens_per_slice) * PER_SLICE
         frames = min(wanted, by_tokens, _within(seconds, shown.tokens_per_slice, pace, wanted))
-        best = Shown(frames, height, width, frames < wanted)
+        best = Shown(frames, height, width, is_reduced=frames < wanted or best is not None)
         if frames >= enough:
             return best
     assert best is not None

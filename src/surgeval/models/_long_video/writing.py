@@ -30,15 +30,15 @@ class Line:
         self._words, self._stops = words, set(stops)
         self._next: dict[int, States] = {}
 
-    def options(self) -> list[int]:
-        """Tokens that may come; none where the answer is done."""
+    def options(self, device: Any) -> Any:
+        """Tokens that may come, as a tensor; none where the answer is done."""
         if self.is_done:
-            return []
-        stops = list(self._stops) if self.form.may_end(self.states) and self.text else []
+            return torch.empty(0, dtype=torch.long, device=device)
+        stops = sorted(self._stops) if self.form.may_end(self.states) and self.text else []
         if self.form.is_free:
-            return self._words.printable + stops
+            return self._words.printable_or(stops, device)
         self._next = dict(self._words.allowed(self.form, self.states))
-        return list(self._next) + stops
+        return torch.tensor([*self._next, *stops], dtype=torch.long, device=device)
 
     def take(self, token: int | None) -> int:
         """Go on with a token; gives the one to feed, whatever it is where the answer is done."""
@@ -74,24 +74,26 @@ def written(
         clock: Seconds that only grow.
         deadline: On that clock.
     """
-    if clock() + pace.per_answer_token > deadline:
+    if clock() + pace.safety * pace.per_question > deadline:
         return [line.whole() for line in lines]
-    steps, begin = 0, clock()
+    steps, read_s, begin = 0, 0.0, clock()
     fork = decoder.fork(prefix, suffixes, steps=ANSWER_TOKENS)
     while True:
         tokens = [line.take(token) for line, token in zip(lines, _chosen(fork, lines), strict=True)]
+        if steps == 0:
+            read_s, begin = clock() - begin, clock()
         if steps + 1 >= ANSWER_TOKENS:
             for line in lines:
                 line.is_done = line.is_done or line.form.is_free
         if all(line.is_done for line in lines) or steps + 1 >= ANSWER_TOKENS:
             break
-        if clock() + pace.per_answer_token > deadline:
+        if clock() + pace.safety * pace.per_answer_token > deadline:
             break
         if steps == 0 and any(line.form.is_free or len(line.form.finished(line.form.start)) > _FEW for line in lines):
             decoder.record(fork)
         decoder.step(fork, torch.tensor(tokens, device=decoder.device))
         steps += 1
-    pace.per_answer_token = 0.5 * pace.per_answer_token + 0.5 * (clock() - begin) / (steps + 1)
+    pace.answered(read_s=read_s, steps=steps, steps_s=clock() - begin)
     return [line.whole() for line in lines]
 
 
@@ -99,7 +101,6 @@ def _chosen(fork: Fork, lines: Sequence[Line]) -> list[int | None]:
     """For each question the likeliest token among those that its form admits."""
     chosen: list[int | None] = []
     for logits, line in zip(fork.logits, lines, strict=True):
-        options = line.options()
-        index = torch.tensor(options, device=logits.device)
-        chosen.append(options[int(logits[index].argmax())] if options else None)
+        options = line.options(logits.device)
+        chosen.append(int(options[logits[options].argmax()]) if len(options) else None)
     return chosen
