@@ -77,32 +77,55 @@ def _merged(pixels: np.ndarray, votes: np.ndarray, chosen: np.ndarray, close: fl
     clouds lie further. Small things side by side may look so too, hence the means may also have to lie `close`: less
     than that share of the length of what would be joined.
     """
-    chosen = chosen.copy()
-    while True:
-        names = np.unique(chosen).tolist()
-        groups = {name: chosen == name for name in names}
-        pairs = [
-            (ratio, one, other)
-            for place, one in enumerate(names)
-            for other in names[place + 1 :]
-            if (ratio := _apart(pixels, votes, groups[one], groups[other], close)) < ONE_CLOUD
-        ]
-        if not pairs:
-            return chosen
-        _, kept, joined = min(pairs)
-        chosen[groups[joined]] = kept
+    names, member = np.unique(chosen, return_inverse=True)
+    clouds = _Clouds(pixels, votes, member, len(names))
+    ratios = np.full((len(names), len(names)), np.inf)
+    for place in range(1, len(names)):
+        ratios[:place, place] = clouds.apart(place, np.arange(place), close)
+    into = np.arange(len(names))
+    while len(names) > 1:
+        kept, joined = np.unravel_index(ratios.argmin(), ratios.shape)
+        if ratios[kept, joined] >= ONE_CLOUD:
+            break
+        clouds.join(kept, joined)
+        into[into == joined] = kept
+        ratios[joined] = ratios[:, joined] = np.inf
+        others = np.setdiff1d(into, kept)
+        ratios[np.minimum(kept, others), np.maximum(kept, others)] = clouds.apart(kept, others, close)
+    return np.asarray(names[into[member]])
 
 
-def _apart(pixels: np.ndarray, votes: np.ndarray, one: np.ndarray, other: np.ndarray, close: float) -> float:
-    """The distance of two groups of votes in deviations within them, along the line between their means."""
-    ours, theirs, both = votes[one], votes[other], pixels[one | other]
-    between = theirs.mean(0) - ours.mean(0)
-    far = float(np.hypot(*between))
-    if far > close * float(np.hypot(*(both.max(0) - both.min(0) + 1))):
-        return np.inf
-    along = between / max(far, 1e-9)
-    spread = np.concatenate([(group - group.mean(0)) @ along for group in (ours, theirs)])
-    return far / max(float(spread.std()), LEAST_SPREAD_PX)
+class _Clouds:
+    """What is needed to know of every group of votes: how many, where, how spread, and the box of their pixels."""
+
+    def __init__(self, pixels: np.ndarray, votes: np.ndarray, member: np.ndarray, groups: int) -> None:
+        rows = [member == one for one in range(groups)]
+        self.count = np.array([one.sum() for one in rows], dtype=float)
+        self.mean = np.array([votes[one].mean(0) for one in rows])
+        self.scatter = np.array([np.cov(votes[one].T, bias=True) * one.sum() for one in rows])
+        self.low = np.array([pixels[one].min(0) for one in rows])
+        self.high = np.array([pixels[one].max(0) for one in rows])
+
+    def apart(self, one: int, others: np.ndarray, close: float) -> np.ndarray:
+        """The distance of a group to others in deviations within them, along the line between their means."""
+        between = self.mean[others] - self.mean[one]
+        far = np.hypot(*between.T)
+        box = np.maximum(self.high[others], self.high[one]) - np.minimum(self.low[others], self.low[one]) + 1
+        along = between / np.maximum(far, 1e-9)[:, None]
+        within = np.einsum("ni,nij,nj->n", along, self.scatter[others] + self.scatter[one], along)
+        spread = np.sqrt(within / (self.count[others] + self.count[one]))
+        ratio = far / np.maximum(spread, LEAST_SPREAD_PX)
+        return np.where(far > close * np.hypot(*box.T), np.inf, ratio)
+
+    def join(self, kept: int, joined: int) -> None:
+        """Put one group into another."""
+        between, total = self.mean[joined] - self.mean[kept], self.count[kept] + self.count[joined]
+        shift = self.count[kept] * self.count[joined] / total * np.outer(between, between)
+        self.scatter[kept] += self.scatter[joined] + shift
+        self.mean[kept] += between * self.count[joined] / total
+        self.count[kept] = total
+        self.low[kept] = np.minimum(self.low[kept], self.low[joined])
+        self.high[kept] = np.maximum(self.high[kept], self.high[joined])
 
 
 def without_learning(rgb: np.ndarray) -> np.ndarray:

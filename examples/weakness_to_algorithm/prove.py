@@ -5,7 +5,9 @@
 For the held-out procedures and for the centre that development never saw: differences of MI_DSC and MI_NSD per picture
 and of the instances that are found, paired by case, with intervals over videos (`surgeval compare`); the effect of each
 property that the remedy answers before and after (`surgeval failures --before --after`), and gains with and without it;
-gains of the sham too; and what is lost when one design choice is taken back. Two trainings of a recipe are two cases.
+gains of the sham too; and what is lost when one design choice is taken back. `surgeval compare` takes trainings of a
+recipe for cases, so its intervals are about these networks; columns that end in `_all` are about other trainings too
+(`trainings`), and verdicts follow those.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from examples.weakness_to_algorithm.find import properties_in, read_instances
+from examples.weakness_to_algorithm.recipes import read_recipes
+from examples.weakness_to_algorithm.trainings import over_trainings
 
 import surgeval
 from surgeval.stats.corrections import adjusted
@@ -53,16 +57,30 @@ def values_of(folder: Path) -> dict[str, pl.DataFrame]:
     return {**by_metric, "found": instances.with_columns(case="instance", value=pl.col("found").cast(pl.Float64))}
 
 
-def overall(scored: Path, pairs: Sequence[tuple[str, str]]) -> pl.DataFrame:
+def sharing(path: Path, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The pairs of arms whose networks are the same, training by training."""
+    trained: dict[str, list[Any]] = {}
+    for one in read_recipes(path):
+        trained.setdefault(one.name.rpartition(" ")[0], []).append(one.training())
+    return {pair for pair in pairs if trained[pair[0]] == trained[pair[1]]}
+
+
+def both_ways(named: pl.DataFrame, arm: str, against: str, *, paired: bool) -> dict[str, Any]:
+    """The difference of two arms for these networks, and for others of the same recipes too."""
+    as_cases = named.with_columns(case=pl.format("{}|{}", "case", "training"))
+    return {**difference(as_cases, arm, against), **over_trainings(named, arm, against, paired=paired)}
+
+
+def overall(scored: Path, pairs: Sequence[tuple[str, str]], shared: set[tuple[str, str]]) -> pl.DataFrame:
     """Every arm less what it is compared with, per part and outcome."""
     rows = []
     for part in PARTS:
         for outcome, values in values_of(scored / part).items():
-            both = arms_of(values).with_columns(case=pl.format("{}|{}", "case", "training"))
-            means = dict(both.group_by("arm").agg(pl.col("value").mean()).iter_rows())
+            named = arms_of(values)
+            means = dict(named.group_by("arm").agg(pl.col("value").mean()).iter_rows())
             rows += [
                 {"part": part, "outcome": outcome, "arm": arm, "against": against, "value_against": means[against],
-                 "value": means[arm], **difference(both, arm, against)}
+                 "value": means[arm], **both_ways(named, arm, against, paired=(arm, against) in shared)}
                 for arm, against in pairs
             ]  # fmt: skip
     return pl.DataFrame(rows)
@@ -83,12 +101,12 @@ def ablations(scored: Path) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def gains(rows: pl.DataFrame, arm: str, against: str, targets: Sequence[str]) -> pl.DataFrame:
+def gains(rows: pl.DataFrame, arm: str, against: str, targets: Sequence[str], *, paired: bool) -> pl.DataFrame:
     """The paired change of the instances found, on all of them and on those with and without each property.
 
     p values are corrected by Holm's method, those with a property among themselves and those without among themselves.
     """
-    named = arms_of(rows).with_columns(case=pl.format("{}|{}", "instance", "training"), value=pl.col("found") * 1.0)
+    named = arms_of(rows).with_columns(case="instance", value=pl.col("found") * 1.0)
     tables = []
     for side, held in (("all", None), ("with", 1), ("without", 0)):
         listed = []
@@ -96,8 +114,8 @@ def gains(rows: pl.DataFrame, arm: str, against: str, targets: Sequence[str]) ->
             chosen = named if held is None else named.filter(pl.col(term) == held)
             if chosen["video"].n_unique() >= FEWEST_VIDEOS:
                 listed.append({"term": term, "side": side, "instances": chosen["instance"].n_unique(),
-                               **difference(chosen, arm, against)})  # fmt: skip
-        holm = adjusted(np.array([row["p_value"] for row in listed], dtype=float), "holm")
+                               **both_ways(chosen, arm, against, paired=paired)})  # fmt: skip
+        holm = adjusted(np.array([row["p_all"] for row in listed], dtype=float), "holm")
         tables += [{**row, "p_holm": float(p), "verdict": _verdict(row["difference"], float(p))}
                    for row, p in zip(listed, holm, strict=True)]  # fmt: skip
     return pl.DataFrame(tables)
@@ -116,11 +134,12 @@ def change(rows: pl.DataFrame, arm: str, against: str, targets: list[str]) -> An
     )
 
 
-def prove(found: Path, scored: Path, out: Path, pairs: Sequence[str] = PAIRS) -> None:
+def prove(found: Path, scored: Path, out: Path, recipes: Path | None = None, pairs: Sequence[str] = PAIRS) -> None:
     """Compare, and write every table; effects before and after are those of the first pair."""
     out.mkdir(parents=True, exist_ok=True)
     named = [(arm, against) for arm, _, against in (pair.partition(":") for pair in pairs)]
-    overall(scored, named).write_csv(out / "overall.csv")
+    shared = sharing(recipes or found / "recipes.json", named)
+    overall(scored, named, shared).write_csv(out / "overall.csv")
     if (worth := ablations(scored)).height:
         worth.write_csv(out / "ablations.csv")
     answered = pl.read_csv(found / "recipe.csv")["property"].to_list()
@@ -128,7 +147,8 @@ def prove(found: Path, scored: Path, out: Path, pairs: Sequence[str] = PAIRS) ->
         rows = read_instances(scored / part / "instances.csv")
         targets = [name for name in answered if name in properties_in(rows)]
         for arm, against in named:
-            gains(rows, arm, against, targets).write_csv(out / f"gains_{part}_{arm}.csv")
+            table = gains(rows, arm, against, targets, paired=(arm, against) in shared)
+            table.write_csv(out / f"gains_{part}_{arm}.csv")
         arm, against = named[0]
         change(rows, arm, against, targets).to_dir(out / f"effects_{part}_{arm}", force=True)
 
@@ -139,6 +159,7 @@ def main() -> None:
     parser.add_argument("--found", type=Path, required=True)
     parser.add_argument("--scored", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--recipes", type=Path, help="Those that were trained; as found unless given.")
     parser.add_argument("--pairs", nargs="+", default=PAIRS, help="What to compare, as ARM:AGAINST.")
     prove(**vars(parser.parse_args()))
 

@@ -31,6 +31,10 @@ class Recipe:
     longer: int = 1
     """How many times the steps of the others."""
 
+    def training(self) -> Recipe:
+        """What decides about the network: recipes that are alike in this share one."""
+        return replace(self, name="", merge="none")
+
     def without(self, choice: str) -> Recipe:
         """The recipe with one design choice taken back."""
         taken = {

@@ -4,7 +4,8 @@
 
 Needs torch, numpy and OpenCV (or PyAV and scipy). With `--folds 2` every recipe is trained three times: on half of the
 development procedures to predict the other half, the other way round, and on all of them to predict the procedures that
-are held out. Each training is a process of its own. `--tiny` is a CPU run of seconds that shows that everything works.
+are held out. Each training is a process of its own; recipes that differ only in what is done with the network's output
+share one network, so that they differ in nothing else. `--tiny` is a CPU run of seconds that shows that all works.
 """
 
 from __future__ import annotations
@@ -129,10 +130,11 @@ class Trainer:
 
 
 def train_one(given: argparse.Namespace) -> None:
-    """Train one recipe on one fold and write `NAME.FOLD.npz`."""
+    """Train one recipe on one fold and write `NAME.FOLD.npz` for it and for all that share its network."""
     torch.set_num_threads(1)
     pack = read_pack(given.data / "frames.npz")
-    recipe = next(one for one in read_recipes(given.out / "recipes.json") if one.name == given.one)
+    recipes = read_recipes(given.out / "recipes.json")
+    recipe = next(one for one in recipes if one.name == given.one)
     train, test = rows_of_fit(pack, given.fold, given.folds)
     weights = sampling_weights(recipe, pack, train, given.data / "weights.csv")
     trainer = Trainer(recipe, pack, width=given.width, device=given.device)
@@ -141,18 +143,22 @@ def train_one(given: argparse.Namespace) -> None:
         pack = read_pack(given.test / "frames.npz")
         trainer.load(pack)
         test = np.arange(len(pack))
-    maps = trainer.predict(test)
-    record |= {"recipe": asdict(recipe), "fold": given.fold, "trained_on": len(train), "predicted": len(test)}
-    path = given.out / f"{recipe.name.replace(' ', '_')}.{given.fold}.npz"
-    np.savez_compressed(path, case=pack.columns["case"][test], labels=maps)
-    path.with_suffix(".json").write_text(json.dumps(record), encoding="utf-8")
+    record |= {"fold": given.fold, "trained_on": len(train), "predicted": len(test), "network_of": recipe.name}
+    for one in recipes:
+        if one.training() == recipe.training():
+            trainer.recipe = one
+            path = given.out / f"{one.name.replace(' ', '_')}.{given.fold}.npz"
+            np.savez_compressed(path, case=pack.columns["case"][test], labels=trainer.predict(test))
+            path.with_suffix(".json").write_text(json.dumps({**record, "recipe": asdict(one)}), encoding="utf-8")
 
 
 def train_all(given: argparse.Namespace, recipes: list[Recipe]) -> None:
     """Train every recipe on every fold side by side; then one file of predictions and one record remain."""
     given.out.mkdir(parents=True, exist_ok=True)
     write_recipes(recipes, given.out / "recipes.json")
-    fits = [(one, fold) for one in recipes for fold in ([*range(given.folds)] if given.folds > 1 else []) + [ALL]]
+    networks = {one.training(): one for one in reversed(recipes)}
+    trained = [one for one in recipes if one in networks.values()]
+    fits = [(one, fold) for one in trained for fold in ([*range(given.folds)] if given.folds > 1 else []) + [ALL]]
     shared = [f"--{name}={getattr(given, name)}" for name in ("data", "out", "folds", "width", "steps", "seconds",
                                                                "batch", "device")]  # fmt: skip
     module = "examples.weakness_to_algorithm.train"

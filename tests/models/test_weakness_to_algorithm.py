@@ -147,12 +147,12 @@ def test_spoilers_change_pictures_and_never_labels():
     assert ((laid[:, 1].mean(1) > 0.5) == (more > 0)).float().mean() > 0.95
 
 
-def test_the_script_trains_every_recipe_and_keeps_predictions_for_every_case(tmp_path):
+def test_the_script_trains_every_network_once_and_keeps_predictions_of_every_recipe_for_every_case(tmp_path):
     from examples.weakness_to_algorithm.paint import paint
 
     paint(tmp_path, development=4, held_out=1, new=1, count=2, minutes=(4, 4.5))
     more = replace(BASELINES[1], name="more", neighbours="real", paste=True, spoilers=("smoke",))
-    recipes = [BASELINES[2], more]
+    recipes = [BASELINES[2], more, replace(more, name="more, joined", merge="close"), replace(more, name="b", seed=2)]
     write_recipes(recipes, tmp_path / "chosen.json")
     command = [sys.executable, "-m", "examples.weakness_to_algorithm.train", "--data", str(tmp_path), "--tiny"]
     options = ["--out", str(tmp_path / "out"), "--recipes", str(tmp_path / "chosen.json"), "--folds", "1"]
@@ -162,7 +162,8 @@ def test_the_script_trains_every_recipe_and_keeps_predictions_for_every_case(tmp
             assert made[f"{recipe.name}|labels"].shape == (len(made[f"{recipe.name}|case"]), 108, 192)
             assert len(made[f"{recipe.name}|case"]) == 4
     records = json.loads((tmp_path / "out" / "training.json").read_text())
-    assert {one["recipe"]["name"] for one in records} == {"queries", "more"}
+    networks = {one["recipe"]["name"]: one["network_of"] for one in records}
+    assert networks == {"queries": "queries", "more": "more", "more, joined": "more", "b": "b"}
 
 
 def test_a_folder_of_endoscapes_becomes_boxes_masks_and_criteria_that_are_evaluated(tmp_path):
