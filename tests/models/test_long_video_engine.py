@@ -195,6 +195,18 @@ def test_a_slow_model_answers_before_its_deadline(engine: LongVideo, frame: floa
         assert film.asked_for[-1] > 5000 or answer.looked_twice  # the end was seen, however coarsely
 
 
+def test_steps_are_recorded_only_where_time_is_left_for_it(engine: LongVideo) -> None:
+    film, recorded = Noise(end_s=60.0), []
+    clock = slowed(engine, film, frame=0.0001, token=0.01)
+    clock.slows(engine.decoder, "record", lambda *_: recorded.append(clock.now) or 0.2)
+    for name, budget_s in (("a", 15.0), ("b", 15.0), ("c", 0.25), ("d", 15.0)):
+        film.name, begin = name, clock.now
+        answer = engine.answer(film, whole(film, QUESTIONS["time"]), begin + budget_s)
+        assert clock.now - begin <= budget_s
+        assert not answer.is_cut
+    assert len(recorded) == 3, "the short budget goes on step by step"
+
+
 def test_frames_are_given_up_and_said_to_be(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
     slowed(engine, film, frame=0.2, token=0.01)

@@ -33,13 +33,19 @@ class Pace:
     """To read one, up to the first token of its answer."""
     per_answer_token: float = 0.02
     """For every other one."""
+    per_recording: float = 0.1
+    """To record the steps of answers of a kind, once for a video."""
     safety: float = 1.25
     chunks: int = 0
     """From which it was learnt."""
 
     def answer(self) -> float:
         """For a question and an answer of usual length."""
-        return self.safety * (self.per_question + _USUAL_ANSWER * self.per_answer_token)
+        return self.safety * self.per_question + self.recorded_answer()
+
+    def recorded_answer(self) -> float:
+        """For the tokens behind the first, where their steps are recorded before."""
+        return self.safety * (self.per_recording + _USUAL_ANSWER * self.per_answer_token)
 
     def seconds(self, frames: int, tokens_per_slice: int, *, before: int = 0) -> float:
         """For so many frames of a size, behind so many tokens."""
@@ -56,6 +62,10 @@ class Pace:
             setattr(self, name, getattr(self, name) * ratio**weight)
         self.per_frame = (1 - weight) * self.per_frame + weight * read_s / max(frames, 1)
         self.chunks += 1
+
+    def recorded(self, taken_s: float) -> None:
+        """Move towards what a recording took."""
+        self.per_recording = 0.5 * self.per_recording + 0.5 * taken_s
 
     def answered(self, *, read_s: float, steps: int, steps_s: float) -> None:
         """Move towards what a question and the tokens behind the first took."""
