@@ -229,6 +229,20 @@ def test_a_second_look_does_not_cost_the_next_film_its_frames(engine: LongVideo)
     assert shown[3] >= shown[1] - 4
 
 
+def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) -> None:
+    """Starting a chunk takes time whatever its size: a question with little time tells little about a long film."""
+    film = Noise(end_s=7200.0)
+    clock = slowed(engine, film, frame=0.004, token=0.001)
+    clock.slows(engine.tower, "features", lambda _: 0.06)
+    shown = []
+    for name, budget_s in (("a", 30.0), ("b", 3.0), ("c", 0.3), ("d", 0.3), ("e", 3.0)):
+        film.name, begin = name, clock.now
+        shown.append(engine.answer(film, whole(film, QUESTIONS["binary"]), begin + budget_s).frames)
+        assert clock.now - begin <= budget_s
+    assert max(shown[2:4]) < 20
+    assert shown[0] == shown[1] == shown[4] > 100
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
     slowed(engine, film, frame=0.01, token=1.0)
