@@ -15,7 +15,7 @@ from tests.models import tiny_models as tiny
 from model_prompts import asked as ask_model
 from noise_films import noise_film
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import Clip, Picture, Prompt, Trouble, open_model
+from surgeval.models import Clip, Picture, Prompt, Trouble, long_video, open_model
 from surgeval.models._long_video.engine import Answered, Asked, LongVideo
 from surgeval.models._long_video.plan import Pace
 from surgeval.models.long_video import opened_engine
@@ -229,6 +229,20 @@ def test_a_second_look_does_not_cost_the_next_film_its_frames(engine: LongVideo)
     assert shown[3] >= shown[1] - 4
 
 
+def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) -> None:
+    """Starting a chunk takes time whatever its size: a question with little time tells little about a long film."""
+    film = Noise(end_s=7200.0)
+    clock = slowed(engine, film, frame=0.004, token=0.001)
+    clock.slows(engine.tower, "features", lambda _: 0.06)
+    shown = []
+    for name, budget_s in (("a", 30.0), ("b", 3.0), ("c", 0.3), ("d", 0.3), ("e", 3.0)):
+        film.name, begin = name, clock.now
+        shown.append(engine.answer(film, whole(film, QUESTIONS["binary"]), begin + budget_s).frames)
+        assert clock.now - begin <= budget_s
+    assert max(shown[2:4]) < 20
+    assert shown[0] == shown[1] == shown[4] > 100
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
     slowed(engine, film, frame=0.01, token=1.0)
@@ -256,6 +270,42 @@ def test_a_gpu_without_memory_is_asked_for_half_as_much(engine: LongVideo) -> No
     most = 0
     with pytest.raises(MemoryError, match="does not even hold the prefix of two frames"):
         engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
+
+
+def test_questions_that_do_not_fit_the_memory_together_are_answered_in_parts(engine: LongVideo) -> None:
+    film, most, sizes = Noise(), 3, []
+    together = [answer.text for answer in asked_all(engine, film)]
+    fork = engine.decoder.fork
+
+    def small(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        sizes.append(len(suffixes))
+        if len(suffixes) > most:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = small  # type: ignore[method-assign]
+    assert [answer.text for answer in asked_all(engine, film)] == together
+    assert max(sizes) == 7
+    most = 0
+    with pytest.raises(MemoryError, match="does not hold a question beside the prefix of 81 frames; show fewer"):
+        asked_all(engine, film)
+
+
+def test_a_second_look_that_does_not_fit_the_memory_leaves_the_first_answer(engine: LongVideo) -> None:
+    engine.most_frames, film = 8, Noise(end_s=600.0)
+    question = whole(film, "Is it seen at 00:05:00? Answer with yes or no.")
+    assert engine.answer(film, question).looked_twice
+    features = engine.tower.features
+
+    def small(frames: Any) -> Any:
+        if len(frames) > 8:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return features(frames)
+
+    engine.tower.features = small  # type: ignore[method-assign]
+    answer = engine.answer(film, question)
+    assert answer.text in ("yes", "no")
+    assert not answer.looked_twice
 
 
 def test_the_context_is_never_overrun(engine: LongVideo) -> None:
@@ -314,6 +364,39 @@ def test_bad_input_is_an_outcome_with_its_reason(folder: Path, film_file: Path, 
     assert "absent.mp4" in outcomes["absent"].reason
     assert outcomes["no frames"].reason.startswith("there is no frame to look at")
     assert outcomes["broken"].trouble is Trouble.PERMANENT
+
+
+def test_weights_that_do_not_fit_a_gpu_are_refused_before_the_first_question(
+    folder: Path, film_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+
+    model = open_model(f"long-video:{folder}", dtype="float32")
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    with pytest.raises(InputInvalid, match="do not fit the memory of cpu; take dtype=bfloat16"):
+        ask_model(model, [Prompt("film", (clip(film_file), QUESTIONS["binary"]))])
+
+
+def test_loading_and_warming_up_cost_no_question_its_time(
+    folder: Path, film_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, given = SlowClock(), []
+    engine = SimpleNamespace(
+        warm_up=lambda: setattr(clock, "now", clock.now + 40.0),
+        answers=lambda _, asked, deadline: given.append(deadline) or [Answered("yes", "binary") for _ in asked],
+    )
+
+    def opened(*_: Any, **__: Any) -> Any:
+        clock.now += 100.0
+        return engine
+
+    monkeypatch.setattr(long_video, "opened_engine", opened)
+    monkeypatch.setattr(long_video, "time", SimpleNamespace(monotonic=clock))
+    model = open_model(f"long-video:{folder}", dtype="float32", timeout_s=30)
+    model.device = "cuda"  # type: ignore[attr-defined]
+    ask_model(model, [Prompt("film", (clip(film_file), QUESTIONS["binary"]))])
+    assert given == [170.0]
 
 
 def test_a_gpu_that_is_not_there_and_another_family_are_refused(

@@ -147,6 +147,14 @@ def test_a_question_leaves_no_trace_in_the_prefix(model: Any, shared: tuple[Any,
     assert torch.equal(_answered(decoder, prefix, QUESTIONS[:1]), first)
 
 
+def test_a_shorter_prefix_shares_memory_and_recordings(model: Any, shared: tuple[Any, Any]) -> None:
+    prefix = _prefix(Decoder(model), shared, [])
+    shorter = prefix.until(5, 5)
+    assert (shorter.length, shorter.next_position) == (5, 5)
+    assert shorter.keys[0] is prefix.keys[0]
+    assert shorter.recorded is prefix.recorded, "else steps are recorded anew for every question"
+
+
 def test_fusing_leaves_the_model_as_it_was(
     model: Any, shared: tuple[Any, Any], without_reuse: list[tuple[Any, list[int]]]
 ) -> None:
