@@ -17,10 +17,10 @@ from surgeval.host.pages.site import challenge_now
 from surgeval.host.people.models import Eligibility, Team, User
 from surgeval.host.people.teams import team_of
 from surgeval.host.runs.models import BoardSnapshot, PrizeProposal
+from surgeval.schema.shown_text import as_cell
 
 COLUMNS = ("place", "name", "macro_accuracy", "macro_low", "macro_high", "copeland", "win_rate", "place_low",
            "place_high", "p_first", "p_top3", "baseline")  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def boards(request: HttpRequest) -> HttpResponse:
@@ -122,4 +122,4 @@ def _challenge() -> Challenge:
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return as_cell(value) if isinstance(value, str) else value
