@@ -30,9 +30,9 @@ REMEDIES = {
     "answers-timeout": "Some answers came after the budget; they count as wrong.",
     "answers-invalid": "Some answers were not as the protocol wants them; they count as wrong.",
     "answers-crashed": "The container was lost while it answered; these questions count as wrong.",
-    "interrupted": "It stopped on our side; it is tried again without cost.",
-    "worker-lost": "It stopped on our side; it is tried again without cost.",
-    "engine-failed": "It stopped on our side; the organisers see why.",
+    "interrupted": "It stopped on our side, several times and at no cost to you; the organisers can run it again.",
+    "worker-lost": "It stopped on our side, several times and at no cost to you; the organisers can run it again.",
+    "engine-failed": "It stopped on our side, several times and at no cost to you; the organisers see why.",
     "machine-slower": "The machine was slower than it should be; the organisers decide about a new run.",
 }
 """What to do, by code; for teams, in words of the system alone."""
