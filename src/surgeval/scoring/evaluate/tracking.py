@@ -19,6 +19,7 @@ from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import TRACKING
 from surgeval.metrics.tracking import TrackSequence, overlaps
 from surgeval.metrics.tracking.sequences import Overlaps
+from surgeval.schema.left_behind import put_there
 from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
 from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
@@ -202,8 +203,8 @@ def _files(source: Path, where: str) -> dict[str, Path]:
         return {source.parent.parent.name if source.name == "gt.txt" else source.stem: source}
     if not source.is_dir():
         raise FileUnreadable(str(source), ["no such file or folder"])
-    paths = {path.stem: path for path in sorted(source.glob("*.txt"))}
-    paths |= {path.parent.parent.name: path for path in sorted(source.glob("*/gt/gt.txt"))}
+    paths = {path.stem: path for path in put_there(source.glob("*.txt"), source)}
+    paths |= {path.parent.parent.name: path for path in put_there(source.glob("*/gt/gt.txt"), source)}
     if not paths:
         raise InputInvalid(where, [f"{source} holds neither VIDEO.txt nor VIDEO/gt/gt.txt"])
     return paths
@@ -280,7 +281,7 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
 def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
     """The finite numbers of a comma-separated file; what is none is listed and becomes nothing."""
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{where}: {error}")
         lines = []

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.left_behind import put_there
 from surgeval.scoring.predictions.box_json import boxes_of_json
 from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.predictions.npz import read_npz
@@ -28,7 +29,7 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
         FileUnreadable: No file of a known kind, or files of several.
     """
     files: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in put_there(folder.rglob("*"), folder):
         if path.is_file() and path.suffix.lower() in _KINDS and path.name.lower() not in NAME_FILES:
             files.setdefault(path.suffix.lower(), []).append(path)
     if len(files) != 1:
@@ -71,7 +72,7 @@ def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> R
     """`class cx cy w h`, or `class x1 y1 x2 y2 ...`, as shares of the image, then maybe a confidence and a track."""
     rows, problems = [], []
     for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
             cells = line.split()
             try:
                 values = [float(cell) for cell in cells]
@@ -150,7 +151,7 @@ def names_beside(folder: Path) -> tuple[str, ...]:
         for name in NAME_FILES:
             path = place / name
             if path.is_file():
-                text = path.read_text(encoding="utf-8", errors="replace")
+                text = path.read_text(encoding="utf-8-sig", errors="replace")
                 names = _yaml_names(text) if path.suffix in (".yaml", ".yml") else text.splitlines()
                 return tuple(name.strip() for name in names if name.strip())
     return ()

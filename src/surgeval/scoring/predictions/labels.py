@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.schema.left_behind import put_there
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.npz import read_npy, read_npz
 
@@ -61,9 +62,7 @@ def read_labels(path: Path, classes: Sequence[str]) -> Labels:
         return Labels(read_saved_data_set(path), "a saved data set (Arrow files)")
     if not path.is_dir():
         return _one_file(path, classes)
-    files = [
-        one for one in sorted(path.iterdir()) if one.is_file() and one.suffix.lower() in _KINDS and one.name[0] != "."
-    ]
+    files = [one for one in put_there(path.iterdir(), path) if one.is_file() and one.suffix.lower() in _KINDS]
     kinds = {one.suffix.lower() or ".txt" for one in files}
     if len(kinds) != 1:
         listed = ", ".join(sorted(kinds)) or "none"
