@@ -290,3 +290,68 @@ def test_a_wide_table_of_a_metric_that_nobody_named_is_told_how_to_name_it() -> 
         surgeval.study(wide)
     result = surgeval.study(wide, metric="dice")
     assert [finding for finding in result.findings if finding.code == "not-significant"] == [], "the verdict says it"
+
+
+def test_an_interval_of_one_pair_does_not_contradict_what_was_corrected_over_many():
+    frame = wide(12, 13, good=0.008, near=0.0, third=0.0)
+    sentences = said(frame)
+    assert "cannot be told apart from near" in sentences[0]
+    assert re.search(r"\(95% interval of the advantage 0\.\d+ to 0\.\d+, for this pair alone\)\.", sentences[1])
+    assert "for this pair alone" not in said(frame.drop("third"))[1]
+
+
+def test_ends_of_an_interval_have_the_digits_of_its_value():
+    frame = wide(12, good=0.0, bad=1.1).with_columns(pl.col("good", "bad") * 10)
+    assert re.search(
+        r", 1\d\.\d higher \(95% interval of the advantage 1\d\.\d to 1\d\.\d\)", said(frame, metric="hd95")[1]
+    )
+    close = wide(12, good=0.0, bad=0.13).with_columns(pl.col("good", "bad") * 10)
+    assert re.search(
+        r", 1\.\d higher \(95% interval of the advantage \d\.\d to \d\.\d\)", said(close, metric="hd95")[1]
+    )
+
+
+def test_scores_that_are_not_there_and_count_are_said_in_the_verdict():
+    frame = wide(12, good=0.1, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(bad=pl.when(pl.col("place") < 5).then(None).otherwise(pl.col("bad"))).drop("place")
+    sentences = said(holes)
+    assert (
+        "5 of 24 scores of bad are not there and count as the worst value, 0: part of its distance is that."
+        in sentences
+    )
+    dropped = said(holes, missing="drop-score")
+    assert not [one for one in dropped if "count as the worst" in one]
+
+
+def test_equal_patients_are_not_blamed_on_their_number():
+    frame = wide(9, only=0.0).with_columns(dice=pl.lit(0.8)).drop("only")
+    assert said(frame)[0] == (
+        "table reaches dice 0.800, the same in each of 9 patients, so nothing can be said about other patients."
+    )
+
+
+def test_nobody_wins_by_scores_that_are_not_there_unless_that_was_asked_for():
+    frame = wide(12, good=0.1, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(good=pl.when(pl.col("frame") == "a").then(None).otherwise(pl.col("good"))).drop("place")
+    sentences = said(holes)
+    assert (
+        sentences[0]
+        == "bad has the highest dice, but cannot be told apart from good: nothing can be concluded about who is better."
+    )
+    depends = next(one for one in sentences if "only as long as" in one)
+    assert depends == (
+        "bad is ahead of good only as long as scores that are not there count as the worst value; where both have one, "
+        "good is 0.098 higher: no winner is named between them; say with --missing what such a score counts as."
+    )
+    assert said(holes, missing="worst")[0] == "bad is better than good."
+    assert said(holes, missing="drop-case")[0] == "good is better than bad."
+
+
+def test_a_difference_that_the_scores_at_hand_show_too_is_named():
+    frame = wide(12, good=0.3, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(bad=pl.when(pl.col("place") < 5).then(None).otherwise(pl.col("bad"))).drop("place")
+    assert said(holes)[0] == "good is better than bad."
+    assert not [one for one in said(holes) if "only as long as" in one]

@@ -84,14 +84,18 @@ def _behind(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[s
     if not one.behind:
         return
     if len(one.behind) == one.kinds > 1:
-        gaps = [kind.difference for kind in one.behind]
-        yield (
-            f"it is behind the other models on all {one.kinds} {_kinds(examined)} examined, by"
-            f" {measure.gap_ends(min(gaps), max(gaps))}{' points' if measure.is_accuracy else ''}"
-        )
+        least, most = (measure.gap(end(kind.difference for kind in one.behind)) for end in (min, max))
+        every = "both" if one.kinds == 2 else f"all {one.kinds}"
+        by = f"by {least}" if least == most else f"by {least} at least and {most} at most"
+        yield f"it is behind {_others(examined)} on {every} {_kinds(examined)} examined, {by}"
         return
     named = [f"{spoken_kind(kind.kind, examined.column)} ({_gap(kind, measure)})" for kind in one.behind[:MOST_CAUSES]]
-    yield f"it is behind the other models on {' and '.join(named)}"
+    yield f"it is behind {_others(examined)} on {' and '.join(named)}"
+
+
+def _others(examined: Examined) -> str:
+    """Whom a model is compared with: the other one, or the mean of all others."""
+    return "the other model" if len(examined.models) + examined.more == 2 else "the mean of the other models"
 
 
 def _gap(kind: Behind, measure: Measure) -> str:
