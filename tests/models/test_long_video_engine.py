@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from tests.models import tiny_models as tiny
 
 from model_prompts import asked as ask_model
@@ -90,8 +91,10 @@ def test_no_answer_leaves_its_format(engine: LongVideo) -> None:
 def test_a_kept_prefix_and_a_new_one_give_the_same_answers(engine: LongVideo) -> None:
     film = Noise()
     together = [answer.text for answer in asked_all(engine, film)]
+    looked_at = list(film.asked_for)
     kept = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
     assert all(answer.reused for answer in kept)
+    assert film.asked_for == looked_at
     engine.state = "per_question"
     anew = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
     assert not any(answer.reused for answer in anew)
@@ -147,6 +150,36 @@ def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> N
     assert sum(292 <= second <= 308 for second in film.asked_for) >= 16
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).looked_twice
     build_format("time").parse(engine.answer(film, whole(film, QUESTIONS["time"])).text)
+
+
+def test_places_are_those_of_the_reference(engine: LongVideo, folder: Path) -> None:
+    """The first chunk with its texts; of the second, whose seconds outgrow its sides, the frames.
+
+    There the reference goes on inside the video and this behind it, as the model was published.
+    """
+    film, places = Noise(end_s=10.0), []
+    extend = engine.decoder.extend
+
+    def noted(prefix: Any, rows: Any, positions: Any) -> Any:
+        places.append(positions)
+        return extend(prefix, rows, positions)
+
+    engine.decoder.extend = noted  # type: ignore[method-assign]
+    engine.answer(film, whole(film, QUESTIONS["binary"]))
+    model = transformers.AutoModelForImageTextToText.from_pretrained(folder).model
+    opening, first, ending, second = places[:4]
+    seen = 2 * 3 * 4  # slices of 84 x 112
+    words = [opening.shape[1] + first.shape[1] - seen, ending.shape[1]]
+    kinds = torch.tensor([[0] * words[0] + [2] * seen + [0] * words[1]])
+    grid, seconds_per_slice = torch.tensor([[2, 6, 8]]), torch.tensor([2 * 10.0 / 21])
+    given = {"video_grid_thw": grid, "second_per_grid_ts": seconds_per_slice}
+    theirs, _ = model.get_rope_index(torch.zeros_like(kinds), mm_token_type_ids=kinds, **given)
+    assert torch.equal(torch.cat([opening, first, ending], dim=1), theirs[:, 0])
+    frames = second[:, -8 * 3 * 4 :]
+    given["video_grid_thw"] = torch.tensor([[8, 6, 8]])
+    block, _ = model.get_rope_index(torch.zeros(1, 96), mm_token_type_ids=torch.full((1, 96), 2), **given)
+    assert torch.equal(frames - frames.min(), block[:, 0].long())
+    assert int(places[4].min()) == int(frames.max()) + 1
 
 
 # --- deadlines ------------------------------------------------------------------------------------------------------
