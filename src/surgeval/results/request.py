@@ -108,7 +108,8 @@ def _registered(
     bound.apply_defaults()
     flat = dict(_flat(signature, bound))
     path, reasons = flat.pop(REGISTERED), flat.pop("deviations")
-    return held_to(path, verb.format(**flat), settings_of(flat, files), reasons, software())
+    defaults = settings_of({name: one.default for name, one in signature.parameters.items()}, files)
+    return held_to(path, verb.format(**flat), settings_of(flat, files), reasons, software(), defaults)
 
 
 def settings_of(arguments: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
