@@ -198,3 +198,23 @@ def test_an_analysis_of_another_outcome_or_without_convergence_explains_nothing(
     examined = weaknesses(inputs_of(scores(), part))
     assert examined.effects == 2
     assert [effect.term for effect in examined.models[-1].effects or examined.models[0].effects] == ["smoke"]
+
+
+def test_a_kind_without_any_answer_is_called_that_and_not_a_weakness() -> None:
+    table = scores(weak_on="nothing").filter(~((pl.col("model") == "weak") & (pl.col("group") == "count")))
+    examined = weaknesses(inputs_of(table))
+    weak = next(one for one in examined.models if one.model == "weak")
+    assert weak.behind == ()
+    assert weak.skipped == ("count",)
+    assert [(lost.status, lost.share) for lost in weak.lost] == [(Status.MISSING, 0.5)]
+    assert said(weak._replace(wrong=None)) == "50 % of its answers are missing, among them all on count."
+    assert [one.skipped for one in examined.models if one.model != "weak"] == [(), ()]
+
+
+def test_a_track_in_which_a_model_took_no_part_is_not_missing() -> None:
+    whole = scores(weak_on="nothing").with_columns(track=pl.col("group"))
+    table = whole.filter(~((pl.col("model") == "weak") & (pl.col("track") == "count")))
+    weak = next(one for one in weaknesses(inputs_of(table)).models if one.model == "weak")
+    assert (weak.lost, weak.skipped) == ((), ())
+    assert weak.elsewhere == ("count",)
+    assert said(weak._replace(wrong=None, kinds=1)).startswith("it took no part in count; ")
