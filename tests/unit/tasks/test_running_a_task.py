@@ -242,3 +242,21 @@ def test_a_server_that_lets_nobody_in_is_not_a_model_that_is_wrong(clips: Path) 
         done = runner.invoke(app, [*asked, "--model", f"openai:m@{server.url}", "--out", str(runs)])
     assert done.exit_code == 1
     assert "requests are to be asked again (HTTP 401" in task_board([runs]).table["doubt"][0]
+
+
+def test_no_secret_of_an_address_or_a_key_is_written_or_said(clips: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURGEVAL_API_KEY", "sk-of-ours-0123456789")
+    secrets = ("pass-word", "query-secret", "sk-of-ours-0123456789")
+    with serving(says(completion("clip"))) as server:
+        spec = f"openai:m@{server.url.replace('http://', 'http://me:pass-word@')}?key=query-secret"
+        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        said = CliRunner().invoke(build_app(), [*asked, "--out", str(clips / "runs"), "--model", spec])
+        said_dry = CliRunner().invoke(build_app(), [*asked, "--model", spec, "--dry-run"])
+        assert server.asked == 4
+        assert server.paths[0].endswith("?key=query-secret"), "it is sent where it belongs"
+    assert (said.exit_code, said_dry.exit_code) == (0, 0), said.output
+    written = [path for path in clips.rglob("*") if path.is_file()]
+    assert len(written) > 10
+    for secret in secrets:
+        assert secret not in said.output + said_dry.output
+        assert not [path for path in written if secret in str(path) or secret.encode() in path.read_bytes()]
