@@ -170,10 +170,10 @@ class _Images:
         if key in self._names or not isinstance(key, str):
             return self._names.get(key)
         place = PurePosixPath(key.replace("\\", "/"))
-        found = next((self._names[name] for name in _endings(place) if name in self._names), None)
-        if found is None and place.stem.isdecimal():
+        image = next((self._names[name] for name in _endings(place) if name in self._names), None)
+        if image is None and place.stem.isdecimal():
             return self._names.get((place.parent.name, int(place.stem)))
-        return found if found is None or self._may_be(found, place) else None
+        return image if image is None or self._may_be(image, place) else None
 
     def _may_be(self, number: Any, place: PurePosixPath) -> bool:
         """Whether an image can lie at a place: folders that both carry numbers, and others, are of different videos."""
