@@ -189,7 +189,8 @@ READ = {
     "member": ("/team/", "/submit/", "/submissions/1/", "/team/compare/?submission=1&submission=1", "/data/"),
     "owner": ("/organise/", "/organise/submissions/", "/organise/submissions/1/", "/organise/descriptions/",
               "/organise/teams/", "/organise/teams/1/", "/organise/boards/", "/organise/boards/1/", "/organise/gate/",
-              "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/log/"),
+              "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/workers/", "/organise/costs/",
+              "/organise/coauthors/", "/organise/exports/", "/organise/log/"),
 }  # fmt: skip
 
 

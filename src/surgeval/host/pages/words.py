@@ -30,7 +30,7 @@ NEXT_BY_STAGE = {
     Stage.INFERRED: "Wait: the answers are being scored.",
     Stage.SCORED: "The result is in. See where your team stands, or hand in the next one.",
     Stage.PUBLISHED: "The result is on the board.",
-    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval submission rehearse`, and hand in again.",
+    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval rehearse`, and hand in again.",
     Stage.FAILED_INFRA: "Nothing to do for you: it stopped on our side and runs again by itself.",
     Stage.CANCELLED: "It does not run. Hand in again when you are ready.",
     Stage.DISQUALIFIED: "Read the reason below and write to the organisers.",
