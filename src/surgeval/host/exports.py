@@ -190,6 +190,6 @@ def _lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         handle.writelines(json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in rows)
 
 
-def export_place() -> Path:
-    """Where the page for organisers puts an export."""
-    return places.store() / "exports" / f"{now():%Y%m%d-%H%M%S}"
+def export_place(*, with_hidden: bool) -> Path:
+    """Where the page for organisers puts an export; its name says what nobody else may see."""
+    return places.store() / "exports" / f"{'hidden' if with_hidden else 'results'}-{now():%Y%m%d-%H%M%S}"

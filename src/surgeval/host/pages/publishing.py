@@ -12,7 +12,7 @@ from surgeval.host.acts.gates import decide_by_hand
 from surgeval.host.acts.refused import Refused
 from surgeval.host.acts.submissions import refresh_boards
 from surgeval.host.pages.answers import attempted, page, whole_number
-from surgeval.host.pages.boards import rows_of
+from surgeval.host.pages.boards import limits_of, rows_of
 from surgeval.host.pages.permissions import person
 from surgeval.host.pages.site import challenge_now
 from surgeval.host.people.journal import actor
@@ -50,6 +50,7 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
         snapshot=stored,
         publication=getattr(stored, "publication", None),
         rows=rows,
+        limits=limits_of(stored, rows),
         digits=DIGITS,
         currency=rules.prizes.currency if rules and rules.prizes else "",
         proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],

@@ -48,7 +48,10 @@ def figure(value: Any, digits: int = 3) -> str:
 @register.filter
 def megabytes(value: int) -> str:
     """A size in the unit that fits it."""
-    return f"{value / 2**30:.1f} GiB" if value >= 2**30 else f"{value / 2**20:.1f} MiB"
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if value >= 2**power:
+            return f"{value / 2**power:.1f} {unit}"
+    return f"{value} bytes"
 
 
 @register.filter
