@@ -142,6 +142,18 @@ def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> N
     assert 60 <= early[0].frames <= 67
 
 
+def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVideo) -> None:
+    film = Noise(end_s=7200.0)
+    beginning = Asked(QUESTIONS["binary"], 0.0, 60.0)
+    assert engine.answer(film, whole(film, QUESTIONS["binary"])).frames > 100
+    early = engine.answer(film, beginning)
+    assert not early.reused, "of the whole film one frame was shown of its first minute"
+    assert early.frames > 100
+    assert max(film.asked_for[-early.frames :]) < 60
+    assert engine.answer(film, beginning).reused
+    assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
+
+
 def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:
     engine.most_frames = 8
     film = Noise(end_s=600.0)
@@ -150,6 +162,25 @@ def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> N
     assert sum(292 <= second <= 308 for second in film.asked_for) >= 16
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).looked_twice
     build_format("time").parse(engine.answer(film, whole(film, QUESTIONS["time"])).text)
+
+
+def test_a_second_look_is_read_and_shows_nothing_outside_the_question(engine: LongVideo) -> None:
+    engine.most_frames = 8
+    film, lengths = Noise(end_s=600.0), []
+    fork = engine.decoder.fork
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        lengths.append(len(suffixes[0][0]))
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
+    text = "Is it seen at {}? Answer with yes or no."
+    assert engine.answer(film, Asked(text.format("00:04:58"), 0.0, 300.0)).looked_twice
+    assert 290 <= min(film.asked_for[-16:]) < max(film.asked_for) <= 300
+    assert lengths[1] >= lengths[0] + 8 * 3 * 4, "eight slices of 84 x 112 stand before the question"
+    for outside in ("00:05:20", "00:59:00"):
+        assert not engine.answer(film, Asked(text.format(outside), 0.0, 300.0)).looked_twice
+    assert not engine.answer(film, Asked(text.format("00:00:10"), 200.0, 500.0)).looked_twice
 
 
 def test_places_are_those_of_the_reference(engine: LongVideo, folder: Path) -> None:
