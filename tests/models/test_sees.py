@@ -206,7 +206,7 @@ def test_the_kept_weights_are_those_of_their_card_and_small():
 
 @pytest.mark.long
 def test_the_kept_weights_see_and_are_lost_without_their_pictures(tmp_path: Path):
-    """On procedures that nobody trained on: far above the floor, with others' pictures below it, worse at a new centre."""
+    """On procedures that nobody trained on: far above the floor, not so with others' pictures; a new centre costs."""
     make_data.main([str(tmp_path), "--procedures", "5", "--new-center", "5", "--minutes", "3-3.5", "--per-video", "40",
                     "--per-test-video", "40", "--long-videos", "0", "--tracks", "frame", "--seed", "2026"])  # fmt: skip
     other_look.main([str(tmp_path)])
