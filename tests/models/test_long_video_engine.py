@@ -307,6 +307,16 @@ def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) ->
     assert shown[0] == shown[1] == shown[4] > 100
 
 
+def test_a_second_look_that_is_cut_leaves_the_first_answer(engine: LongVideo) -> None:
+    engine.most_frames, film = 8, Noise(end_s=600.0)
+    clock = slowed(engine, film, frame=0.001, token=0.001)
+    clock.slows(engine.decoder, "fork", lambda _, suffixes: 100.0 if len(suffixes[0][0]) > 8 * 3 * 4 + 60 else 0.0)
+    quoting = whole(film, "Is it seen at 00:05:00? Answer with yes or no.")
+    answer = engine.answer(film, quoting, 20.0)
+    assert clock.now > 100, "a look that took longer than anybody could know"
+    assert (answer.looked_twice, answer.is_cut) == (False, False)
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
     clock = slowed(engine, film, frame=0.01, token=1.0)
