@@ -134,9 +134,17 @@ def test_a_question_sees_nothing_behind_its_end(engine: LongVideo) -> None:
 
 
 def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> None:
-    film = Noise()
+    film, begun = Noise(), []
     engine.answer(film, whole(film, QUESTIONS["binary"]))
+    fork, end = engine.decoder.fork, engine.decoder.embedded([engine._vision("end")])[0]
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        begun.extend(bool(torch.equal(rows[0], end)) for rows, _ in suffixes)
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
     early = engine.answers(film, [Asked(text, 0.0, 33.3) for text in QUESTIONS.values()])
+    assert begun == [True] * len(QUESTIONS), "the block of frames is closed before the question"
     for name, answer in zip(QUESTIONS, early, strict=True):
         build_format(name).parse(answer.text)
     assert 60 <= early[0].frames <= 67
@@ -331,17 +339,19 @@ def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> Non
 
 
 def test_a_gpu_without_memory_is_asked_for_half_as_much(engine: LongVideo) -> None:
-    film, most = Noise(end_s=600.0), 100
+    film, most, tried = Noise(end_s=600.0), 100, []
     room = engine.decoder.prefix
     engine.most_frames = 256
 
     def small(tokens: int) -> Any:
+        tried.append(tokens)
         if tokens > most * 6:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return room(tokens)
 
     engine.decoder.prefix = small  # type: ignore[method-assign]
     assert 32 <= engine.answer(film, whole(film, QUESTIONS["binary"])).frames <= 64
+    assert len(tried) <= 4
     most = 0
     with pytest.raises(MemoryError, match="does not even hold the prefix of two frames"):
         engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
