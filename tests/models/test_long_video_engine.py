@@ -134,12 +134,32 @@ def test_a_question_sees_nothing_behind_its_end(engine: LongVideo) -> None:
 
 
 def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> None:
-    film = Noise()
+    film, begun = Noise(), []
     engine.answer(film, whole(film, QUESTIONS["binary"]))
+    fork, end = engine.decoder.fork, engine.decoder.embedded([engine._vision("end")])[0]
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        begun.extend(bool(torch.equal(rows[0], end)) for rows, _ in suffixes)
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
     early = engine.answers(film, [Asked(text, 0.0, 33.3) for text in QUESTIONS.values()])
+    assert begun == [True] * len(QUESTIONS), "the block of frames is closed before the question"
     for name, answer in zip(QUESTIONS, early, strict=True):
         build_format(name).parse(answer.text)
     assert 60 <= early[0].frames <= 67
+
+
+def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVideo) -> None:
+    film = Noise(end_s=7200.0)
+    beginning = Asked(QUESTIONS["binary"], 0.0, 60.0)
+    assert engine.answer(film, whole(film, QUESTIONS["binary"])).frames > 100
+    early = engine.answer(film, beginning)
+    assert not early.reused, "of the whole film one frame was shown of its first minute"
+    assert early.frames > 100
+    assert max(film.asked_for[-early.frames :]) < 60
+    assert engine.answer(film, beginning).reused
+    assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
 
 
 def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:
@@ -150,6 +170,25 @@ def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> N
     assert sum(292 <= second <= 308 for second in film.asked_for) >= 16
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).looked_twice
     build_format("time").parse(engine.answer(film, whole(film, QUESTIONS["time"])).text)
+
+
+def test_a_second_look_is_read_and_shows_nothing_outside_the_question(engine: LongVideo) -> None:
+    engine.most_frames = 8
+    film, lengths = Noise(end_s=600.0), []
+    fork = engine.decoder.fork
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        lengths.append(len(suffixes[0][0]))
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
+    text = "Is it seen at {}? Answer with yes or no."
+    assert engine.answer(film, Asked(text.format("00:04:58"), 0.0, 300.0)).looked_twice
+    assert 290 <= min(film.asked_for[-16:]) < max(film.asked_for) <= 300
+    assert lengths[1] >= lengths[0] + 8 * 3 * 4, "eight slices of 84 x 112 stand before the question"
+    for outside in ("00:05:20", "00:59:00"):
+        assert not engine.answer(film, Asked(text.format(outside), 0.0, 300.0)).looked_twice
+    assert not engine.answer(film, Asked(text.format("00:00:10"), 200.0, 500.0)).looked_twice
 
 
 def test_places_are_those_of_the_reference(engine: LongVideo, folder: Path) -> None:
@@ -214,7 +253,7 @@ def slowed(engine: LongVideo, film: Noise, *, frame: float, token: float) -> Slo
     return clock
 
 
-@pytest.mark.parametrize("frame", [0.001, 0.05, 0.4])
+@pytest.mark.parametrize("frame", [0.001, 0.05, 0.8])
 @pytest.mark.parametrize("token", [0.001, 0.2])
 def test_a_slow_model_answers_before_its_deadline(engine: LongVideo, frame: float, token: float) -> None:
     film = Noise(end_s=7200.0)
@@ -276,10 +315,21 @@ def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) ->
     assert shown[0] == shown[1] == shown[4] > 100
 
 
+def test_a_second_look_that_is_cut_leaves_the_first_answer(engine: LongVideo) -> None:
+    engine.most_frames, film = 8, Noise(end_s=600.0)
+    clock = slowed(engine, film, frame=0.001, token=0.001)
+    clock.slows(engine.decoder, "fork", lambda _, suffixes: 100.0 if len(suffixes[0][0]) > 8 * 3 * 4 + 60 else 0.0)
+    quoting = whole(film, "Is it seen at 00:05:00? Answer with yes or no.")
+    answer = engine.answer(film, quoting, 20.0)
+    assert clock.now > 100, "a look that took longer than anybody could know"
+    assert (answer.looked_twice, answer.is_cut) == (False, False)
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
-    slowed(engine, film, frame=0.01, token=1.0)
+    clock = slowed(engine, film, frame=0.01, token=1.0)
     answer = engine.answer(film, whole(film, QUESTIONS["time"]), 0.0)
+    assert clock.now < 1.0, "not even the question is read"
     assert answer.is_cut
     assert build_format("time").parse(answer.text)
     assert answer.frames <= 8
@@ -289,17 +339,19 @@ def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> Non
 
 
 def test_a_gpu_without_memory_is_asked_for_half_as_much(engine: LongVideo) -> None:
-    film, most = Noise(end_s=600.0), 100
+    film, most, tried = Noise(end_s=600.0), 100, []
     room = engine.decoder.prefix
     engine.most_frames = 256
 
     def small(tokens: int) -> Any:
+        tried.append(tokens)
         if tokens > most * 6:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return room(tokens)
 
     engine.decoder.prefix = small  # type: ignore[method-assign]
     assert 32 <= engine.answer(film, whole(film, QUESTIONS["binary"])).frames <= 64
+    assert len(tried) <= 4
     most = 0
     with pytest.raises(MemoryError, match="does not even hold the prefix of two frames"):
         engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
