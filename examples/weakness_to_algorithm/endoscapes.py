@@ -137,7 +137,6 @@ def batch_of(frames: list[Frame], size: tuple[int, int]) -> tuple[Tensor, Tensor
 
 def train(frames: list[Frame], network: Network, given: argparse.Namespace) -> None:
     """Teach the network on the frames."""
-    torch.manual_seed(1)
     rng = np.random.default_rng(1)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3)
     network.train()
@@ -219,6 +218,7 @@ def main() -> None:
     frames, names = read_frames(given.data, PARTS)
     check_frames(given.data, frames, PARTS)
     given.out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(1)
     network = Network(max(names), given.width).to(given.device)
     train([one for one in frames if one.part == "train"], network, given)
     predict([one for one in frames if one.part == "test"], network, names, given)

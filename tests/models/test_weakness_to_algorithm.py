@@ -213,7 +213,7 @@ def test_a_folder_of_endoscapes_becomes_boxes_masks_and_criteria_that_are_evalua
     root, out = tmp_path / "endoscapes", tmp_path / "out"
     endoscapes_to_learn(root)
     command = [sys.executable, "-m", "examples.weakness_to_algorithm.endoscapes", "--size", "48", "64", "--width", "8"]
-    more = ["--steps", "120", "--batch", "6", "--device", "cpu", "--data", str(root), "--out", str(out)]
+    more = ["--steps", "240", "--batch", "6", "--device", "cpu", "--data", str(root), "--out", str(out)]
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, *more], cwd=ROOT, env=alone, check=True, timeout=500)
     kept = {"data_set": "endoscapes2023", "split": "test", "replicates": 10}
@@ -225,7 +225,7 @@ def test_a_folder_of_endoscapes_becomes_boxes_masks_and_criteria_that_are_evalua
     found = {(name, row["metric"]): row["value"]
              for name, one in (("maps", maps), ("boxes", boxes), ("cvs", cvs), ("both", both))
              for row in one.metrics.iter_rows(named=True)}  # fmt: skip
-    assert found["maps", "miou_pooled"] > 0.5
+    assert found["maps", "miou_pooled"] > 0.7
     assert found["boxes", "coco_ap50"] > 0.6
     assert found["cvs", "cvs_map"] > 0.5
     assert 0 <= found["cvs", "cvs_bacc"] <= 1
