@@ -25,6 +25,7 @@ from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
 from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.shards import Cut, Gathered, stacked
+from surgeval.scoring.predictions.same_videos import same_videos
 from surgeval.scoring.sanity.boxes import Boxes, boxes_elsewhere, detections_doubled, sampled
 from surgeval.scoring.sanity.doubt import Looked
 
@@ -213,6 +214,8 @@ def _files(source: Path, where: str) -> dict[str, Path]:
 def _sequences(
     ours: Mapping[str, Path | Tracks], theirs: Mapping[str, Path], use_classes: bool
 ) -> tuple[list[TrackSequence], int, int]:
+    renamed = same_videos(ours, theirs)
+    theirs = {renamed.get(video, video): path for video, path in theirs.items()}
     problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
     problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
     sequences, ignored, frames = [], 0, 0
