@@ -8,6 +8,7 @@ predictions, which these metrics do not use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -288,6 +289,16 @@ def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{where}: {error}")
         lines = []
+    if not lines:
+        return np.zeros((0, 9))
+    with suppress(ValueError):  # the usual file, all at once; any other is looked at line by line
+        table = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+        if np.isfinite(table).all():
+            return table
+    return _line_by_line(lines, where, problems)
+
+
+def _line_by_line(lines: Sequence[str], where: str, problems: list[str]) -> np.ndarray:
     rows, wrong = [], []
     for place, line in enumerate(lines, start=1):
         try:
@@ -301,7 +312,7 @@ def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
         )
         problems.append(f"{where}: {what}")
         return np.zeros((0, 9))
-    return np.array(rows) if rows else np.zeros((0, 9))
+    return np.array(rows)
 
 
 def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) -> None:
