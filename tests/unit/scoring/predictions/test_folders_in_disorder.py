@@ -98,3 +98,11 @@ def test_names_of_classes_with_a_mark_at_their_beginning_are_read(tmp_path: Path
     yolo(tmp_path)
     put(tmp_path / "classes.txt", f"{MARK}hook\n")
     assert [one["category_id"] for one in read_boxes(tmp_path, references()).results] == [1, 1]
+
+
+def test_tracks_of_videos_in_another_spelling_are_found(tmp_path: Path) -> None:
+    for n in (1, 2, 3):
+        lines = "1,1,10,10,20,20,1,-1,-1,-1\n2,1,10,10,20,20,1,-1,-1,-1\n"
+        put(tmp_path / "ours" / f"VID0{n}.txt", lines)
+        put(tmp_path / "theirs" / f"vid{n}.txt", lines)
+    assert surgeval.evaluate("tracking", tmp_path / "theirs", tmp_path / "ours").value("hota") == 1.0
