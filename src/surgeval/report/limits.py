@@ -158,8 +158,9 @@ def _small_scored(inputs: Inputs) -> Iterator[Limit]:
         )
         if not small.is_empty():
             named = [f"{slice_label(str(n))} ({v})" for n, v in small.select("name", "videos").iter_rows()]
-            brief = f"{small.height} kinds of question rest on fewer than {TINY_VIDEOS} videos."
-            words = f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos."
+            rest = f"{'rests' if small.height == 1 else 'rest'} on fewer than {TINY_VIDEOS} videos."
+            kinds = "kind of question" if small.height == 1 else "kinds of question"
+            brief, words = f"{small.height} {kinds} {rest}", f"{count_of(small.height, 'bucket')} {rest}"
             yield Limit(words, names_of(named, most=10), brief, weight=4)
 
 

@@ -165,6 +165,7 @@ def test_a_condition_that_cannot_be_compared_is_warned_of_and_costs_no_other():
     assert result.tables["strata"]["column"].unique().to_list() == ["smoke"]
     warned = [one for one in result.findings if one.code == "condition-not-compared"]
     assert [one.subject for one in warned] == ["Condition age"]
+    assert "could not be compared: " in warned[0].message
     assert "give bins" in warned[0].message
     assert warned[0].text in result.warnings
 
@@ -355,3 +356,55 @@ def test_a_difference_that_the_scores_at_hand_show_too_is_named():
     holes = cases.with_columns(bad=pl.when(pl.col("place") < 5).then(None).otherwise(pl.col("bad"))).drop("place")
     assert said(holes)[0] == "good is better than bad."
     assert not [one for one in said(holes) if "only as long as" in one]
+
+
+def test_who_shares_the_best_value_may_still_beat_others():
+    frame = wide(12, one=0.1, bad=-0.2).with_columns(two=pl.col("one"))
+    assert said(frame)[0].endswith("who of them is better. Of the others, one is better than bad.")
+
+
+def test_a_difference_too_small_to_chase_is_called_so():
+    frame = wide(12, one=0.0).with_row_index("place")
+    frame = frame.with_columns(two=pl.col("one") + 0.02 * (-1) ** pl.col("place") + 0.00001).drop("place")
+    assert said(frame)[-1].endswith("is so small that a hundred times as many patients might not show it.")
+
+
+def test_many_models_without_scores_are_counted():
+    frame = wide(12, **{name: 0.01 * place for place, name in enumerate("abcdef")})
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "xy"]).with_row_index("place")
+    holes = cases.with_columns(
+        pl.when(pl.col("place") == n).then(None).otherwise(pl.col(name)).alias(name) for n, name in enumerate("abcde")
+    ).drop("place")
+    wanted = "5 models lack scores, which count as a number put in their place: part of their distance is that."
+    assert wanted in said(holes)
+
+
+def test_of_many_models_behind_by_absent_scores_two_are_named():
+    frame = wide(12, best=0.0, **dict.fromkeys("abcd", 0.1))
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "xy"])
+    holes = cases.with_columns(pl.when(pl.col("frame") == "x").then(None).otherwise(pl.col(*"abcd")).name.keep())
+    sentences = said(holes)
+    assert len([one for one in sentences if "only as long as" in one]) == 2
+    assert "The same holds of 2 other models." in sentences
+    equal = wide(12, one=0.0).with_columns(two=pl.col("one"))
+    pair = pl.concat([equal.with_columns(frame=pl.lit(name)) for name in "xy"])
+    pair = pair.with_columns(two=pl.when(pl.col("frame") == "x").then(None).otherwise(pl.col("two")))
+    assert any("where both have one, they are equal: no winner" in one for one in said(pair))
+
+
+def test_what_a_study_warns_of_is_worded_for_its_reader():
+    def words(frame: pl.DataFrame, **options) -> str:
+        result = surgeval.study(frame, **options)
+        return " ".join([result.prose, *(one.text for one in result.findings), *result.tables["readings"]["sentence"]])
+
+    both = words(wide(9, good=0.1, bad=0.0).drop("patient"), metric="dice")
+    assert "no column names patients or videos, so every case counts as independent" in both
+    assert "over all pairs of models, since the best one was found on the same data." in both
+    long = wide(9, one=0.0, two=0.1).unpivot(index="patient", variable_name="model", value_name="value")
+    several = pl.concat([long.with_columns(metric=pl.lit(name)) for name in ("dice", "iou")])
+    assert "'dice' alone; the table scores 'iou' too, which may name another model: choose with" in words(several)
+    spared = long_table(**{f"p{i}": [(0.8, 0.7 + 0.01 * i, 3)] for i in range(8)}, q=[(0.8, float("nan"), 3)])
+    assert "models were scored on different patients (one: 9 and two: 8 of 9)" in words(spared)
+    assert "patients (one: 9 and two: 8 of 9): everything here is about the 8 that all of them have," in words(spared)
+    table = surgeval.ScoreTable.of(long.rename({"patient": "case"}).with_columns(metric=pl.lit("dice")))
+    assert "the table is a score table already" in words(table)
