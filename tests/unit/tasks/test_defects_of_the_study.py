@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ DEFECTS = {
         HERE, "test_an_unreadable_answer_about_a_video_costs_its_clip_and_is_no_interval"),
     "a refusal counts as a class": (HERE, "test_a_refusal_is_no_class"),
     "any other word than yes and no makes all classes negative": (
-        READ, "test_a_key_that_says_two_things_says_nothing"),
+        HERE, "test_a_word_that_is_neither_yes_nor_no_costs_its_class_and_no_other"),
     "names count where they are part of others; one null instrument ends the reading": (
         READ, "test_lists_of_names_under_a_key"),
     "G1 is found in G10, and the last match wins": (READ, "test_no_gesture_is_read_out_of_a_longer_one"),
@@ -212,6 +213,21 @@ def test_numbers_of_a_contrastive_model_are_kept_apart_from_decisions(tmp_path: 
     assert {"f1_max", "f1_max_all_positive", "f1_max_global"} <= set(result.metrics["metric"])
     assert model.asked[0].label_texts[0] == "A surgical scene containing a grasper."
     assert "macro_f1" not in set(result.metrics["metric"])
+
+
+def test_a_word_that_is_neither_yes_nor_no_costs_its_class_and_no_other(tmp_path: Path, frames: Path) -> None:
+    root = build(open_task("tool-c80"), tmp_path)
+    said = {"Grasper": "Perhaps.", "Hook": "Yes, there is."}
+    names = {name.casefold(): words for name, words in said.items()}
+    model = ScriptedModel(
+        lambda p: next((words for name, words in names.items() if name in words_of(p).casefold()), "no")
+    )
+    result = run_task("tool-c80", model=model, root=root, frames=frames, family="yes-no")
+    first = json.loads(result.answers["answer"][0])
+    assert first.pop("Grasper") is None
+    assert first.pop("Hook") is True
+    assert set(first.values()) == {False}
+    assert "neither yes nor no for Grasper" in result.answers["notes"][0]
 
 
 def test_references_and_scores_keep_their_places(tmp_path: Path, frames: Path) -> None:
