@@ -114,7 +114,7 @@ def test_a_board_sets_runs_beside_published_rows_and_marks_those_that_cannot_be(
     assert doubted["model"].to_list() == ["PaliGemma"]
     section = next(one for one in make_report(tmp_path).sections if one.name == "models_on_tasks")
     tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
-    assert tables["task-matrix"]["model"].to_list() == ["a", "b"]
+    assert tables["task-matrix"]["model"].to_list() == ["a", "b, 2-shot"]
     assert tables["task-published"]["doubt"].drop_nulls().len() == 1
     assert {"task-runs", "task-readings", "task-costs"} <= set(tables)
     contrast = board.tables["contrasts"]
@@ -226,6 +226,19 @@ def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: 
         assert whole.exit_code == 0, whole.output
         assert server.asked == 8, "nothing is asked twice"
     assert task_board([runs]).table["doubt"].null_count() == 2
+
+
+def test_the_matrix_of_a_report_drops_no_run_and_marks_other_cases(clips: Path, tmp_path: Path) -> None:
+    for name, given in {"whole": {}, "again": {}, "few": {"limit": 2}, "lenient": {"re_ask": True}}.items():
+        model = ScriptedModel(lambda _: "clip", name="first" if name == "whole" else "second")
+        run_task(clips / "clip.toml", model=model, root=clips, frames=tmp_path / "cut", **given).to_dir(
+            tmp_path / "runs" / name
+        )
+    section = next(one for one in make_report(tmp_path / "runs").sections if one.name == "models_on_tasks")
+    matrix = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}["task-matrix"]
+    cells = dict(matrix.rows())
+    assert sorted(cells) == ["first", "second (run 1)", "second (run 2)", "second (run 3)"]
+    assert sorted("(other cases)" in cell for cell in cells.values()) == [False, False, False, True]
 
 
 def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
