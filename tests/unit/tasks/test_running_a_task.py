@@ -19,10 +19,11 @@ from surgeval.report.section import Table
 from surgeval.tasks import open_task, run_task
 from surgeval.tasks.board import task_board
 from surgeval.tasks.cases import cases_of
+from surgeval.tasks.listing import checked
 from surgeval.tasks.reading import task_of
 from surgeval.tasks.shots import chosen_shots, refuse_leakage, training_cases
 from surgeval.video import write_png
-from task_folders import build, right_answer
+from task_folders import build, right_answer, tiny_video
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +240,15 @@ def test_the_matrix_of_a_report_drops_no_run_and_marks_other_cases(clips: Path, 
     cells = dict(matrix.rows())
     assert sorted(cells) == ["first", "second (run 1)", "second (run 2)", "second (run 3)"]
     assert sorted("(other cases)" in cell for cell in cells.values()) == [False, False, False, True]
+
+
+def test_a_video_where_one_frame_is_shown_needs_to_say_which(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(tiny_video().read_bytes())
+    (tmp_path / "cases.csv").write_text("case,video,file,severity\na,v,film.mp4,2\n", encoding="utf-8")
+    with pytest.raises(InputInvalid, match="name an image, or say which frame in the columns 'frame' and 'fps'"):
+        checked("severity-im", tmp_path)
+    (tmp_path / "cases.csv").write_text("case,video,file,severity,frame,fps\na,v,film.mp4,2,20,25\n", encoding="utf-8")
+    assert checked("severity-im", tmp_path)["frames"] == 1
 
 
 def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
