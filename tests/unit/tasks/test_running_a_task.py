@@ -14,9 +14,10 @@ from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.models import Prompt, ask_all, open_model
 from surgeval.report.report import make_report
 from surgeval.report.section import Table
-from surgeval.tasks import open_task, run_task
+from surgeval.tasks import open_task, parse_run, run_task
 from surgeval.tasks.board import task_board
 from surgeval.tasks.cases import cases_of
 from surgeval.tasks.listing import checked
@@ -249,6 +250,25 @@ def test_a_video_where_one_frame_is_shown_needs_to_say_which(tmp_path: Path) -> 
         checked("severity-im", tmp_path)
     (tmp_path / "cases.csv").write_text("case,video,file,severity,frame,fps\na,v,film.mp4,2,20,25\n", encoding="utf-8")
     assert checked("severity-im", tmp_path)["frames"] == 1
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x1e", "\r", "\n", "\ud800"], ids=ascii)
+def test_whatever_signs_an_answer_has_it_is_stored_and_read_again(clips: Path, tmp_path: Path, sign: str) -> None:
+    said = f"clip{sign}is what I see"
+    model = ScriptedModel(lambda _: said)
+    first = run_task(clips / "clip.toml", model=model, root=clips, frames=tmp_path / "cut")
+    again = parse_run(first.to_dir(tmp_path / "run"))
+    assert [one.outcome.text for one in again.responses] == [said.replace("\ud800", "?")] * 4
+    assert again.value("accuracy") == first.value("accuracy") == 0.5
+
+
+def test_answers_made_elsewhere_may_hold_any_sign_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_text('{"id": "a", "text": "clip\u2028\x85"}\n{"id": "b", "text": "none"}\n', encoding="utf-8")
+    heard: dict[str, str] = {}
+    prompts = [Prompt(name, ("?",)) for name in "ab"]
+    ask_all(open_model(f"file:{path}"), prompts, done=lambda prompt, outcome: heard.update({prompt.id: outcome.text}))
+    assert heard == {"a": "clip\u2028\x85", "b": "none"}
 
 
 def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
