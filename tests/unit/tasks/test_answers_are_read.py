@@ -247,7 +247,8 @@ def test_outlines_are_fractions_of_the_picture() -> None:
 
 
 def test_words_inside_texts_stay_as_they_are() -> None:
-    assert last_object('{"note": "true, false", "x": True}').value == {"note": "true, false", "x": True}
+    for spelt in ('{"note": "true, false", "x": true}', '{"note": "true, false", "x": True}'):
+        assert last_object(spelt).value == {"note": "true, false", "x": True}
     assert last_object("{'a': {'b': [1, 2]}} trailing } text").value == {"a": {"b": [1, 2]}}
     assert last_object('{"a": "brace } in text"}').value == {"a": "brace } in text"}
     assert last_object("{" * 5000) is None
