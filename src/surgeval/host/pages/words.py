@@ -31,7 +31,7 @@ NEXT_BY_STAGE = {
     Stage.INFERRED: "Wait: the answers are being scored.",
     Stage.SCORED: "The result is in. See where your team stands, or hand in the next one.",
     Stage.PUBLISHED: "The result is on the board.",
-    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval submission rehearse`, and hand in again.",
+    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval rehearse`, and hand in again.",
     Stage.FAILED_INFRA: "Nothing to do: it stopped on our side, at no cost to you; the organisers can run it again.",
     Stage.CANCELLED: "It does not run. Hand in again when you are ready.",
     Stage.DISQUALIFIED: "Read the reason below and write to the organisers.",
