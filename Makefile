@@ -7,7 +7,7 @@ LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host test-cluster test-tools test-all release clean
+.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host audit test-cluster test-tools test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -76,6 +76,14 @@ test-host: system
 	.venv-host/bin/python -m pip install --quiet --editable '.[host,report]' --group host
 	@npm install --silent --no-audit --no-fund --prefix .venv-host axe-core@4 || echo "axe-core could not be installed: pages are not read by it" >&2
 	PYTEST=.venv-host/bin/python sh scripts/test-host.sh
+
+# Needs PyPI: known vulnerabilities of everything that the web service brings. A package that could not be looked up fails it.
+audit:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --upgrade pip setuptools
+	.venv-audit/bin/python -m pip install --quiet --editable '.[host,report]' pip-audit
+	.venv-audit/bin/python -m pip freeze --all --exclude-editable > .venv-audit/audited.txt
+	.venv-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off -r .venv-audit/audited.txt
 
 # Needs Ray; a real cluster is started on this machine.
 test-cluster:

@@ -179,6 +179,16 @@ def test_who_leaves_a_team_that_has_submitted_joins_no_other() -> None:
     joined(team, bob)
 
 
+def test_the_last_member_of_a_team_that_has_submitted_stays_since_nobody_could_invite_him_back() -> None:
+    team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
+    submitted(team)
+    assert code_of(lambda: teams.leave(team.leader)) == "last-member"
+    assert teams.team_of(team.leader) == team
+    fresh = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
+    teams.leave(fresh.leader)
+    teams.found_team(fresh.leader, "Third lab", RULES)
+
+
 @pytest.mark.parametrize(("seconds", "code"), [(1, ""), (0, ""), (-1, "registration-closed")])
 def test_registration_closes_at_the_second(seconds: int, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()

@@ -6,6 +6,7 @@ import io
 import re
 import tarfile
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from surgeval.errors import InputInvalid
 from surgeval.host import pages
 from surgeval.host.acts import boards, gates
 from surgeval.host.acts.challenge import adopt_challenge, current_challenge
-from surgeval.host.acts.refused import REMEDIES
+from surgeval.host.acts.refused import REMEDIES, Refused
 from surgeval.host.acts.tokens import worker_of
 from surgeval.host.costs import cost_of
+from surgeval.host.log.acting import now
 from surgeval.host.pages.templatetags.house import megabytes
 from surgeval.host.pages.words import NEXT_BY_STAGE
 from surgeval.host.people.models import Team
@@ -81,6 +83,33 @@ def test_prizes_stand_on_the_public_board_with_their_amounts_once_signed(world: 
     words = read(Client(), "board", phase="final", board="technical")
     assert re.search(r"Prizes .*Lovelace lab 1 499\.50 USD", words)
     assert "rounded down" in words
+
+
+def test_nobody_is_paid_whom_the_board_leaves_unpaid(world: World) -> None:
+    final = scored(world.team, "final")
+    made = board_with(final, "final", "technical", published=False)
+    facts = {name: getattr(made, name) for name in ("phase", "board", "at", "version", "inputs", "tables")}
+    rule = made.rule | {"unpaid": {final.model_name: "a member works at an organiser's laboratory"}}
+    barred = BoardSnapshot.objects.create(
+        **facts, rule=rule, number=made.number + 1, log_number=0, log_digest="", digest="2" * 64
+    )
+    proposal = boards.propose_prizes("user-1", barred)
+    owner, amounts = world.people["owner"], {final.model_name: 1.0}
+    with pytest.raises(Refused, match=r"team-\d+ gets no prize: a member works at an organiser's laboratory"):
+        boards.sign_prizes("user-1", proposal, owner, amounts=amounts, reason="friends")
+    amounts = {final.model_name: 0.0}
+    assert boards.sign_prizes("user-1", proposal, owner, amounts=amounts, reason="by the rule").signed_at
+
+
+def test_an_embargo_that_is_over_asks_for_the_second_act(world: World) -> None:
+    snapshot = final_board(scored(world.team, "final"))
+    boards.embargo("user-1", snapshot, now() + timedelta(days=1), reason="the conference")
+    owner = world.client("owner")
+    assert "embargo until" in read(owner, "organise_snapshot", number=snapshot.pk)
+    boards.embargo("user-1", snapshot, now() - timedelta(seconds=1), reason="the conference was moved")
+    for words in (read(owner, "organise_snapshot", number=snapshot.pk), read(owner, "organise_boards")):
+        assert re.search(r"embargo over since .*, not published yet", words)
+    assert boards.public_board("final", "technical") is None
 
 
 def test_a_hidden_result_is_not_called_in_and_says_when_it_will_be(world: World) -> None:

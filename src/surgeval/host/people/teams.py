@@ -139,6 +139,12 @@ def leave(user: User) -> None:
             raise Refused("no-team", "you are in no team.")
         if team.leader_id == user.pk and len(members_of(team)) > 1:
             raise Refused("leader-leaves", "you lead the team. Hand the lead to another member first.")
+        if len(members_of(team)) == 1 and has_submitted(team):
+            raise Refused(
+                "last-member",
+                "you are the only member, and the team has submitted: nobody could invite you back, and what it "
+                "used keeps you from another team. Invite somebody first, or ask the organisers.",
+            )
         Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())
         doing.about(f"team-{team.pk}")
 

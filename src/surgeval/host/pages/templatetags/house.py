@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from surgeval.host.log.acting import now
 from surgeval.host.pages.words import STAGE_WORDS, stage_mood
 
 register = template.Library()
@@ -53,6 +54,12 @@ def moment(value: datetime | None) -> SafeString | str:
     if value is None:
         return "–"
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%-d %b %Y, %H:%M}")
+
+
+@register.filter
+def is_over(value: datetime) -> bool:
+    """Whether a time is past."""
+    return value <= now()
 
 
 @register.filter
