@@ -11,6 +11,7 @@ import json
 import os
 import random
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -46,8 +47,8 @@ def free_port() -> int:
 
 
 def still_there(mark: str) -> list[str]:
-    """Programs and containers of teams that somebody forgot."""
-    lines = [one for one in containers("podman") if ENGINE == "podman"]
+    """Programs and containers of this test's teams that somebody forgot."""
+    lines = [one for one in containers("podman") if mark in _environment(one)] if ENGINE == "podman" else []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             text = place.read_bytes().replace(b"\0", b" ").decode(errors="ignore")
@@ -56,6 +57,12 @@ def still_there(mark: str) -> list[str]:
         if mark in text:
             lines.append(text)
     return lines
+
+
+def _environment(container: str) -> str:
+    """What a container is started with; nothing for one that is gone meanwhile."""
+    shown = ["podman", "inspect", "--format", "{{.Config.Env}}", container]
+    return subprocess.run(shown, capture_output=True, text=True, check=False).stdout
 
 
 def acts() -> int:
@@ -84,7 +91,6 @@ def test_killing_anything_at_any_time_loses_nothing(
 ) -> None:
     monkeypatch.setenv("SURGEVAL_HOST_LEASE_S", "8")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path[:2], str(Path(__file__).parents[2] / "src")]))
-    before = still_there(str(tmp_path / "programs"))
     service = Service(home, Clock(), videos=2)
     path = home / "challenge.toml"
     opened = f"{timezone.now():%Y-%m}-01T00:00:00"
@@ -92,6 +98,7 @@ def test_killing_anything_at_any_time_loses_nothing(
     text = text.replace("closes = 2026-08-29T02:00:00", f"closes = {opened.replace(opened[:4], '2099')}")
     path.write_text(text.replace('track = "frame"', 'track = "frame"\nbudget = { state = "free" }'))
     service.change("replicates = 1000", "replicates = 20")
+    mark = str(tmp_path / "programs")
     program = entrant(tmp_path / "programs", "one", 0.8)
     texts = {name: tokens.make_worker_token("system", name, duties)[1]
              for name, duties in (("gpu", ["inference"]), ("trusted", ["intake", "scoring", "board"]))}  # fmt: skip
@@ -121,7 +128,7 @@ def test_killing_anything_at_any_time_loses_nothing(
             for number, host in enumerate(hosts):
                 image = tmp_path / f"{number}.tar"
                 if ENGINE == "podman":
-                    python_archive(image, tmp_path / "programs", unique=f"{tmp_path} {number}")
+                    python_archive(image, tmp_path / "programs", unique=f"{mark}/{number}")
                 else:
                     tiny_image(image, f"image {number}")
                 accepted.append(int(push_submission(host, image, phase=PRE)["submission"]))
@@ -162,9 +169,9 @@ def test_killing_anything_at_any_time_loses_nothing(
         assert last.jobs.filter(kind="inference", state="done").count() == 2  # one for each shard
     assert service_problems() == []
     deadline = time.monotonic() + 20
-    while (left_over := still_there(str(tmp_path / "programs"))) != before and time.monotonic() < deadline:
+    while still_there(mark) and time.monotonic() < deadline:
         time.sleep(0.5)
-    assert left_over == before
+    assert still_there(mark) == []
     again = Job.objects.aggregate(again=Sum(F("attempts") - 1))["again"]
     assert again, "nothing was ever interrupted"
     print(f"{SUBMISSIONS} submissions with {ENGINE}; killed: {dict(sorted(cast.killed.items()))}; "

@@ -18,8 +18,10 @@ REMEDIES = {
     "upload-incomplete": "Send the rest of the file.",
     "not-yours": "There is no such thing.",
     "not-now": "It cannot be done at this stage.",
-    "lease-lost": "Drop the job: somebody else has it.",
-    "unknown-token": "Make one on the page of your account, or ask the organisers.",
+    "lease-lost": "Drop the job: it was cancelled, or somebody else has it.",
+    "unknown-token": "A person makes one on the page of the account; organisers make a worker's with "
+    "`surgeval host admin token`.",
+    "no-room": "Nothing of this request was kept; try again later, and tell the organisers.",
     "duty-missing": "Use a token that has this duty.",
     "reason-missing": "Say why.",
     "embargo": "Wait until the embargo has ended.",
