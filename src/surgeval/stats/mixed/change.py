@@ -107,7 +107,7 @@ def change_tables(
         Misuse: No outcome, no video, or models that do not belong together.
     """
     if (outcome is None) == (successes is None or trials is None):
-        raise Misuse("give successes and trials, or an outcome")
+        raise Misuse("give an outcome (--outcome COLUMN), or successes and trials (--successes COLUMN --trials COLUMN)")
     if not fixed:
         raise Misuse("changes are of properties; name them with fixed")
     ours = {theirs: mine for mine, theirs in (columns or {}).items()}

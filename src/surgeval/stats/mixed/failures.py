@@ -315,7 +315,7 @@ def _check_options(
     if (successes is None) != (trials is None):
         raise Misuse("successes and trials go together; give both, or an outcome instead")
     if outcome is None and successes is None:
-        raise Misuse("give successes and trials, or an outcome")
+        raise Misuse("give an outcome (--outcome COLUMN), or successes and trials (--successes COLUMN --trials COLUMN)")
     if spec not in ("default", "paper"):
         raise UnknownName("specification", spec, ["default", "paper"])
     if role not in ROLES:
