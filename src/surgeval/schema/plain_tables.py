@@ -17,7 +17,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.table_files import OURS
+from surgeval.schema.table_files import OURS, names_unknown
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
 
 MODELS = {
@@ -105,6 +105,8 @@ def _read(
     name: str, frame: pl.DataFrame, columns: dict[str, str], models: tuple[str, ...], scores: tuple[str, ...],
     measured: str | None, *, alone: bool,
 ) -> PlainTable:  # fmt: skip
+    if unknown := names_unknown(columns, OURS):
+        raise TableInvalid(name, unknown)
     named = [*columns.values(), *models, *scores]
     if absent := [one for one in named if one not in frame.columns]:
         has = ", ".join(map(repr, frame.columns))
