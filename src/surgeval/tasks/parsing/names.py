@@ -63,8 +63,8 @@ class ClassNames:
         small = _APART.sub(" ", text.replace("n't", " not")).casefold()
         if self._words is None:
             return False
-        found = (match.start() for match in self._words.finditer(small))
-        return any(_NOT.search(small, max(0, start - _REACH), start) for start in found)
+        starts = (match.start() for match in self._words.finditer(small))
+        return any(_NOT.search(small, max(0, start - _REACH), start) for start in starts)
 
 
 def _forms(name: str) -> set[str]:
