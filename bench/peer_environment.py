@@ -55,7 +55,7 @@ def client_seconds(name: str, url: str, questions: Sequence[Sequence[dict[str, s
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "questions.json")
         path.write_text(json.dumps([list(parts) for parts in questions]), encoding="utf-8")
-        command = [python, Path(__file__).with_name("peer_clients.py"), name, url, path]
+        command = [str(python), str(Path(__file__).with_name("peer_clients.py")), name, url, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
     return f"{called} {found['version']}, own environment", found["seconds"]
