@@ -73,12 +73,12 @@ def limits_of(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> list[str]:
     for one in snapshot.findings:
         subject = one.get("subject", "").removeprefix(f"{snapshot.board} board").strip(" ,()")
         about.setdefault(one["message"].rstrip("."), []).extend([subject] if subject else [])
-    said = []
+    sentences = []
     for message, subjects in about.items():
-        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda found: names.get(found[0], found[0]), message)
+        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda model: names.get(model[0], model[0]), message)
         where = f" ({'; '.join(subjects)})" if subjects else ""
-        said.append(f"{words[:1].upper()}{words[1:]}{where}.")
-    return said
+        sentences.append(f"{words[:1].upper()}{words[1:]}{where}.")
+    return sentences
 
 
 def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:

@@ -34,7 +34,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Nothing where token and profile are of one person (OpenID Connect Core 5.3.2); refused otherwise."""
         super().pre_social_login(request, sociallogin)
-        said = sociallogin.account.extra_data
-        token, profile = said.get("id_token", {}), said.get("userinfo")
+        claims = sociallogin.account.extra_data
+        token, profile = claims.get("id_token", {}), claims.get("userinfo")
         if profile is not None and token.get("sub") != profile.get("sub"):
             raise PermissionDenied("The provider spoke of two persons.")
