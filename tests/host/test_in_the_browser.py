@@ -160,7 +160,7 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         number = re.findall(r"\d+", ada.page.url)[-1]
         work("team")
         ada.page.reload()
-        ada.reads("Values of this phase are shown when its board is published.")
+        ada.reads("Values of this phase are shown when its board is published; nothing is left to do until then.")
 
         boss = Visitor(browser, url)
         boss.sign_in("owner@example.org")
@@ -182,6 +182,7 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         stranger = Visitor(browser, url)
         stranger.open(f"/boards/{FINAL}/technical/")
         stranger.reads("Analytical Engines")
+        stranger.reads("5,000.00 USD")
         ada.open(f"/submissions/{number}/")
         ada.reads("1.000 mean accuracy over buckets")
         assert ada.messages + boss.messages + stranger.messages == []

@@ -97,9 +97,7 @@ class WorkerForm(forms.Form):
             ("trusted", "intake, scoring and boards; never runs programs of teams"),
         ],
     )
-    phases = forms.MultipleChoiceField(
-        label="Phases", required=False, help_text="None chosen: all of them.", widget=forms.CheckboxSelectMultiple
-    )
+    phases = forms.MultipleChoiceField(label="Phases", required=False, help_text="None chosen: all of them.")
 
     def __init__(self, *args: Any, phases: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
