@@ -18,11 +18,13 @@ from test_api_attacks import DATA, Caller, announced, of
 from host_server import Crew, pusher, serving, tiny_image
 from host_service import PRE, Service
 from image_archives import archive
+from surgeval.asking.messages import Outcome
 from surgeval.host import places, worker
 from surgeval.host.acts import jobs, tokens, uploads
+from surgeval.host.acts.refused import REMEDIES
 from surgeval.host.api import answers
 from surgeval.host.client import Host, HostLost, HostRefused, push_file, push_submission
-from surgeval.host.runs.models import Job, Submission
+from surgeval.host.runs.models import Job, Kind, Submission
 from surgeval.host.tars import write_tar
 
 pytestmark = pytest.mark.database
@@ -270,3 +272,11 @@ def _tar_with_name(name: bytes) -> bytes:
         info.size = 3
         tar.addfile(info, io.BytesIO(b"abc"))
     return text.getvalue()
+
+
+def test_every_code_that_a_team_can_read_has_a_remedy() -> None:
+    outcomes = {f"answers-{one.value.replace('_', '-')}" for one in Outcome if one is not Outcome.OK}
+    machines = {"machine-slower", "machine-unknown", "never-ready", "no-restart-left"}
+    ours = {f"{kind}-failed" for kind in Kind.values} | {"engine-failed", "interrupted", "worker-lost"}
+    theirs = {"image-refused", "handed-in-refused"}
+    assert outcomes | machines | ours | theirs <= set(REMEDIES)
