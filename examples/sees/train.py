@@ -96,7 +96,7 @@ class Run:
             self.size, self.batch = Size(), 192
         self.vocabulary = Vocabulary.of(self.store.chosen("train", ("frame", "segment", "procedure")))
         self.size = replace(self.size, words=len(self.vocabulary.words), answers=len(self.vocabulary.answers))
-        # Channels last are faster on a GPU; on a CPU the backward pass of torch 2.13's convolutions can crash with them.
+        # Channels last are faster on a GPU; on a CPU the backward pass can crash with them (torch 2.13).
         self.layout = torch.channels_last if self.device == "cuda" else torch.contiguous_format
         self.model = Sees(self.size).to(self.device).to(memory_format=self.layout)
         self.pictures = self.store.pictures.to(self.device)
@@ -228,7 +228,8 @@ class Run:
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
             "variant": "blind" if self.blind else "sees", "seed": self.options.seed, "steps": did,
-            "asked": f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}",
+            "asked": (f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}")
+                     + " --tiny" * self.options.tiny,
             "seconds": round(time.monotonic() - self.began, 1), "batch": self.batch, "curve": self.curve,
             "parameters": parameters(self.model), "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if self.device == "cuda" else "CPU",

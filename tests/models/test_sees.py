@@ -188,6 +188,7 @@ def test_the_evaluation_has_every_floor_and_a_card_and_a_picture_of_mistakes(dat
     card.main([str(data), str(out), str(tmp_path), str(tmp_path / "card")])
     text = (tmp_path / "card" / "MODEL_CARD.md").read_text()
     assert json.loads((out / "metrics-sees.json").read_text())["sha256"] in text
+    assert "`python -m examples.sees.train DATA OUT --steps 5 --tiny --seed 0`" in text
     assert "<polyline" in (tmp_path / "card" / "loss.svg").read_text()
     mistakes.main([str(data), str(out), str(tmp_path), str(tmp_path / "wrong.jpg"), "--count", "4"])
     with Image.open(tmp_path / "wrong.jpg") as sheet:
