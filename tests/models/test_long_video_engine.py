@@ -109,6 +109,13 @@ def test_what_is_kept_follows_the_rule(engine: LongVideo, state: str, kept: int)
         film = Noise(name)
         engine.answer(film, whole(film, QUESTIONS["binary"]))
     assert len(engine._kept) == kept
+    recordings = [seen.prefix.recorded for seen in engine._kept.values()]
+    for recorded in recordings:
+        recorded[0, 0, 0] = SimpleNamespace()  # type: ignore[assignment]
+    engine._forget(0)
+    assert not any(recordings), "they hold gigabytes"
+    for name in ("a", "b"):
+        engine.answer(Noise(name), whole(film, QUESTIONS["binary"]))
     film = Noise("a")
     assert engine.answer(film, whole(film, QUESTIONS["binary"])).reused == (state == "free")
 
@@ -159,6 +166,7 @@ def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVi
     assert early.frames > 100
     assert max(film.asked_for[-early.frames :]) < 60
     assert engine.answer(film, beginning).reused
+    assert not engine.answer(film, Asked(QUESTIONS["binary"], 20.0, 60.0)).reused, "it would see what came before"
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
 
 

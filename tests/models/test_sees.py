@@ -131,6 +131,17 @@ def test_training_can_be_repeated_and_the_losses_fall(data: Path, out: Path, tmp
     assert {row["stage"] for row in first["curve"]} == {"frame", "long"}
 
 
+def test_on_a_cpu_pictures_and_weights_lie_plainly(data: Path, monkeypatch: pytest.MonkeyPatch):
+    """With channels last the backward pass of torch 2.13's convolutions crashed on a CPU."""
+    run = train.Run(train.options_from([str(data), "out", "--tiny", "--steps", "1", "--threads", "1"]), "sees")
+    seen, look = [], run.model.look
+    monkeypatch.setattr(run.model, "look", lambda shown: seen.append(shown.is_contiguous()) or look(shown))
+    run.train()
+    assert seen
+    assert all(seen)
+    assert all(weight.is_contiguous() for weight in run.model.parameters())
+
+
 def test_every_answer_keeps_to_its_format_whatever_the_weights_are(data: Path, out: Path):
     asked = {q["id"]: q for q in Store.read(data, threads=1).questions}
     given = json.loads((out / "answers-sees.json").read_text()) | json.loads((out / "answers-blind.json").read_text())
@@ -177,6 +188,7 @@ def test_the_evaluation_has_every_floor_and_a_card_and_a_picture_of_mistakes(dat
     card.main([str(data), str(out), str(tmp_path), str(tmp_path / "card")])
     text = (tmp_path / "card" / "MODEL_CARD.md").read_text()
     assert json.loads((out / "metrics-sees.json").read_text())["sha256"] in text
+    assert "`python -m examples.sees.train DATA OUT --steps 5 --tiny --seed 0`" in text
     assert "<polyline" in (tmp_path / "card" / "loss.svg").read_text()
     mistakes.main([str(data), str(out), str(tmp_path), str(tmp_path / "wrong.jpg"), "--count", "4"])
     with Image.open(tmp_path / "wrong.jpg") as sheet:
