@@ -183,9 +183,11 @@ def _paired(before: Rows, after: Rows, asked: ChangeRequest) -> tuple[pl.DataFra
     both = {name: _matched(frame, frames["after" if name == "before" else "before"], keys).sort(keys)
             for name, frame in frames.items()}  # fmt: skip
     if both["before"].is_empty():
-        said = "; ".join(f"{name}: {', '.join(map(repr, frame.select(keys).row(0)))}" for name, frame in frames.items())
+        firsts = "; ".join(
+            f"{name}: {', '.join(map(repr, frame.select(keys).row(0)))}" for name, frame in frames.items()
+        )
         raise TableInvalid("before and after", [f"no row of one has the {', '.join(keys)} of a row of the other (first "
-                           f"of {said}); both rounds (--before, --after) have to be of the same cases"])  # fmt: skip
+                           f"of {firsts}); both rounds (--before, --after) have to be of the same cases"])  # fmt: skip
     if problems := list(_disagreements(both, asked)):
         raise TableInvalid("before and after", problems)
     stacked = pl.concat(
@@ -208,7 +210,7 @@ def _check_rounds(
     """Refuse rounds without rows or columns that are asked about, with the option that names each."""
     named = {
         "outcome": [asked.outcome], "trials": [asked.trials] if asked.trials else [],
-        "fixed": [*map(column_of, fixed)], "random": [part for name in groups for part in name.split(":")],
+        "fixed": [*map(column_of, fixed)], "random": [column for name in groups for column in name.split(":")],
     }  # fmt: skip
     problems = [f"{where}: {problem} (option {option})" for where, frame in frames.items()
                 for option, names in named.items() for problem in absent_columns(frame, names)]  # fmt: skip

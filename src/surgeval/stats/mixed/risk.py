@@ -218,9 +218,9 @@ def _check_same(result: FailuresResult, rows: pl.DataFrame, cases: pl.DataFrame)
     """
     needed, names = _properties_of(result), _names(cases)
     video = result.tests.video if result.tests is not None else ""
-    said = rows.select(case_of(result, rows).alias("case"), *([_joined(video, "video")] if video else []),
+    analysed = rows.select(case_of(result, rows).alias("case"), *([_joined(video, "video")] if video else []),
                        *(pl.col(name).alias(f"\0{name}") for name in needed)).unique(maintain_order=True)  # fmt: skip
-    both = cases.join(said, on=names, how="inner", maintain_order="left")
+    both = cases.join(analysed, on=names, how="inner", maintain_order="left")
     problems = []
     if several := both.filter(pl.struct(names).is_duplicated())["case"].unique(maintain_order=True).to_list():
         problems.append(f"{len(several)} cases have the name of cases of several videos (first: {several[0]!r}); give "
@@ -241,7 +241,7 @@ def _properties_of(result: FailuresResult) -> list[str]:
 
 
 def _names(cases: pl.DataFrame) -> list[str]:
-    """What tells cases apart: their names, and the video where it is said."""
+    """What tells cases apart: their names, and the video where the table has it."""
     return [name for name in ("case", "video") if name in cases.columns]
 
 
