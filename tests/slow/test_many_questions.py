@@ -14,5 +14,5 @@ def test_a_hundred_images_per_short_procedure_do_not_break_their_own_limit():
     made = make_questions(procedures, tracks=["frame"], per_video=100)
     assert len(made.questions) > 48 * 40
     assert near_duplicates(question.draft for question in made.questions) <= 0.02 * len(made.questions)
-    beyond = made.card.leaks.filter(made.card.leaks["accuracy"] > made.card.leaks["limit"] + 0.15)
-    assert beyond.height <= 0.05 * made.card.leaks.height
+    assert made.card.leaks.height > 40
+    assert made.card.leaks.filter(made.card.leaks["accuracy"] > made.card.leaks["limit"]).is_empty()

@@ -101,9 +101,9 @@ def test_from_noisy_people_to_questions_the_error_falls_and_answers_hold() -> No
     answers = screen_presence(truth, CROWD, seed=SEED)
     known = answers.select("video", "clip", "class_name", "truth").unique()
     clips = screen(answers.drop("truth")).clips.join(known, on=("video", "clip", "class_name"))
-    rates["1 presence on clips"] = float((clips["present"] != clips["truth"]).mean() or 0.0)
+    rates["1 presence on clips"] = (clips["present"] != clips["truth"]).sum() / clips.height
     first = answers.filter(pl.col("worker") == "w3")
-    rates["1 before: one worker"] = float((first["present"] != first["truth"]).mean() or 0.0)
+    rates["1 before: one worker"] = (first["present"] != first["truth"]).sum() / first.height
 
     drawn = pl.concat([boxes_of(annotate(truth, one, seed=SEED).procedure, annotator=one.name) for one in PEOPLE])
     rates["2 before: one annotator"] = box_errors(drawn.filter(pl.col("annotator") == "ann").sort("second"), truth)
@@ -134,7 +134,7 @@ def test_from_noisy_people_to_questions_the_error_falls_and_answers_hold() -> No
     enriched = with_moments(proposed, settled)
     events = {(e.instance, e.kind): e.second for e in truth.events if e.kind in KINDS}
     wrong = [e for e in enriched.procedure.events if abs(events.get((e.instance, e.kind), -99) - e.second) > 2]
-    rates["5 moments"] = len(wrong) / max(len(enriched.procedure.events), 1)
+    rates["5 moments"] = len(wrong) / len(enriched.procedure.events)
 
     made = make_questions(
         enriched.procedure, per_video=60, test_share=0, history=history.table(), tracks=["frame", "segment"], seed=SEED
@@ -153,5 +153,8 @@ def test_from_noisy_people_to_questions_the_error_falls_and_answers_hold() -> No
     print("\n" + "\n".join(f"{name}: {rate:.3f}" for name, rate in sorted(rates.items())))
     assert rates["1 presence on clips"] < rates["1 before: one worker"]
     assert rates["3 reviewed boxes"] < rates["2 fused boxes"] < rates["2 before: one annotator"]
+    assert len(enriched.procedure.events) > 5
+    assert rates["5 moments"] == 0, "both raters are at most two seconds late, so what they settle on is too"
     assert len(made.questions) > 40
-    assert rates["questions that differ from the simulator's answers"] < 0.15, differing[:10]
+    # Boxes that stay wrong are one in two hundred, and an answer rests on several.
+    assert rates["questions that differ from the simulator's answers"] < 6 * rates["3 reviewed boxes"], differing[:10]

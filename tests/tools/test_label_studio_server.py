@@ -35,7 +35,8 @@ pytestmark = pytest.mark.skipif(
     not (PROGRAM or RUNNING), reason="no Label Studio: LABEL_STUDIO names no program (make test-tools)"
 )
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
-START_S = 280
+START_S = 1800
+"""A new data base takes many minutes on a busy machine. A server that ends by itself is noticed at once."""
 Call = Callable[..., Any]
 
 

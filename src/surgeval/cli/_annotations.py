@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from surgeval.cli._console import talk
-from surgeval.errors import FileUnreadable, Misuse
-from surgeval.schema.procedure_problems import MEASURES
+from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid
+from surgeval.schema.procedure_problems import MEASURES, rate_problems
 
 if TYPE_CHECKING:
     from surgeval.datasets import About, Film
@@ -185,7 +185,11 @@ def read_procedures(paths: Sequence[Path], about: About) -> list[Procedure]:
         listed += procedures
         for finding in findings:
             talk(str(finding))
-    return join_procedures(listed)
+    joined = join_procedures(listed)
+    # Boxes go on as tables, which have no place for a doubt about all of their times.
+    if problems := [f"{one.video}: {problem}" for one in joined for problem in rate_problems(one)]:
+        raise ProcedureInvalid("annotations", problems)
+    return joined
 
 
 def read_plain_table(path: Path, *texts: str) -> pl.DataFrame:

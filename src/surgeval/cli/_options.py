@@ -173,7 +173,10 @@ DryRun = Annotated[
 
 # Annotations.
 Fps = Annotated[
-    float | None, typer.Option("--fps", help="Frames per second of frame numbers. Default: what files say, or 1.")
+    float | None,
+    typer.Option(
+        "--fps", help="Frames per second of frame numbers, 1 where they are seconds; needed where no file says it."
+    ),
 ]
 ProcedureType = Annotated[
     str | None, typer.Option("--procedure-type", help="Of the videos, where files of annotation tools do not say.")

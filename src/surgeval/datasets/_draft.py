@@ -17,7 +17,7 @@ from surgeval.datasets._about import UNKNOWN, About, Film
 from surgeval.errors import ProcedureInvalid
 from surgeval.schema.declaration import Declaration
 from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.procedure_problems import procedure_problems
+from surgeval.schema.procedure_problems import RATE, procedure_problems
 from surgeval.schema.tracks import AttributeChange, Event, Phase, Procedure, Span, Track, Visibility
 
 LONGEST_S = 1 << 20
@@ -113,6 +113,7 @@ class VideoDraft:
         elif self.about.fps is None:
             message = "no frame rate is told, so frame numbers are taken for seconds; give --fps or the film (--video)"
             self.note("no-frame-rate", message)
+            self.assumed.append(RATE)
 
     def second_of(self, frame: int) -> int | None:
         """The second whose annotated frame this is, or None for frames between two seconds."""

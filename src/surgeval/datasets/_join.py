@@ -11,7 +11,7 @@ import numpy as np
 from surgeval.datasets._about import UNKNOWN
 from surgeval.errors import ProcedureInvalid
 from surgeval.schema.declaration import Declaration
-from surgeval.schema.procedure_problems import MEASURES, procedure_problems
+from surgeval.schema.procedure_problems import MEASURES, RATE, procedure_problems
 from surgeval.schema.tracks import Procedure, Track
 
 Entry = TypeVar("Entry")
@@ -65,7 +65,10 @@ def _joined(video: str, parts: list[Procedure], problems: list[str]) -> Procedur
         facts,
         declared=_declared(parts),
         proposed=tuple(_once(instance for procedure in parts for instance in procedure.proposed)),
-        assumed=tuple(name for name in MEASURES if measure(name)[1]),
+        assumed=(
+            *(name for name in MEASURES if measure(name)[1]),
+            *([RATE] if any(RATE in procedure.assumed for procedure in parts) else []),
+        ),
     )
     problems += [f"video {video!r}: {text}" for text in contradictions or procedure_problems(whole)]
     return whole

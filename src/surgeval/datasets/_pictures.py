@@ -20,6 +20,7 @@ from surgeval.datasets._about import About, Annotations
 from surgeval.datasets._draft import Rectangle, VideoDraft, finish
 from surgeval.datasets._json import number
 from surgeval.errors import ProcedureInvalid
+from surgeval.schema.procedure_problems import RATE
 from surgeval.schema.tracks import Visibility
 
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})$", re.DOTALL)
@@ -160,6 +161,8 @@ class _Gathered:
         if not self.about.stills and self.about.fps is None:
             message = "numbers at the end of image names are taken for seconds; give --fps where they count frames"
             first.note("no-frame-rate", message)
+            for draft in self.drafts.values():
+                draft.assumed.append(RATE)
 
 
 def _listed(texts: Sequence[str]) -> str:

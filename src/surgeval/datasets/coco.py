@@ -157,10 +157,14 @@ class _Reader:
             self.problems.append(f"image {image['id']!r} is of the unknown video {video_id!r}")
         folder = Path(name).parent.name
         key = str(video.get("name") or video_id) if video else folder or Path(self.where).stem
-        draft = self.drafts.setdefault(key, VideoDraft(self.where, self.about, video=key))
-        rate = number(video.get("fps")) if video else None
-        if rate is not None and rate > 0:
-            draft.set_fps(rate)
+        if key not in self.drafts:
+            self.drafts[key] = VideoDraft(self.where, self.about, video=key)
+            rate = number(video.get("fps")) if video else None
+            if rate is not None and rate > 0:
+                self.drafts[key].set_fps(rate)
+            else:
+                self.drafts[key].take_film_rate()
+        draft = self.drafts[key]
         frame = next((whole(image[k]) for k in ("frame_index", "frame_id") if k in image), None)
         if frame is None and (digits := _LAST_DIGITS.search(Path(name).stem)):
             frame = int(digits.group(1))

@@ -13,10 +13,12 @@ Where a template is not asked in training, they are fitted on the other videos o
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from surgeval.questions.drafts import Draft
@@ -112,9 +114,12 @@ _BASES: dict[str, Callable[[Draft], int | None]] = {
 
 def _shifted(drafts: Sequence[Draft], base: Callable[[Draft], int | None]) -> Guess:
     """A fixed distance from a time that is known: the one that most answers lie near."""
-    far = [second_of(draft.answer) - (base(draft) or 0) for draft in drafts]
-    near = [time_tolerance_s(draft.window.length_s) for draft in drafts]
-    shift = max(sorted(set(far)), key=lambda c: sum(abs(c - d) <= t for d, t in zip(far, near, strict=True)))
+    far = np.array([second_of(draft.answer) - (base(draft) or 0) for draft in drafts])
+    near = np.array([math.floor(time_tolerance_s(draft.window.length_s)) for draft in drafts])
+    shifts = np.unique(far)
+    begun = np.sort(far - near).searchsorted(shifts, side="right")
+    over = np.sort(far + near).searchsorted(shifts, side="left")
+    shift = int(shifts[np.argmax(begun - over)])
 
     def guess(draft: Draft) -> str | None:
         known = base(draft)
@@ -126,8 +131,9 @@ def _shifted(drafts: Sequence[Draft], base: Callable[[Draft], int | None]) -> Gu
 def _share_of_window(drafts: Sequence[Draft]) -> Guess:
     """A fixed share of the window's length: the one that most answers lie near."""
     rows = [(second_of(d.answer), d.window.frames, time_tolerance_s(d.window.length_s)) for d in drafts]
+    long, whole, near = np.array(rows, dtype=np.float64).T
     shares = [percent / 100 for percent in range(0, 101, 2)]
-    best = max(shares, key=lambda share: sum(abs(share * whole - long) <= near for long, whole, near in rows))
+    best = max(shares, key=lambda share: int(np.count_nonzero(np.abs(share * whole - long) <= near)))
     return lambda draft: clock(round(best * draft.window.frames))
 
 

@@ -95,6 +95,19 @@ class DataCard:
         return "\n".join(parts) + "\n"
 
 
+def reasons_for_none(card: DataCard) -> list[str]:
+    """Why a set holds no question: what was withheld, what was left out, and the defects of the videos."""
+    withheld = card.withheld.group_by("reason", maintain_order=True).agg(pl.col("template").n_unique())
+    left_out = {name: value if isinstance(value, int) else len(value) for name, value in card.left_out.items()}
+    return [
+        f"not one question could be made from {card.videos.height} videos and nothing is written; say with --annotated "
+        "what was looked for where the files do not, ask for more with --per-video and --track, or give more videos",
+        *(f"{count} templates are withheld: {reason}" for reason, count in withheld.iter_rows()),
+        *(f"{name}: {count}" for name, count in left_out.items() if count),
+        *card.defects,
+    ]
+
+
 def _section(title: str, frame: pl.DataFrame) -> str:
     lines = ["", f"## {title}", "", "| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width]
     lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.iter_rows()]
@@ -124,7 +137,7 @@ def data_card(
         classes=_classes(placed, videos),
         floors=_floors(placed) | _best_guesses(leaks),
         left_out=_left_out(selections, tally),
-        defects=tuple(_defects(videos, splits, asked)),
+        defects=(*_defects(videos, splits, asked), *_unasked(placed, options)),
         options=options,
         withheld=_withheld(tally),
         leaks=leak_table(leaks),
@@ -286,6 +299,14 @@ def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, i
             yield f"video {facts.video} has no question"
         if not any(facts.class_seconds.values()):
             yield f"video {facts.video} never shows a foreign object"
+
+
+def _unasked(placed: Sequence[Placed], options: Mapping[str, Any]) -> Iterable[str]:
+    """Tracks and splits that were wanted and are not there."""
+    wanted = [("track", name) for name in options["tracks"]]
+    wanted += [("split", "test")] if options["test_share"] > 0 else []
+    there = {("track", item.draft.track.value) for item in placed} | {("split", item.split) for item in placed}
+    return (f"{kind} {name} has no question" for kind, name in wanted if (kind, str(name)) not in there)
 
 
 def _empty(columns: list[str]) -> pl.DataFrame:

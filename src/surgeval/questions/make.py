@@ -13,7 +13,7 @@ from surgeval.errors import ProcedureInvalid, QuestionsInvalid, SurgevalError
 from surgeval.questions.benchmark import GENERATION, Benchmark, Question
 from surgeval.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
 from surgeval.questions.catalogue import templates_for
-from surgeval.questions.data_card import Placed, data_card
+from surgeval.questions.data_card import Placed, data_card, reasons_for_none
 from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.options import Options, checked_options
@@ -89,7 +89,7 @@ def make_questions(
     Raises:
         ProcedureInvalid: Annotations that are impossible, contradict themselves or were confirmed by nobody; all are
             listed.
-        QuestionsInvalid: The finished set breaks one of its own promises.
+        QuestionsInvalid: The finished set breaks one of its own promises, or holds no question; the reasons are listed.
 
     Example:
         >>> from surgeval.schema.tracks import track_from_points
@@ -128,6 +128,8 @@ def make_questions(
     card = data_card(placed, videos, splits, selections, tally, asdict(options), leaks=leaks)
     if broken := broken_promises(questions, videos, splits, options, objects=known):
         raise QuestionsInvalid("benchmark", broken)
+    if not questions:
+        raise QuestionsInvalid("benchmark", reasons_for_none(card))
     inputs = {"annotations": [source for source in sources if isinstance(source, Path)]}
     inputs |= {"objects": definitions} if definitions else {}
     inputs |= {"history": [Path(history)]} if isinstance(history, str | Path) else {}

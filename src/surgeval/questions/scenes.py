@@ -32,7 +32,8 @@ def draw_scene(ledger: Ledger, track: QuestionTrack, draw: Draw) -> Scene | None
 
 def _was_looked_at(ledger: Ledger, window: Window) -> bool:
     """Whether the window lies within one stretch that was annotated."""
-    spans = ledger.procedure.annotated.spans
+    declared = ledger.procedure.declared
+    spans = None if declared is None else declared.spans
     return spans is None or any(start_s <= window.start_s and window.end_s < end_s for start_s, end_s in spans)
 
 

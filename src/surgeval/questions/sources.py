@@ -10,7 +10,7 @@ from typing import Any
 from surgeval.questions.stages.history import Action, ReviewState, history_from
 from surgeval.schema.declaration import declared
 from surgeval.schema.procedure_files import procedure_paths, read_procedure
-from surgeval.schema.procedure_problems import contradictions, procedure_problems
+from surgeval.schema.procedure_problems import contradictions, procedure_problems, rate_problems
 from surgeval.schema.table_files import read_frame
 from surgeval.schema.tracks import EventKind, Procedure
 
@@ -76,6 +76,7 @@ def review_in(history: Any) -> Review:
 def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:
     """Why no question can be made from a procedure; empty when some can."""
     problems = procedure_problems(procedure, class_names=class_names) or contradictions(procedure)
+    problems += rate_problems(procedure)
     if procedure.proposed and not unverified and not problems:
         count, first = len(procedure.proposed), procedure.proposed[0]
         problems = [

@@ -29,7 +29,7 @@ VERSION = 1
 FILE = "registration.json"
 NAMES = ("columns", "model", "model_a", "model_b", "shard", "share")
 """Options that name things or places; compared only where they were registered by name."""
-REGISTRATION_CODES = ("deviation", "preregistered", "registered-version")
+CODES = ("deviation", "preregistered", "registered-version")
 """Codes of what is said about a registration; a result that derives its other findings keeps these."""
 UNREGISTERED = "analysis"
 """What to give a reason for where the registration has no analysis of a verb."""

@@ -19,6 +19,8 @@ from surgeval.schema.tracks import Detail, Event, EventKind, Procedure, Span, Tr
 _OF_THE_VIEW = (EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED)
 MEASURES = ("duration_s", "width_px", "height_px")
 """What may be assumed where nobody told it."""
+RATE = "fps"
+"""May be assumed as well: the rate of frame numbers, on which every time of the procedure rests."""
 _ONCE = (
     EventKind.INSERTED,
     EventKind.FIRST_SEEN,
@@ -97,7 +99,9 @@ def _track_problems(track: Track, procedure: Procedure, class_names: Sequence[st
         yield f"{where} has no class"
     elif class_names is not None and track.class_name not in class_names:
         near = nearest(track.class_name, class_names)
-        yield f"{where}: {track.class_name!r} is no known class" + (f"; did you mean {near!r}?" if near else "")
+        yield f"{where}: {track.class_name!r} is no known class; " + (
+            f"did you mean {near!r}?" if near else "classes of your own are told with --definitions"
+        )
     if len(track):
         yield from _point_problems(track, procedure, where)
     for change in track.changes:
@@ -158,14 +162,24 @@ def _span_problems(what: str, spans: Iterable[tuple[str, Span]], duration_s: int
         last_end, last_name = max(last_end, span.end_s), name
 
 
+def rate_problems(procedure: Procedure) -> list[str]:
+    """Why no time of a procedure can be believed; empty when they can."""
+    if RATE not in procedure.assumed:
+        return []
+    return [
+        "nobody told the rate of its frame numbers, so every time in it would be a guess; give --fps (1 where the "
+        "numbers are seconds) or the film (--video)"
+    ]
+
+
 def _declaration_problems(procedure: Procedure) -> Iterator[str]:
     known = {track.instance for track in procedure.tracks}
     for instance in procedure.proposed:
         if instance not in known:
             yield f"the proposed instance {instance!r} has no track"
     for name in procedure.assumed:
-        if name not in MEASURES:
-            yield f"{name!r} cannot be assumed; known: {', '.join(MEASURES)}"
+        if name not in (*MEASURES, RATE):
+            yield f"{name!r} cannot be assumed; known: {', '.join((*MEASURES, RATE))}"
     if (declared := procedure.declared) is None:
         return
     if declared.spans is not None:

@@ -293,7 +293,8 @@ class Procedure:
     proposed: tuple[str, ...] = ()
     """Instances that a program proposed and nobody has confirmed."""
     assumed: tuple[str, ...] = ()
-    """Which of `duration_s`, `width_px` and `height_px` nobody told, so that they are only a guess."""
+    """Which of `duration_s`, `width_px` and `height_px` nobody told, so that they are only a guess; `fps` where nobody
+    told the rate of frame numbers, which were taken for seconds."""
 
     def __post_init__(self) -> None:
         for name in ("tracks", "phases", "instruments", "masked", "proposed", "assumed"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from surgeval.simulation.paint import (
     flat,
     lay,
     noise,
+    outline_of,
     sprite_of,
     stamped,
     turned_canvas,
@@ -38,6 +39,7 @@ LARGEST_LINT = 0.224
 """How far lint at an instrument reaches at most, in view heights."""
 _DARK_TONE, _BRIGHT_TONE = 60, 230
 """Between these two the tones of tissue and objects lie."""
+_TONES = np.arange(256)
 
 
 def exposure_curve(levels: Levels) -> Field | None:
@@ -45,7 +47,7 @@ def exposure_curve(levels: Levels) -> Field | None:
     exposure = 1 + 1.6 * levels["image_too_bright"] - 0.85 * levels["image_too_dark"]
     if abs(exposure - 1) <= _SEEN_FROM:
         return None
-    return np.arange(256) * exposure + 60 * levels["image_too_bright"]
+    return _TONES * exposure + 60 * levels["image_too_bright"]
 
 
 def kept_contrast(levels: Levels) -> float:
@@ -74,11 +76,19 @@ def _spread(frame: Frame, reach_px: int) -> Frame:
     return frame
 
 
+@lru_cache(maxsize=32)
+def _kept_noise(shape: tuple[int, int], seed: int, coarse_px: float) -> NDArray[np.float32]:
+    """The noise of artefacts, which the scenes of one simulation share. It must not be written to."""
+    field = noise(shape, seed, coarse_px)
+    field.flags.writeable = False
+    return field
+
+
 class ArtefactPainter:
     """Everything that spoils the picture, for one scene."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, *, colours: bool = True) -> None:
+        self.scene, self.colours = scene, colours
         self.height, self.width, self.scale = scene.height_px, scene.width_px, float(scene.height_px)
         self.rng_name = f"{scene.seed}/{scene.video}"
         self.rng = stream(scene.seed, "artefact painter", scene.video)
@@ -87,7 +97,7 @@ class ArtefactPainter:
         self._made: dict[str, Sprite] = {}
 
     def _noise(self, shape: tuple[int, int], coarse: float) -> NDArray[np.float32]:
-        return noise(shape, self.scene.seed + len(self.rng_name), coarse * self.scale)
+        return _kept_noise(shape, self.scene.seed + len(self.rng_name), coarse * self.scale)
 
     @cached_property
     def clouds(self) -> NDArray[np.float32]:
@@ -103,8 +113,8 @@ class ArtefactPainter:
         if level < _SEEN_FROM:
             return
         sprite = self._sprite(f"blood {round(level * 6)}", lambda: self._pool(round(level * 6) / 6))
-        for spot in self.spots[: 2 + round(4 * level)]:
-            stamped(sprite, *self._follow(view, at, spot)).lay(frame)
+        for place in self._follow(view, at, self.spots[: 2 + round(4 * level)]):
+            stamped(sprite, *place).lay(frame)
 
     def _pool(self, level: float) -> Sprite:
         reach = (0.12 + 0.2 * level) * self.scale
@@ -118,13 +128,14 @@ class ArtefactPainter:
         )
         return sprite_of(Paint(rgb, (0.55 + 0.4 * level) * cover(shape / 3)), canvas.pivot, self.scene.center)
 
-    def _follow(self, view: View, at: int, spot: NDArray[np.float64]) -> tuple[float, float]:
-        """A place that moves with the tissue, in pixels; it comes back on the other side."""
-        x, y, zoom = view.camera[at]
-        wide, high = self.scene.aspect + 0.4, 1.4
-        across = ((spot[0] - x * zoom + wide / 2) % wide) - 0.2
-        down = ((spot[1] - y * zoom + high / 2) % high) - 0.2
-        return across * self.scale, down * self.scale
+    def _follow(self, view: View, at: int, spots: NDArray[np.float64]) -> list[list[float]]:
+        """Places that move with the tissue, in pixels; they come back on the other side."""
+        *middle, zoom = view.camera[at].tolist()
+        size = np.array([self.scene.aspect + 0.4, 1.4])
+        places: list[list[float]] = (
+            (((spots - np.array(middle) * zoom + size / 2) % size) - 0.2) * self.scale
+        ).tolist()
+        return places
 
     # --- on the instruments --------------------------------------------------------------------
 
@@ -151,6 +162,8 @@ class ArtefactPainter:
         """A fold of fatty tissue that covers the lower part of something of that size."""
         shape = ellipse(canvas.x, canvas.y - 0.55 * reach, 0.8 * reach, 0.55 * reach)
         shape = shape + 0.12 * reach * noise(canvas.x.shape, seed, max(0.2 * reach, 1.0))
+        if not self.colours:
+            return outline_of(cover(shape), canvas.pivot)
         rgb = flat(canvas.x.shape, (0.80, 0.45, 0.38))
         rgb *= (
             1
@@ -205,10 +218,10 @@ class ArtefactPainter:
         level = levels["background_reflections"]
         if level < _SEEN_FROM:
             return
-        for number, spot in enumerate(self.spots[: 3 + round(18 * level)]):
-            reach = 0.015 + 0.012 * (number % 4) * (0.5 + level)
-            shine = self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0))
-            yield stamped(shine, *self._follow(view, at, spot * 0.8))
+        reaches = [0.015 + 0.012 * number * (0.5 + level) for number in range(4)]
+        shines = [self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0)) for reach in reaches]
+        for number, place in enumerate(self._follow(view, at, self.spots[: 3 + round(18 * level)] * 0.8)):
+            yield stamped(shines[number % 4], *place)
 
     def _shine(self, reach: float, strength: float) -> Sprite:
         size = reach * self.scale

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surgeval.errors import Misuse
 from surgeval.simulation.renderer import Renderer
 from surgeval.simulation.scene import Scene
-from surgeval.video import pyav
+from surgeval.video import converted, pyav
 from surgeval.video.clips import planes_of
 from surgeval.video.clock import burn_clock
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec, clip_writer
@@ -64,4 +64,4 @@ def write_film(
 
 def _yuv(picture: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
     frame = pyav().VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgba")
-    return cast(NDArray[np.uint8], frame.reformat(width=width, height=height, format="yuv420p").to_ndarray())
+    return cast(NDArray[np.uint8], converted(frame, "yuv420p", width_px=width, height_px=height).to_ndarray())

@@ -74,16 +74,24 @@ class Stamp(NamedTuple):
         height, width = self.sprite.shape.shape
         return Rect(self.left, self.top, self.left + width, self.top + height)
 
+    def meets(self, rect: Rect) -> bool:
+        """Whether it has a pixel in a rectangle; quickly said, because most have none."""
+        left, top, right, bottom = rect
+        if self.left >= right or self.top >= bottom:
+            return False
+        height, width = self.sprite.shape.shape
+        return left < min(self.left + width, right) and top < min(self.top + height, bottom)
+
     def hide(self, hidden: NDArray[np.bool_], rect: Rect) -> None:
         """Mark what it hides of a rectangle, in place."""
-        common = self.rect.within(rect)
-        if not common.empty:
+        if self.meets(rect):
+            common = self.rect.within(rect)
             hidden[common.slices(rect.left, rect.top)] |= self.sprite.shape[common.slices(self.left, self.top)]
 
     def dim(self, clear: NDArray[np.float32], rect: Rect) -> None:
         """Take away what it leaves of the light from a rectangle, in place."""
-        common = self.rect.within(rect)
-        if not common.empty:
+        if self.meets(rect):
+            common = self.rect.within(rect)
             through = self.sprite.transparency[common.slices(self.left, self.top)]
             clear[common.slices(rect.left, rect.top)] *= through * np.float32(1 / 256)
 

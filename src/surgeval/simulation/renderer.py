@@ -87,7 +87,7 @@ class Renderer:
         self.height, self.width = scene.height_px, scene.width_px
         self.scale = float(scene.height_px)
         self.sprites = _SpriteStore(_SPRITE_BYTES)
-        self.artefacts = ArtefactPainter(scene)
+        self.artefacts = ArtefactPainter(scene, colours=colours)
         self.lives = sorted(scene.lives, key=lambda life: -life.size[0] * life.size[1])
 
     @cached_property

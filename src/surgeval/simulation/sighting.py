@@ -238,14 +238,15 @@ class _Moment:
         """An object's visibility and box."""
         looker, artefacts = self.looker, self.renderer.artefacts
         stamp, *flaps = self.renderer.object_stamps(life, looker.poses[life.instance], self.at)
-        rect = stamp.rect.within(looker.frame)
+        shapes = looker.shapes[life.instance]
+        rect = Rect(*shapes.rects[here].tolist()).within(looker.frame)
         shape = stamp.sprite.shape[rect.slices(stamp.left, stamp.top)]
         hidden = self._hidden(flaps, here, rect, threats)
-        passed, seen = shape, shape & ~hidden
+        passed, seen = shape, shape > hidden  # a pixel of the object, and not hidden
         if threats.dim[here]:
             seen &= artefacts.clear_in(rect, looker.view, self.at, self.levels, self.veils) >= LEAST_CLEAR
             passed = shape & (artefacts.light[rect.slices()] >= LEAST_CLEAR)
-        whole = int(looker.shapes[life.instance].pixels[here])
+        whole = int(shapes.pixels[here])
         if np.count_nonzero(seen) < max(LEAST_PIXELS, LEAST_SHOWN * whole):
             return Visibility.OUTSIDE, _NOWHERE
         silhouette = Silhouette(life.instance, self.at, rect, seen)
@@ -261,8 +262,9 @@ class _Moment:
         for other, meets in threats.objects:
             if meets[here]:
                 layers += self.renderer.object_stamps(other, self.looker.poses[other.instance], self.at)
-        for slot in np.flatnonzero(threats.tools[:, here]).tolist():
-            layers += self._instrument(slot)
+        for slot in range(SLOTS):
+            if threats.tools[slot, here]:
+                layers += self._instrument(slot)
         for layer in layers:
             layer.hide(hidden, rect)
         return hidden

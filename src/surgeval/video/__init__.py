@@ -1,6 +1,6 @@
 """Video: probing, frames at exact times, clips and challenge inputs (needs the extra `video`)."""
 
-from surgeval.video._pyav import pyav
+from surgeval.video._pyav import converted, pyav
 from surgeval.video.batch_files import LAYOUTS
 from surgeval.video.clips import build_clip, clip_times_s
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec, clip_writer
@@ -29,6 +29,7 @@ __all__ = [
     "clip_writer",
     "clips",
     "clock",
+    "converted",
     "encoding",
     "frame_name",
     "images",

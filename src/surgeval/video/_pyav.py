@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from surgeval.errors import ExtraNeeded, FileUnreadable
 
 if TYPE_CHECKING:
+    from av import VideoFrame
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
@@ -28,6 +30,23 @@ def pyav() -> Any:
     except ImportError:
         raise ExtraNeeded("reading and writing video", "PyAV", "video") from None
     return av
+
+
+_converters = local()
+
+
+def converted(
+    frame: VideoFrame, pixel_format: str, *, width_px: int | None = None, height_px: int | None = None
+) -> VideoFrame:
+    """The frame in another pixel format or size; what is not named stays.
+
+    A frame's own `reformat` works out the tables of the conversion anew for each frame, which takes longer than
+    the conversion. Here they are kept from frame to frame, for each thread on its own.
+    """
+    if not hasattr(_converters, "kept"):
+        _converters.kept = pyav().video.reformatter.VideoReformatter()
+    shown: VideoFrame = _converters.kept.reformat(frame, width=width_px, height=height_px, format=pixel_format)
+    return shown
 
 
 def name_of(source: VideoSource) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.errors import Misuse
-from surgeval.video._pyav import VideoSource, name_of
+from surgeval.video._pyav import VideoSource, converted, name_of
 from surgeval.video.clock import burn_clock
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec, ClipWriter, clip_writer
 from surgeval.video.probe import probe
@@ -95,7 +95,7 @@ def build_clip(
 
 def _picture(frame: VideoFrame, width: int, height: int, clock_s: float | None) -> VideoFrame:
     """A frame of the clip's size that nobody else holds, with the clock where one is wanted."""
-    scaled = frame.reformat(width=width, height=height, format="yuv420p")
+    scaled = converted(frame, "yuv420p", width_px=width, height_px=height)
     pixels = cast(NDArray[np.uint8], scaled.to_ndarray())
     if clock_s is not None:
         burn_clock(*planes_of(pixels, width, height), clock_s)

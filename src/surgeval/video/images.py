@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.errors import Misuse
-from surgeval.video._pyav import pyav
+from surgeval.video._pyav import converted, pyav
 
 if TYPE_CHECKING:
     from av import VideoFrame
@@ -78,7 +78,7 @@ def jpeg_bytes(frame: VideoFrame, *, width_px: int, height_px: int, quality: int
     encoder.width, encoder.height, encoder.pix_fmt = width_px, height_px, "yuvj420p"
     encoder.time_base = Fraction(1)
     encoder.options = {"qmin": str(quality), "qmax": str(quality)}
-    picture = frame.reformat(width=width_px, height=height_px, format="yuvj420p")
+    picture = converted(frame, "yuvj420p", width_px=width_px, height_px=height_px)
     return b"".join(bytes(packet) for packet in [*encoder.encode(picture), *encoder.encode(None)])
 
 

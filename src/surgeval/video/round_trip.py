@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.schema.questions import Request
-from surgeval.video._pyav import VideoSource
+from surgeval.video._pyav import VideoSource, converted
 from surgeval.video.clips import clip_times_s
 from surgeval.video.clock import clock_text, read_clock
 from surgeval.video.encoding import OFFICIAL_CLIP, ClipSpec
@@ -130,7 +130,7 @@ def _difference(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
 
 def _grey(shot: Sample, shape: tuple[int, ...] | None = None) -> NDArray[np.uint8]:
     height, width = shape or (shot.frame.height, shot.frame.width)
-    pixels = shot.frame.reformat(width=width, height=height, format="yuv420p").to_ndarray()
+    pixels = converted(shot.frame, "yuv420p", width_px=width, height_px=height).to_ndarray()
     return cast(NDArray[np.uint8], pixels[:height, :width])
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.errors import FileUnreadable, Misuse, UnknownName
-from surgeval.video._pyav import VideoSource, name_of, opened, translated
+from surgeval.video._pyav import VideoSource, converted, name_of, opened, translated
 from surgeval.video.probe import TimeIndex, promised_s, refuse_truncated, slack_ticks, time_index, upright
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class Sample:
 
     def rgb(self, *, width_px: int | None = None, height_px: int | None = None) -> NDArray[np.uint8]:
         """The picture as an array of height x width x 3."""
-        pixels = self.frame.to_ndarray(format="rgb24", width=width_px, height=height_px)
-        return cast(NDArray[np.uint8], pixels)
+        shown = converted(self.frame, "rgb24", width_px=width_px, height_px=height_px)
+        return cast(NDArray[np.uint8], shown.to_ndarray())
 
 
 def sample(

@@ -45,7 +45,7 @@ def test_folders_tell_videos_apart_and_names_tell_frames(tmp_path: Path) -> None
     ]
     boxes = [{"id": i, "image_id": i, "category_id": 1, "bbox": [1, 1, 5, 5]} for i in range(3)]
     document = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "Clip"}]}
-    procedures, findings = read(saved(tmp_path, document), About(center="A", procedure_type="T"))
+    procedures, findings = read(saved(tmp_path, document), About(center="A", procedure_type="T", fps=1))
     assert [(p.video, p.duration_s, len(p.tracks)) for p in procedures] == [("v1", 4, 2), ("v2", 1, 1)]
     assert "3 annotations bear no track_id" in findings[0].message
     with pytest.raises(ProcedureInvalid, match="cannot all be named"):

@@ -55,7 +55,7 @@ def test_via_reads_the_size_of_images_that_lie_beside(tmp_path: Path) -> None:
         json.dumps(via("f_002.png", ({"name": "rect", "x": 1, "y": 2, "width": 3, "height": 4}, {"label": "Clip"})))
     )
     procedure = the_one(path)
-    assert (procedure.width_px, procedure.height_px, procedure.assumed) == (64, 48, ())
+    assert (procedure.width_px, procedure.height_px, procedure.assumed) == (64, 48, ("fps",))
 
 
 def labelme(folder: Path, frame: int, *shapes: dict[str, Any]) -> None:

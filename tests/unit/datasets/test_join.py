@@ -1,5 +1,6 @@
 """Several files about one video become one procedure, or say where they disagree."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import numpy as np
 import pytest
 
 from procedures import random_procedure, tiny_procedure
-from surgeval.datasets import join_procedures, read_annotations, write_annotations
+from surgeval import make_questions
+from surgeval.cli._annotations import read_procedures
+from surgeval.datasets import About, join_procedures, read_annotations, write_annotations
 from surgeval.errors import ProcedureInvalid
+from surgeval.schema.procedure_files import read_procedure, write_procedure
 from surgeval.schema.tracks import Procedure, Track, track_from_points
 
 
@@ -58,3 +62,46 @@ def test_every_contradiction_is_listed() -> None:
 
 def test_different_videos_stay_apart() -> None:
     assert join_procedures([tiny_procedure(), random_procedure(2)]) == [tiny_procedure(), random_procedure(2)]
+
+
+FRAMES = """<?xml version="1.0" encoding="utf-8"?>
+<annotations><version>1.1</version>
+  <meta><task><name>case 12</name><size>751</size><stop_frame>750</stop_frame>
+    <original_size><width>640</width><height>360</height></original_size></task></meta>
+  <track id="0" label="Sponge" source="manual">
+    <box frame="0" keyframe="1" outside="0" occluded="0" xtl="10" ytl="20" xbr="70" ybr="60"/>
+    <box frame="500" keyframe="1" outside="1" occluded="0" xtl="30" ytl="20" xbr="90" ybr="60"/>
+  </track>
+</annotations>"""
+IMAGES = {
+    "images": [{"id": n, "file_name": f"case12/{25 * n:06d}.png", "width": 640, "height": 360} for n in range(9)],
+    "categories": [{"id": 1, "name": "Sponge"}],
+    "annotations": [
+        {"id": n, "image_id": n, "category_id": 1, "bbox": [9, 9, 9, 9], "attributes": {"instance": "s"}}
+        for n in range(9)
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.xml", FRAMES), ("a.json", json.dumps(IMAGES))])
+def test_frame_numbers_without_a_rate_make_no_question_and_no_boxes(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    untold, told = (read_annotations(tmp_path / name, about=About(fps=fps)) for fps in (None, 25))
+    assert "fps" in untold.procedures[0].assumed
+    assert "no-frame-rate" in [finding.code for finding in untold.findings]
+    assert "fps" not in told.procedures[0].assumed
+    assert "no-frame-rate" not in [finding.code for finding in told.findings]
+    with pytest.raises(ProcedureInvalid, match=r"nobody told the rate of its frame numbers.*--fps"):
+        make_questions(untold.procedures, unverified=True)
+    with pytest.raises(ProcedureInvalid, match="nobody told the rate of its frame numbers"):
+        read_procedures([tmp_path / name], About())
+    assert read_procedures([tmp_path / name], About(fps=25))
+
+
+def test_a_guessed_rate_travels_through_files_and_joining(tmp_path):
+    (tmp_path / "a.xml").write_text(FRAMES, encoding="utf-8")
+    [guessed] = read_annotations(tmp_path / "a.xml").procedures
+    write_procedure(guessed, tmp_path / "a.json")
+    assert read_procedure(tmp_path / "a.json").assumed == ("fps",)
+    [joined] = join_procedures([guessed, replace(guessed, tracks=(), assumed=())])
+    assert "fps" in joined.assumed

@@ -16,7 +16,7 @@ def placed(video: str, obj: str, answer: str, *, name: str = "class-visible") ->
 
 
 def card_of(*items: Placed):
-    return data_card(items, (), Splits({}, {}), {}, Tally(), {})
+    return data_card(items, (), Splits({}, {}), {}, Tally(), {"tracks": ["segment"], "test_share": 0.3})
 
 
 def test_the_template_floor_is_the_share_of_the_most_frequent_answer():

@@ -11,10 +11,11 @@ from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
 from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
+from surgeval.cli import main
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
 from surgeval.questions.benchmark import Benchmark, table_of
 from surgeval.questions.make import Options, _facts_of, broken_promises
-from surgeval.questions.selection import Selection
+from surgeval.questions.selection import Selection, select
 from surgeval.questions.splits import Splits
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
 from surgeval.schema.intervals import Window
@@ -197,12 +198,43 @@ def test_unknown_names_carry_the_nearest_and_missing_files_their_name(tmp_path):
         make_questions(tmp_path / "nowhere")
 
 
-def test_a_procedure_that_shows_nothing_is_a_defect_not_a_crash():
+def test_a_procedure_that_shows_nothing_is_a_defect_not_a_crash(procedures):
+    empty = Procedure("v", procedures[0].procedure_type, "c", 50, 64, 48)
+    made = make_questions([*procedures[:3], empty], per_video=5)
+    assert "video v has no question" in made.card.defects
+    assert "video v never shows a foreign object" in made.card.defects
+    assert all(question.request.video != "v" for question in made.questions)
+
+
+def test_a_set_without_a_question_is_refused_with_the_reasons(tmp_path, capsys, monkeypatch):
     empty = Procedure("v", "p", "c", 50, 64, 48)
-    made = make_questions(empty, per_video=5)
-    assert made.questions == ()
-    assert "never shows a foreign object" in " ".join(made.card.defects)
-    assert made.table.height == 0
+    with pytest.raises(QuestionsInvalid) as refused:
+        make_questions(empty, per_video=5)
+    told = str(refused.value)
+    assert "not one question could be made from 1 videos" in told
+    assert "--annotated" in told
+    assert "templates are withheld: phases were not annotated" in told
+    assert "video v never shows a foreign object" in told
+    write_procedure(empty, tmp_path / "v.json")
+    monkeypatch.setattr("sys.argv", ["surgeval", "questions", str(tmp_path / "v.json"), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "not one question could be made" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "data_card.json").exists()
+
+
+def test_wanted_tracks_and_a_test_set_that_are_not_there_are_defects(procedures, monkeypatch):
+    for share, told in ((0.3, True), (0, False)):
+        alone = make_questions(procedures[0], per_video=25, tracks=["frame"], test_share=share)
+        assert ("split test has no question" in alone.card.defects) is told
+
+    def without_segments(drafts, wanted, draw, **options):
+        return select([draft for draft in drafts if draft.track != "segment"], wanted, draw, **options)
+
+    monkeypatch.setattr("surgeval.questions.make.select", without_segments)
+    short = make_questions(procedures[0], per_video=25, test_share=0)
+    assert [d for d in short.card.defects if d.startswith("track")] == ["track segment has no question"]
 
 
 def test_the_card_counts_what_is_there(made):

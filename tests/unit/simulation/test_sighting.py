@@ -57,10 +57,13 @@ def test_every_object_in_view_has_its_pixels_and_its_box_is_theirs(center):
 def test_nothing_in_the_black_border_of_a_round_picture_is_in_view(center):
     scene, procedure, pixels = with_masks(center)
     renderer = Renderer(scene)
+    looked_at = 0
     for second in range(0, procedure.duration_s, 7):
         dark = renderer.frame(float(second)).max(axis=2) < 4
         for mask in (mask for (at, _), mask in pixels.items() if at == second):
             assert not (mask & dark).any()
+            looked_at += bool(dark.any())
+    assert looked_at > 20
 
 
 def test_a_round_picture_shows_less_of_the_same_scene():
@@ -106,9 +109,11 @@ def under(scene, kind: str, strength: float):
 @pytest.mark.parametrize("kind", ["background_smoke", "image_too_dark", "image_too_bright"])
 def test_smoke_and_wrong_exposure_take_objects_out_of_view_and_put_nothing_in_front(kind):
     scene = scene_of("Center A")
-    clear, spoiled = under(scene, kind, 0.0), under(scene, kind, 1.0)
+    clear, hazy, spoiled = (under(scene, kind, strength) for strength in (0.0, 0.8, 1.0))
     assert sum(map(len, spoiled.tracks)) < 0.5 * sum(map(len, clear.tracks))
-    for instance, second, _, code in points_in_view(spoiled):
+    left = list(points_in_view(hazy))
+    assert len(left) > 300, "the strongest spoils everything, and then nothing is left to be told about"
+    for instance, second, _, code in left:
         before = clear.track(instance).point_at(second)
         assert before is not None
         assert code is Visibility.VISIBLE or before.visibility is Visibility.OCCLUDED

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from contextlib import suppress
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surgeval.errors import FileUnreadable, Misuse, UnknownName
+from surgeval.video import converted
 from surgeval.video.probe import probe, time_index
 from surgeval.video.sampling import sample
 from timecode_videos import jittered_milliseconds, read_stamp, stamped_video
 
-pytest.importorskip("av")
+av = pytest.importorskip("av")
 
 
 def expected(milliseconds: list[int], time_s: float) -> int:
@@ -214,3 +216,15 @@ def test_damaged_files_give_frames_or_a_clear_error_and_nothing_else(tmp_path_fa
         with suppress(FileUnreadable, Misuse):
             for shot in sample(path, [0.0, 1.0, 3.0], how=how):
                 assert shot.rgb().ndim == 3
+
+
+def test_tables_that_are_kept_between_frames_change_no_pixel():
+    shapes = [(48, 64), (30, 40), (48, 64), (20, 96)]
+    pictures = [
+        np.random.default_rng(at).integers(0, 256, (*shape, 4), dtype=np.uint8) for at, shape in enumerate(shapes)
+    ]
+    for picture, kind in product(pictures, ("yuv420p", "rgb24")):
+        frame = av.VideoFrame.from_ndarray(picture, format="rgba")
+        fresh = frame.reformat(width=32, height=24, format=kind).to_ndarray()
+        assert np.array_equal(converted(frame, kind, width_px=32, height_px=24).to_ndarray(), fresh)
+        assert converted(frame, kind).width == picture.shape[1]

@@ -221,15 +221,17 @@ def _check_same(result: FailuresResult, rows: pl.DataFrame, cases: pl.DataFrame)
     analysed = rows.select(case_of(result, rows).alias("case"), *([_joined(video, "video")] if video else []),
                        *(pl.col(name).alias(f"\0{name}") for name in needed)).unique(maintain_order=True)  # fmt: skip
     both = cases.join(analysed, on=names, how="inner", maintain_order="left")
+    alike = pl.all_horizontal(_as_text(both[name]).eq_missing(_as_text(both[f"\0{name}"])) for name in needed)
+    named = both.with_columns(alike.alias("\0alike")).group_by(names, maintain_order=True).agg(
+        pl.col("\0alike").any(), pl.col("video").n_unique().alias("\0videos") if video else pl.lit(1).alias("\0videos")
+    )  # fmt: skip
     problems = []
-    if several := both.filter(pl.struct(names).is_duplicated())["case"].unique(maintain_order=True).to_list():
+    if several := named.filter(pl.col("\0videos") > 1)["case"].to_list():
         problems.append(f"{len(several)} cases have the name of cases of several videos (first: {several[0]!r}); give "
                         f"the column {video!r} too")  # fmt: skip
-    else:
-        unlike = pl.any_horizontal(_as_text(both[name]).ne_missing(_as_text(both[f"\0{name}"])) for name in needed)
-        if other := both.filter(unlike)["case"].to_list():
-            problems.append(f"{len(other)} cases have the name of a case that was analysed and other properties (first"
-                            f": {other[0]!r}); a picture that is another one needs another name")  # fmt: skip
+    elif other := named.filter(~pl.col("\0alike"))["case"].to_list():
+        problems.append(f"{len(other)} cases have the name of a case that was analysed and other properties (first"
+                        f": {other[0]!r}); a picture that is another one needs another name")  # fmt: skip
     if problems:
         raise TableInvalid("cases to weigh", problems)
 
@@ -241,7 +243,7 @@ def _properties_of(result: FailuresResult) -> list[str]:
 
 
 def _names(cases: pl.DataFrame) -> list[str]:
-    """What tells cases apart: their names, and the video where the table has it."""
+    """What tells cases apart: their names, and the video where it is said."""
     return [name for name in ("case", "video") if name in cases.columns]
 
 
