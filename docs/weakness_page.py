@@ -87,6 +87,16 @@ def strengths() -> str:
     return table(["property", *models], [[term, *(each[one] for one in models)] for term, each in cells.items()])
 
 
+def pixels() -> str:
+    """What hurts precision and recall of the pixels of an instance."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in read("pixels").filter(pl.col("term") != "(Intercept)").iter_rows(named=True):
+        ends = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        cells.setdefault(row["term"], {})[row["outcome"]] = ends + (" *" if row["p_holm"] <= 0.05 else "")
+    outcomes = ("precision", "recall")
+    return table(["property", *outcomes], [[term, *(each[one] for one in outcomes)] for term, each in cells.items()])
+
+
 def overall() -> str:
     """Every arm against what it is compared with."""
     rows = [
@@ -186,7 +196,7 @@ def direct() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     one.__name__: one
-    for one in (baselines, recipe, strengths, overall, gains, effects, ablations, second, arms, direct)
+    for one in (baselines, recipe, strengths, pixels, overall, gains, effects, ablations, second, arms, direct)
 }
 
 

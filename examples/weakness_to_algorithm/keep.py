@@ -67,6 +67,7 @@ def tables(scored: list[Path], found: Path, proof: Path, runs: list[Path]) -> di
         "strengths": pl.read_csv(found / "strengths" / "strengths.csv"),
         "strength_tests": pl.read_csv(found / "strengths" / "strength_tests.csv"),
         "calibration": pl.read_csv(found / "baseline" / "calibration.csv"),
+        "pixels": pl.read_csv(found / "pixels" / "failure_table.csv"),
     }
     return {**kept, **proven(proof)}
 
