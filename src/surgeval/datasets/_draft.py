@@ -25,6 +25,8 @@ LONGEST_S = 1 << 20
 DECIMALS = 6
 _FILM_TOLERANCE_S = 2
 """Containers and annotation tools round differently."""
+_RATE_TOLERANCE = 0.01
+"""Rates that differ by less are the same, rounded: 29.97 and 30."""
 ROLE, INSTRUMENT = "role", "instrument"
 """The attribute, and its value, that marks a track of an instrument in files without another place for it."""
 
@@ -97,7 +99,12 @@ class VideoDraft:
         self.fps = self.about.fps or self.fps
 
     def set_fps(self, fps: float) -> None:
-        """Take the rate from the file, unless the caller gave one."""
+        """Take the rate from the file; a caller who gives another one is mistaken about this file."""
+        if self.about.fps and abs(self.about.fps - fps) > _RATE_TOLERANCE * fps and not self.rate_told:
+            self.problems.append(
+                f"the file counts {fps:g} frames per second, --fps says {self.about.fps:g}; leave --fps out, and make "
+                "questions from files of other rates by their films (--video NAME=FILE) or as procedure files"
+            )
         self.rate_told = True
         self.fps = self.about.fps or fps
 
@@ -109,7 +116,11 @@ class VideoDraft:
     def take_film_rate(self) -> None:
         """Count frames as the film does, for files whose frame numbers are those of the film and tell no rate."""
         if self.film is not None and self.film.fps:
-            self.set_fps(self.film.fps)
+            if self.about.fps and abs(self.about.fps - self.film.fps) > _RATE_TOLERANCE * self.film.fps:
+                rates = f"the film has {self.film.fps:g} frames per second, --fps says {self.about.fps:g}"
+                self.note("other-rate", f"{rates}, which counts; right only where every so many frames were annotated")
+            self.fps = self.about.fps or self.film.fps
+            self.rate_told = True
         elif self.about.fps is None:
             message = "no frame rate is told, so frame numbers are taken for seconds; give --fps or the film (--video)"
             self.note("no-frame-rate", message)

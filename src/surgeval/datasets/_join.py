@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from surgeval.schema.procedure_problems import MEASURES, RATE, procedure_problem
 from surgeval.schema.tracks import Procedure, Track
 
 Entry = TypeVar("Entry")
+Stretches = tuple[tuple[int, int], ...]
 
 
 def join_procedures(procedures: Iterable[Procedure]) -> list[Procedure]:
@@ -75,24 +77,69 @@ def _joined(video: str, parts: list[Procedure], problems: list[str]) -> Procedur
 
 
 def _declared(parts: list[Procedure]) -> Declaration | None:
-    """What all parts together declare; None where one of them declares nothing."""
-    known = [procedure.declared for procedure in parts if procedure.declared is not None]
-    if len(known) < len(parts):
+    """What all parts together declare; None where none declares anything.
+
+    A declaration names one set of stretches for everything, so that no part may lend its own to what another one
+    looked for: where parts looked for different things, these count in the stretches that all have looked at, and
+    where there are none, what all looked for counts in all their stretches.
+    """
+    if all(procedure.declared is None for procedure in parts):
         return None
-    classes = [one.classes for one in known]
+    known = [procedure.annotated for procedure in parts]
+    confirmed = tuple(_once(name for one in known for name in one.confirmed_by))
+    things = [replace(one, spans=None, confirmed_by=()) for one in known]
+    together = _all_of(known) if len(_once(things)) == 1 else _common(known)
+    if together == ():
+        together, joined = _all_of(known), _in_each(things)
+    else:
+        joined = _in_any(things)
+    return replace(joined, spans=together, confirmed_by=confirmed)
+
+
+def _in_any(things: list[Declaration]) -> Declaration:
+    """What at least one part looked for."""
+    classes = [one.classes for one in things]
     return Declaration(
         None if None in classes else tuple(_once(name for names in classes for name in names or ())),
-        tuple(_once(kind for one in known for kind in one.events)),
-        any(one.phases for one in known),
-        any(one.attributes for one in known),
-        None if any(one.spans is None for one in known) else _once_spans(known),
-        tuple(_once(name for one in known for name in one.confirmed_by)),
+        tuple(_once(kind for one in things for kind in one.events)),
+        any(one.phases for one in things),
+        any(one.attributes for one in things),
     )
 
 
-def _once_spans(known: list[Declaration]) -> tuple[tuple[int, int], ...]:
-    """The stretches that every part looked at, where parts cover different ones."""
-    return tuple(sorted(_once(span for one in known for span in one.spans or ())))
+def _in_each(things: list[Declaration]) -> Declaration:
+    """What every part looked for."""
+    listed = [one.classes for one in things if one.classes is not None]
+    return Declaration(
+        tuple(name for name in listed[0] if all(name in names for names in listed)) if listed else None,
+        tuple(kind for kind in things[0].events if all(kind in one.events for one in things)),
+        all(one.phases for one in things),
+        all(one.attributes for one in things),
+    )
+
+
+def _all_of(known: list[Declaration]) -> Stretches | None:
+    """The stretches that at least one part looked at."""
+    if any(one.spans is None for one in known):
+        return None
+    merged: list[tuple[int, int]] = []
+    for start_s, end_s in sorted(span for one in known for span in one.spans or ()):
+        if merged and start_s <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end_s)
+        else:
+            merged.append((start_s, end_s))
+    return tuple(merged)
+
+
+def _common(known: list[Declaration]) -> Stretches | None:
+    """The stretches that every part looked at."""
+    common: Stretches | None = None
+    for spans in (_all_of([one]) for one in known):
+        if spans is not None:
+            pairs = product(common, spans) if common is not None else ((span, span) for span in spans)
+            both = ((max(a[0], b[0]), min(a[1], b[1])) for a, b in pairs)
+            common = tuple(sorted((low, high) for low, high in both if low < high))
+    return common
 
 
 def _once(entries: Iterable[Entry]) -> list[Entry]:

@@ -10,8 +10,9 @@ import pytest
 from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
 from surgeval.cli._annotations import read_procedures
-from surgeval.datasets import About, join_procedures, read_annotations, write_annotations
+from surgeval.datasets import About, Film, join_procedures, read_annotations, write_annotations
 from surgeval.errors import ProcedureInvalid
+from surgeval.schema.declaration import Declaration
 from surgeval.schema.procedure_files import read_procedure, write_procedure
 from surgeval.schema.tracks import Procedure, Track, track_from_points
 
@@ -105,3 +106,56 @@ def test_a_guessed_rate_travels_through_files_and_joining(tmp_path):
     assert read_procedure(tmp_path / "a.json").assumed == ("fps",)
     [joined] = join_procedures([guessed, replace(guessed, tracks=(), assumed=())])
     assert "fps" in joined.assumed
+
+
+def test_a_rate_that_the_file_contradicts_is_refused_and_one_of_a_film_is_told(tmp_path):
+    write_annotations(tiny_procedure(), tmp_path / "ours.xml", tool="cvat")
+    with pytest.raises(ProcedureInvalid, match=r"counts 1 frames per second, --fps says 25; leave --fps out"):
+        read_annotations(tmp_path / "ours.xml", about=About(fps=25))
+    (tmp_path / "a.xml").write_text(FRAMES, encoding="utf-8")
+    film = {"case 12": Film(640, 360, 25.0, 31)}
+    alike, other = (read_annotations(tmp_path / "a.xml", about=About(fps=fps, films=film)) for fps in (25.1, 5))
+    assert [finding.code for finding in alike.findings if "rate" in finding.code] == []
+    assert [finding.code for finding in other.findings if "rate" in finding.code] == ["other-rate"]
+    assert other.procedures[0].tracks[0].seconds[-1] == 99
+
+
+def looked(*, classes=(), events=(), phases=False, spans=None) -> Procedure:
+    declared = Declaration(classes=classes, events=events, phases=phases, spans=spans)
+    return Procedure("v", "p", "c", 1000, 64, 48, declared=declared)
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        # Jobs that looked for the same in turn have looked at all of it together.
+        (
+            [looked(classes=None, spans=((0, 400),)), looked(classes=None, spans=((400, 1000),))],
+            Declaration(classes=None, spans=((0, 1000),)),
+        ),
+        # Nobody looked for needles after second 400.
+        (
+            [looked(classes=None, spans=((0, 400),)), looked(classes=("Clip",), spans=((400, 1000),))],
+            Declaration(classes=("Clip",), spans=((0, 1000),)),
+        ),
+        # Events of the whole do not make boxes of the whole.
+        (
+            [looked(classes=None, spans=((0, 400),)), looked(events=("retrieved",), phases=True)],
+            Declaration(classes=None, events=("retrieved",), phases=True, spans=((0, 400),)),
+        ),
+        ([looked(classes=("Clip",)), looked(classes=("Needle",))], Declaration(classes=("Clip", "Needle"))),
+        # A file that declares nothing does not widen what another one looked at.
+        (
+            [looked(classes=None, spans=((0, 400),)), replace(looked(), declared=None)],
+            Declaration(classes=None, spans=((0, 400),)),
+        ),
+        ([replace(looked(), declared=None)] * 2, None),
+    ],
+)
+def test_parts_together_have_looked_for_no_more_than_each_says(parts, whole):
+    for order in (parts, parts[::-1]):
+        [joined] = join_procedures(order)
+        declared = joined.declared
+        if declared is not None and declared.classes is not None:
+            declared = replace(declared, classes=tuple(sorted(declared.classes)))
+        assert declared == whole
