@@ -240,6 +240,7 @@ def test_the_matrix_of_a_report_drops_no_run_and_marks_other_cases(clips: Path, 
     matrix = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}["task-matrix"]
     cells = dict(matrix.rows())
     assert sorted(cells) == ["first", "second (run 1)", "second (run 2)", "second (run 3)"]
+    assert sorted(task_board([tmp_path / "runs"]).tables["matrix"]["model"]) == sorted(cells)
     assert sorted("(other cases)" in cell for cell in cells.values()) == [False, False, False, True]
 
 

@@ -13,7 +13,7 @@ from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._wording import missing
 from surgeval.tasks import TASKS
-from surgeval.tasks.board import published_rows
+from surgeval.tasks.board import published_rows, ways_of
 
 NAME, TITLE = "models_on_tasks", "Models on tasks"
 _CAPTION = (
@@ -70,23 +70,8 @@ def _matrix(rows: pl.DataFrame, others: Sequence[bool]) -> pl.DataFrame:
             rows.select("value", "low", "high", "unfinished").rows(), others, strict=True
         )
     ]
-    wide = rows.select("task", _ways(rows).alias("model")).with_columns(pl.Series("cell", cells))
+    wide = rows.select("task", ways_of(rows).alias("model")).with_columns(pl.Series("cell", cells))
     return wide.pivot("task", index="model", values="cell").fill_null("-")
-
-
-def _ways(rows: pl.DataFrame) -> pl.Series:
-    """The model of every run, with its shots, with its prompts where it was asked by several, and a number where even
-    these are the same."""
-    shots = pl.when(pl.col("shots") > 0).then(pl.format("{}, {}-shot", "model", "shots")).otherwise("model")
-    named = rows.select("task", "prompts", way=shots)
-    several = pl.col("prompts").n_unique().over("task", "way") > 1
-    named = named.with_columns(
-        way=pl.when(several.any().over("way")).then(pl.format("{}, {}", "way", "prompts")).otherwise("way")
-    )
-    number, repeated = pl.int_range(1, pl.len() + 1).over("task", "way"), (pl.len().over("task", "way") > 1)
-    return named.select(
-        pl.when(repeated.any().over("way")).then(pl.format("{} (run {})", "way", number)).otherwise("way")
-    ).to_series()
 
 
 def _other_cases(runs: Sequence[StoredResult]) -> list[bool]:
