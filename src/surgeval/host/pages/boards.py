@@ -75,7 +75,7 @@ def limits_of(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> list[str]:
         about.setdefault(one["message"].rstrip("."), []).extend([subject] if subject else [])
     sentences = []
     for message, subjects in about.items():
-        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda model: names.get(model[0], model[0]), message)
+        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda code: names.get(code[0], code[0]), message)
         where = f" ({'; '.join(subjects)})" if subjects else ""
         sentences.append(f"{words[:1].upper()}{words[1:]}{where}.")
     return sentences
@@ -122,12 +122,13 @@ def rows_of(snapshot: BoardSnapshot, decimals: int, challenge: Challenge) -> lis
     """The rows of a board as shown: rounded, with the names of teams and baselines, and who cannot win."""
     rows = rounded_rows(snapshot, decimals)
     numbers = [int(row["model"].removeprefix("team-")) for row in rows if row["model"].startswith("team-")]
-    teams = {f"team-{team.pk}": team for team in Team.objects.filter(pk__in=numbers)}
-    barred = dict(Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason"))
+    teams = dict(Team.objects.filter(pk__in=numbers).values_list("pk", "name"))
+    names = {f"team-{number}": name for number, name in teams.items()}
+    barred = Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason")
+    unpaid = {f"team-{number}": reason for number, reason in barred}
     for row in rows:
-        team = teams.get(row["model"])
-        row["name"] = team.name if team else _baseline_name(row["model"], challenge)
-        row["unpaid"] = barred.get(team.pk, "") if team else ""
+        row["name"] = names.get(row["model"]) or _baseline_name(row["model"], challenge)
+        row["unpaid"] = unpaid.get(row["model"], "")
     return rows
 
 
