@@ -165,9 +165,9 @@ def agreed(shards: Sequence[ShardFile]) -> Mapping[str, Any]:
 
 def _lacking(shards: Sequence[ShardFile]) -> list[str] | None:
     """What the split of a data set lacks: shards of one run say the same, those of several sites each their own."""
-    told = [one.head["lacking"] for one in shards]
-    if all(one == told[0] for one in told):
-        return told[0] if told[0] is None else list(told[0])
+    lacking = [one.head["lacking"] for one in shards]
+    if all(one == lacking[0] for one in lacking):
+        return lacking[0] if lacking[0] is None else list(lacking[0])
     return [f"{one.place}: {text}" for one in shards for text in one.head["lacking"] or ()]
 
 
