@@ -25,9 +25,9 @@ def same_videos(references: Collection[str], predictions: Collection[str]) -> di
             spelled.setdefault(spelling, set()).add(video)
     others = [name for name in predictions if name not in known]
     fitting = {name: spelled.get(_plain(name), set()) for name in others}
-    spelled = {name: next(iter(videos)) for name, videos in fitting.items() if len(videos) == 1}
-    taken = [*spelled.values(), *(name for name in predictions if name in known)]
-    return spelled if len(set(taken)) == len(taken) else {}
+    meant = {name: next(iter(videos)) for name, videos in fitting.items() if len(videos) == 1}
+    taken = [*meant.values(), *(name for name in predictions if name in known)]
+    return meant if len(set(taken)) == len(taken) else {}
 
 
 def _plain(video: str) -> str:
