@@ -80,8 +80,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
-            yield from _texts(part)
+        for one in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(one)
 
 
 def _is_storable(text: str) -> bool:
