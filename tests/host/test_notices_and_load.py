@@ -66,6 +66,10 @@ def test_lists_ask_the_database_as_often_for_many_as_for_few(world: World) -> No
                 with CaptureQueriesContext(connection) as queries:
                     assert client.get(reverse(name)).status_code == 200
                 counts[name] = len(queries)
+            for path in ("/api/submissions", "/api/standing"):
+                with CaptureQueriesContext(connection) as queries:
+                    assert world.client("member").get(path).status_code == 200
+                counts[path] = len(queries)
             for phase in ("pre-evaluation",):
                 with CaptureQueriesContext(connection) as queries:
                     client.get(reverse("board", kwargs={"phase": phase, "board": "technical"}))

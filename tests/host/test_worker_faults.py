@@ -80,6 +80,8 @@ def test_two_workers_with_one_token_are_told_apart_by_their_numbers(service: Ser
     assert second("POST", good, {"outcome": "done", "facts": {"image_digest": "sha256:mine"}})[0] == 200
     assert second("POST", good, {"outcome": "done", "facts": {"image_digest": "sha256:another"}})[0] == 200
     assert second("POST", good, {"outcome": "failed-by-team", "code": "image-refused"})[0] == 409
+    late = f"worker/jobs/{lost['job']}/report?fencing={lost['fencing']}"
+    assert first("POST", late, report)[0] == 409, "a late report is not taken for the one that was"
     one = Submission.objects.get()
     assert (one.stage, one.image_digest, one.runs.count()) == ("queued", "sha256:mine", 1)
 

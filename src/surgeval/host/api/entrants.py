@@ -114,8 +114,9 @@ def all_submissions(request: HttpRequest) -> HttpResponseBase:
     """The team's submissions, or a new one from uploads that are complete."""
     who, team = owner(request)
     if request.method == "GET":
-        mine = Submission.objects.filter(team=team).prefetch_related("history")[:200]
-        return JsonResponse({"submissions": [submission_facts(one) for one in mine]})
+        mine = list(Submission.objects.filter(team=team).prefetch_related("history")[:200])
+        values = boards.team_values_of(mine)
+        return JsonResponse({"submissions": [_facts(*pair) for pair in zip(mine, values, strict=True)]})
     content = content_of(request, phase=str, image=str, description=str, baseline=str)
     image = _owned(content.get("image") or "", team)
     description = _owned(content["description"], team) if content.get("description") else None
@@ -150,10 +151,14 @@ def _submission(number: int, team: Any) -> Submission:
 
 def submission_facts(submission: Submission) -> dict[str, Any]:
     """What a team may know of a submission: words of the system alone, and values as the phase shows them."""
+    return _facts(submission, boards.team_values(submission))
+
+
+def _facts(submission: Submission, values: dict[str, float]) -> dict[str, Any]:
     return {
         "submission": submission.pk, "phase": submission.phase, "stage": submission.stage, "at": submission.at,
         "codes": submission.codes, "problems": submission.problems,
         "remedies": [REMEDIES[code] for code in submission.codes if code in REMEDIES],
         "history": [{"stage": one.stage, "at": one.at, "reason": one.reason} for one in submission.history.all()],
-        "values": boards.team_values(submission),
+        "values": values,
     }  # fmt: skip
