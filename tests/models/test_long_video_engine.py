@@ -86,6 +86,7 @@ def test_no_answer_leaves_its_format(engine: LongVideo) -> None:
             assert answer.format == name
             build_format(name).parse(answer.text)
             assert answer.text
+            assert not answer.is_cut, "96 tokens of free text are an answer"
 
 
 def test_a_kept_prefix_and_a_new_one_give_the_same_answers(engine: LongVideo) -> None:
@@ -118,6 +119,14 @@ def test_what_is_kept_follows_the_rule(engine: LongVideo, state: str, kept: int)
         engine.answer(Noise(name), whole(film, QUESTIONS["binary"]))
     film = Noise("a")
     assert engine.answer(film, whole(film, QUESTIONS["binary"])).reused == (state == "free")
+
+
+def test_a_free_engine_keeps_the_last_eight_films(engine: LongVideo) -> None:
+    engine.state = "free"
+    for number in range(10):
+        film = Noise(str(number), end_s=1.0)
+        engine.answer(film, whole(film, QUESTIONS["binary"]))
+    assert [name for name, _ in engine._kept] == [str(number) for number in range(2, 10)]
 
 
 def test_an_unknown_rule_is_refused(engine: LongVideo) -> None:
@@ -166,8 +175,8 @@ def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVi
     assert early.frames > 100
     assert max(film.asked_for[-early.frames :]) < 60
     assert engine.answer(film, beginning).reused
-    assert not engine.answer(film, Asked(QUESTIONS["binary"], 20.0, 60.0)).reused, "it would see what came before"
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
+    assert not engine.answer(film, Asked(QUESTIONS["binary"], 2000.0, 7200.0)).reused, "it would see what came before"
 
 
 def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:

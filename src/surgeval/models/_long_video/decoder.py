@@ -272,7 +272,7 @@ class Decoder:
 
     def _merged(self, *parts: tuple[Any, Any]) -> Any:
         """One softmax over two sets of keys, from what was seen of each and the logarithms of their sums."""
-        rows = [part for seen, sums in parts for part in (seen.reshape(-1, self.size), sums.reshape(-1, 1))]
+        rows = [row for seen, sums in parts for row in (seen.reshape(-1, self.size), sums.reshape(-1, 1))]
         return self.steps.merged(*rows).view(parts[0][0].shape)
 
     def _through(self, x: Any, positions: Any, attend: Attend, *, last_only: bool = False) -> Any:

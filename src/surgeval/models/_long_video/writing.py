@@ -111,8 +111,8 @@ def _chosen(fork: Fork, lines: Sequence[Line]) -> list[int | None]:
         return [None] * len(lines)
     picked = [logits if len(rows) == len(lines) else logits[rows] for rows, _ in alike]
     best = [options[of[:, options].argmax(dim=-1)] for of, (_, options) in zip(picked, alike, strict=True)]
-    found = dict(zip((row for rows, _ in alike for row in rows), torch.cat(best).tolist(), strict=True))
-    return [found.get(row) for row in range(len(lines))]
+    likeliest = dict(zip((row for rows, _ in alike for row in rows), torch.cat(best).tolist(), strict=True))
+    return [likeliest.get(row) for row in range(len(lines))]
 
 
 def _alike(options: Sequence[Any]) -> list[tuple[list[int], Any]]:
