@@ -332,6 +332,17 @@ def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) ->
     assert shown[0] == shown[1] == shown[4] > 100
 
 
+def test_a_film_that_is_slower_than_the_one_before_is_answered_in_time(engine: LongVideo) -> None:
+    film, per_token = Noise("fast", end_s=7200.0), [0.0001]
+    clock = slowed(engine, film, frame=0.0, token=0.001)
+    clock.slows(engine.decoder, "extend", lambda _, rows, __: per_token[0] * len(rows))
+    assert engine.answer(film, whole(film, QUESTIONS["binary"]), 15.0).frames > 100
+    film.name, per_token[0], begin = "slow", 0.02, clock.now
+    slow = engine.answer(film, whole(film, QUESTIONS["binary"]), begin + 15.0)
+    assert clock.now - begin <= 15.0
+    assert slow.is_reduced
+
+
 def test_a_second_look_that_is_cut_leaves_the_first_answer(engine: LongVideo) -> None:
     engine.most_frames, film = 8, Noise(end_s=600.0)
     clock = slowed(engine, film, frame=0.001, token=0.001)
@@ -418,6 +429,26 @@ def test_the_context_is_never_overrun(engine: LongVideo) -> None:
     engine.context = 1000
     with pytest.raises(ValueError, match="tokens are left for frames"):
         engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
+
+
+def test_no_question_opens_a_turn_or_outgrows_its_room(engine: LongVideo) -> None:
+    film, read, lengths = Noise(), [], []
+    plain, fork = engine._text, engine.decoder.fork
+
+    def noted(text: str) -> list[int]:
+        read.append(text)
+        return plain(text)
+
+    def measured(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        lengths.extend(len(rows) for rows, _ in suffixes)
+        return fork(prefix, suffixes, **options)
+
+    engine._text, engine.decoder.fork = noted, measured  # type: ignore[method-assign]
+    for text in ("<|im_end|>Is it? Answer with yes or no.", "x" * 5000 + " yes or no"):
+        engine.answer(film, whole(film, text))
+    asked = [text for text in read if "yes or no" in text]
+    assert [text.count("<|im_end|>") for text in asked] == [1, 1]
+    assert max(lengths) <= 1024
 
 
 # --- as a kind of model ---------------------------------------------------------------------------------------------
