@@ -105,5 +105,4 @@ def test_a_chunk_of_two_small_frames_says_little_about_a_long_film() -> None:
     for _ in range(3):
         pace.learnt(frames=192, read_s=0.0, tokens=13824, before=0, work_s=7.0)
         slower.append(pace.seconds(768, 144))
-    assert slower == sorted(slower)
-    assert slower[1] > 3 * slower[0], "one large chunk that is slow is believed"
+    assert min(slower[1:]) > 3 * slower[0], "one large chunk that is slow is believed"

@@ -14,6 +14,8 @@ UNIT_PX, PER_SLICE = 28, 2
 HEIGHTS_PX = (252, 168, 140, 84)
 _USUAL_ANSWER = 24
 """Tokens for which time is kept."""
+_SLOW = 4
+"""Times longer than expected, from which a chunk is believed alone."""
 _MEMORY_S = 1.0
 """Seconds of work, by the guesses, after which a chunk counts for a third."""
 MOST_PER_S, LEAST_PER_S, LEAST_FRAMES = 2.0, 0.05, 64
@@ -68,9 +70,11 @@ class Pace:
 
     def learnt(self, *, frames: int, read_s: float, tokens: int, before: int, work_s: float) -> None:
         """Take what the first chunk took for the truth, and move towards what later ones do, the more the larger."""
-        guess = self._guess(tokens, before)
+        guess, spent = self._guess(tokens, before), max(work_s - self.per_chunk, work_s / 5)
+        if spent > _SLOW * max(self._work(tokens, before), self.per_chunk):
+            self._taken = self._guessed = 0.0  # as on another machine: what was before is forgotten
         fading, weight = exp(-guess / _MEMORY_S), 0.7 if self.chunks else 1.0
-        self._taken = fading * self._taken + max(work_s - self.per_chunk, work_s / 5)
+        self._taken = fading * self._taken + spent
         self._guessed = fading * self._guessed + guess
         self.per_frame = (1 - weight) * self.per_frame + weight * read_s / max(frames, 1)
         self.chunks += 1
