@@ -7,7 +7,7 @@ LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
 PYTHONS ?= python3.11 python3.12 python3.13
 WORKERS ?= auto
 
-.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host test-cluster test-tools test-all release clean
+.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host audit test-cluster test-tools test-all release clean
 
 setup: $(VENV)/.ready
 
@@ -77,12 +77,21 @@ test-host: system
 	@npm install --silent --no-audit --no-fund --prefix .venv-host axe-core@4 || echo "axe-core could not be installed: pages are not read by it" >&2
 	PYTEST=.venv-host/bin/python sh scripts/test-host.sh
 
+# Needs PyPI: known vulnerabilities of everything that the web service brings. A package that could not be looked up fails it.
+audit:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --upgrade pip setuptools
+	.venv-audit/bin/python -m pip install --quiet --editable '.[host,report]' pip-audit
+	.venv-audit/bin/python -m pip freeze --all --exclude-editable > .venv-audit/audited.txt
+	.venv-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off -r .venv-audit/audited.txt
+
 # Needs Ray; a real cluster is started on this machine.
 test-cluster:
 	$(PYTHON) -m venv .venv-cluster
 	.venv-cluster/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster]' --group test
+	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster,host]' --group test --group host
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py tests/slow/test_ray_tasks.py
+	.venv-cluster/bin/python -m pytest -o addopts= -ra --strict-markers --import-mode=importlib tests/host/test_launchers.py
 
 # Needs Label Studio (from PyPI, in an environment of its own); a real server is started on this machine.
 test-tools: setup

@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from importlib import import_module
 from pathlib import Path
 
 import httpx
 
 from bench.harness import Row, cpu_seconds
+from bench.peer_environment import client_seconds
 from surgeval.judges import JudgeCase, Panel, VerdictStore
 from surgeval.judges._prompt import prompt_of
 from surgeval.judges.openai import OpenAIJudge
@@ -23,8 +23,10 @@ from surgeval.judges.openai import OpenAIJudge
 REQUESTS, PROMISED_S = 2_000, 0.001
 SERVER = r"""
 import asyncio, json
-reply = json.dumps({"choices": [{"message": {"content": '{"verdict": "CORRECT"}'}, "finish_reason": "stop"}],
-                    "usage": {"total_tokens": 7}}).encode()
+message = {"role": "assistant", "content": '{"verdict": "CORRECT"}'}
+reply = json.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+                    "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 4, "completion_tokens": 3, "total_tokens": 7}}).encode()
 answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply
 
 async def serve(reader, writer):
@@ -59,9 +61,9 @@ def rows() -> list[Row]:
         known = VerdictStore(Path(folder) / "known")
         Panel([OpenAIJudge("m", url)], store=known).decide(cases)
         again = _per_request(lambda: Panel([OpenAIJudge("m", url)], store=known).decide(cases))
-        peer = _openai_client(url, cases)
+        texts = [[{"text": message["content"]} for message in prompt_of(case).messages()] for case in cases]
+        beside, peer = client_seconds("openai", url, texts)
     note = f"per request of {REQUESTS:,}, stored on disk; promised {PROMISED_S * 1000:g} ms"
-    beside = "openai client" if peer is not None else "openai client (not installed)"
     return [
         Row("judge asked over HTTP", ours, beside, peer, note=note),
         Row("judge asked over HTTP, beside the bare HTTP client", ours, "httpx alone", bare, note="the same bodies"),
@@ -94,26 +96,6 @@ def _standard(url: str, cases: list[JudgeCase]) -> None:
         connection.request("POST", f"/{base}/chat/completions", body, {"Content-Type": "application/json"})
         json.loads(connection.getresponse().read())
     connection.close()
-
-
-def _openai_client(url: str, cases: list[JudgeCase]) -> float | None:
-    try:
-        client_of = import_module("openai").AsyncOpenAI
-    except ImportError:
-        return None
-
-    async def run() -> None:
-        waiting = iter(cases)
-        async with client_of(base_url=url, api_key="none") as client:
-
-            async def some() -> None:
-                for case in waiting:
-                    messages = prompt_of(case).messages()
-                    await client.chat.completions.create(model="m", messages=messages, max_tokens=128)
-
-            await asyncio.gather(*(some() for _ in range(16)))
-
-    return _per_request(lambda: asyncio.run(run()))
 
 
 @contextmanager

@@ -493,6 +493,7 @@ def whole_engine(bench: Bench, parts: Parts) -> None:
     whole = import_module("gpu_whole").Whole(bench, parts, wide_copy)
     bench.run("start", 0, whole.start)
     bench.run("served", 25, whole.served)
+    bench.run("batch", 10, whole.batch)
     bench.run("same", 40, whole.same)
     bench.run("deadline", 25, whole.deadline)
     bench.run("states", 35, whole.states)

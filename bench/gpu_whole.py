@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from itertools import chain, product
+from itertools import chain, cycle, product
 from string import ascii_lowercase, digits
 from typing import Any
 
@@ -21,7 +21,7 @@ tokenization: Any = import_module("tokenizers")
 lines: Any = import_module("long_video.engine")
 writing: Any = import_module("long_video.writing")
 
-FRAMES = 768
+FRAMES, ANSWER_TOKENS = 768, 16
 SPECIALS = ("<|im_end|>", "<|im_start|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>")
 CLASSES = ("Clip", "Sponge", "Needle", "Suture", "Vessel loop")
 QUESTIONS = {
@@ -229,8 +229,40 @@ class Whole:
         for _ in range(2):
             seconds, given = self.timed(film, [self.asked(text) for text in FREE])
             same = sum(a.text == b for a, b in zip(given, alone, strict=True))
-            row = {"what": "a batch of 16", "seconds": seconds, "each": round(seconds / 16, 4)}
-            yield row | {"same as alone": same, "peak_gb": self.bench.peak_gb()}
+            row = {"what": f"a batch of 16, up to {writing.ANSWER_TOKENS} tokens each", "seconds": seconds}
+            yield row | {"each": round(seconds / 16, 4), "same as alone": same, "peak_gb": self.bench.peak_gb()}
+        usual, writing.ANSWER_TOKENS = writing.ANSWER_TOKENS, ANSWER_TOKENS
+        for number in (1, 1, 16, 16):
+            seconds, _ = self.timed(film, [self.asked(text) for text in FREE[:number]])
+            row = {"what": f"a batch of {number}, up to {ANSWER_TOKENS} tokens each", "seconds": seconds}
+            yield row | {"each": round(seconds / number, 4)}
+        writing.ANSWER_TOKENS = usual
+        mixed = [self.asked(text) for _, text in zip(range(16), cycle(QUESTIONS.values()), strict=False)]
+        for _ in range(2):
+            seconds, _ = self.timed(film, mixed)
+            yield {"what": "a batch of 16 in seven formats", "seconds": seconds, "each": round(seconds / 16, 4)}
+
+    def batch(self) -> Iterator[dict[str, Any]]:
+        """Where the time of a batch goes: each stage is waited for."""
+        film, spent = self.film("b"), {"fork": 0.0, "step": 0.0, "_chosen": 0.0}
+        steps: list[str] = []
+        self.timed(film, [self.asked(QUESTIONS["binary"])])
+        plain, decoder = writing._chosen, self.engine.decoder
+        for number in (1, 16):
+            questions = [self.asked(text) for text in FREE[:number]]
+            for _ in range(2):
+                self.timed(film, questions)
+            for owner, name in ((decoder, "fork"), (decoder, "step"), (writing, "_chosen")):
+                setattr(owner, name, self._spending(getattr(owner, name), spent, name, steps))
+            seconds, _ = self.timed(film, questions)
+            count = steps.count("step")
+            row = {"questions": number, "seconds": seconds, "steps": count, "fork_s": round(spent["fork"], 4)}
+            per = {name: round(1000 * spent[name] / max(count, 1), 2) for name in ("step", "_chosen")}
+            yield row | {"a step_ms": per["step"], "choosing its tokens_ms": per["_chosen"]}
+            del decoder.fork, decoder.step
+            writing._chosen = plain
+            spent |= dict.fromkeys(spent, 0.0)
+            steps.clear()
 
     def states(self) -> Iterator[dict[str, Any]]:
         for state, names in (("per_question", "aa"), ("per_video", "aaba"), ("free", "aba")):
@@ -260,7 +292,7 @@ class Whole:
         spent = {"vision_s": 0.0, "prefill_s": 0.0}
         stages = ((self.engine.tower, "features", "vision_s"), (self.engine.decoder, "extend", "prefill_s"))
         for owner, method, name in stages:
-            setattr(owner, method, self._spending(getattr(owner, method), spent, name))
+            setattr(owner, method, self._spending(getattr(owner, method), spent, name, []))
         for most in (4, 8) if self.bench.tiny else (96, 192, 384, 768, 1536, 4096):
             for turn in range(2 if most <= self.most else 1):
                 self.engine.most_frames = most
@@ -277,13 +309,16 @@ class Whole:
             delattr(owner, method)
         self.engine.most_frames = self.most
 
-    def _spending(self, call: Callable[..., Any], spent: dict[str, float], name: str) -> Callable[..., Any]:
+    def _spending(
+        self, call: Callable[..., Any], spent: dict[str, float], name: str, calls: list[str]
+    ) -> Callable[..., Any]:
         def timed(*arguments: Any, **options: Any) -> Any:
             self.bench.sync()
             begin = time.perf_counter()
             result = call(*arguments, **options)
             self.bench.sync()
             spent[name] += time.perf_counter() - begin
+            calls.append(name)
             return result
 
         return timed

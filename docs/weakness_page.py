@@ -87,6 +87,16 @@ def strengths() -> str:
     return table(["property", *models], [[term, *(each[one] for one in models)] for term, each in cells.items()])
 
 
+def pixels() -> str:
+    """What hurts precision and recall of the pixels of an instance."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in read("pixels").filter(pl.col("term") != "(Intercept)").iter_rows(named=True):
+        ends = f"{row['odds_ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        cells.setdefault(row["term"], {})[row["outcome"]] = ends + (" *" if row["p_holm"] <= 0.05 else "")
+    outcomes = ("precision", "recall")
+    return table(["property", *outcomes], [[term, *(each[one] for one in outcomes)] for term, each in cells.items()])
+
+
 def overall() -> str:
     """Every arm against what it is compared with."""
     rows = [
@@ -103,7 +113,7 @@ def gains() -> str:
     listed: dict[str, dict[tuple[str, str], str]] = {}
     for part in PARTS:
         for arm in ARMS:
-            rows = read(f"gains_{part}_{arm}").filter(pl.col("side") != "without")
+            rows = read(f"gains_{part}_{arm}_baseline").filter(pl.col("side") != "without")
             for row in rows.iter_rows(named=True):
                 mark = {"better": " *", "worse": " !"}.get(row["verdict"], "")
                 listed.setdefault(row["term"], {})[part, arm] = interval(row) + mark
@@ -132,8 +142,61 @@ def ablations() -> str:
     return table(head, rows)
 
 
+def over_trainings(row: dict[str, float]) -> str:
+    """A difference in points with the interval over videos and trainings."""
+    return f"{100 * row['difference_all']:+.1f} ({100 * row['low_all']:+.1f} to {100 * row['high_all']:+.1f})"
+
+
+def second() -> str:
+    """Every planned comparison of the second round."""
+    head = ["arms", *(f"{OUTCOMES[one]}, {part}" for one in ("mi_dsc", "found") for part in PARTS.values())]
+    cells: dict[str, dict[tuple[str, str], str]] = {}
+    for row in read("second_overall").iter_rows(named=True):
+        cells.setdefault(f"{row['arm']} - {row['against']}", {})[row["outcome"], row["part"]] = over_trainings(row)
+    return table(head, [[arms, *(each[one, part] for one in ("mi_dsc", "found") for part in PARTS)]
+                        for arms, each in cells.items()])  # fmt: skip
+
+
+def arms() -> str:
+    """How good each arm is, and what it invents."""
+    rows = read("second_models").filter(metric="mi_dsc").with_columns(
+        arm=pl.col("model").str.replace(r" \d$", ""), trained=pl.lit(1)
+    )  # fmt: skip
+    means = rows.group_by("arm", "part", maintain_order=True).agg(
+        pl.col("value").mean(), pl.col("trained").sum(), invented=pl.col("invented").sum() / pl.col("instances").sum()
+    )  # fmt: skip
+    cells = {(row["arm"], row["part"]): row for row in means.iter_rows(named=True)}
+    named = list(dict.fromkeys(means["arm"]))
+    head = ["arm", "trainings", *(f"MI_DSC, {part}" for part in PARTS.values()),
+            *(f"invented per 100 instances, {part}" for part in PARTS.values())]  # fmt: skip
+    return table(head, [
+        [arm, str(cells[arm, "held-out"]["trained"]), *(f"{cells[arm, part]['value']:.3f}" for part in PARTS),
+         *(f"{100 * cells[arm, part]['invented']:.0f}" for part in PARTS)] for arm in named
+    ])  # fmt: skip
+
+
+def direct() -> str:
+    """Instances found with the properties that the direct remedy answers."""
+    answers = ("instance_motion", "instance_touching", "instance_overlapped", "instance_cut")
+    head = [
+        "instances with",
+        *(f"direct - {other}, {part}" for other in ("baseline", "revised") for part in PARTS.values()),
+    ]
+    cells = {
+        (row["term"], other, part): row
+        for other in ("baseline", "revised") for part in PARTS
+        for row in read(f"second_gains_{part}_direct_{other}").filter(side="with").iter_rows(named=True)
+    }  # fmt: skip
+    rows = []
+    for term in answers:
+        each = [(other, part) for other in ("baseline", "revised") for part in PARTS]
+        rows.append([term, *(over_trainings(cells[term, *one]) if (term, *one) in cells else "" for one in each)])
+    return table(head, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    one.__name__: one for one in (baselines, recipe, strengths, overall, gains, effects, ablations)
+    one.__name__: one
+    for one in (baselines, recipe, strengths, pixels, overall, gains, effects, ablations, second, arms, direct)
 }
 
 
@@ -173,7 +236,7 @@ def drawn(title: str, bars: Sequence[Bar], unit: str) -> str:
 
 def gain_bars(part: str) -> list[Bar]:
     """Gains of remedy and sham on the instances with each property, in points."""
-    tables = {arm: read(f"gains_{part}_{arm}").filter(pl.col("side") != "without") for arm in ARMS}
+    tables = {arm: read(f"gains_{part}_{arm}_baseline").filter(pl.col("side") != "without") for arm in ARMS}
     bars = []
     for term in tables["remedy"]["term"]:
         for arm, colour in ARMS.items():

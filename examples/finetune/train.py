@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,15 @@ def opened(given: argparse.Namespace) -> tuple[Any, Any]:
     if device.startswith("cuda") and not torch.cuda.is_available():
         sys.exit(f"--device {device}: torch sees no GPU; say --device cpu --dtype float32, or run where there is one")
     local = {"local_files_only": True, "trust_remote_code": False}
-    model = transformers.AutoModelForImageTextToText.from_pretrained(str(given.model), dtype=given.dtype, **local)
-    return model.to(device), transformers.AutoProcessor.from_pretrained(str(given.model), **local)
+    try:
+        processor = transformers.AutoProcessor.from_pretrained(str(given.model), **local)
+        model = transformers.AutoModelForImageTextToText.from_pretrained(str(given.model), dtype=given.dtype, **local)
+        return model.to(device), processor
+    except torch.cuda.OutOfMemoryError:
+        sys.exit(f"{given.model}: the weights do not fit the memory of {device}; take a smaller model or a larger GPU")
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        hint = "" if find_spec("torchvision") else "; torchvision, which models for video need, is not installed"
+        sys.exit(f"{given.model}: cannot be loaded ({' '.join(str(error).split())[:300]}){hint}")
 
 
 def scored(given: argparse.Namespace, folder: Path, name: str) -> dict[str, Any]:

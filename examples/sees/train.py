@@ -96,7 +96,9 @@ class Run:
             self.size, self.batch = Size(), 192
         self.vocabulary = Vocabulary.of(self.store.chosen("train", ("frame", "segment", "procedure")))
         self.size = replace(self.size, words=len(self.vocabulary.words), answers=len(self.vocabulary.answers))
-        self.model = Sees(self.size).to(self.device).to(memory_format=torch.channels_last)
+        # Channels last are faster on a GPU; on a CPU the backward pass can crash with them (torch 2.13).
+        self.layout = torch.channels_last if self.device == "cuda" else torch.contiguous_format
+        self.model = Sees(self.size).to(self.device).to(memory_format=self.layout)
         self.pictures = self.store.pictures.to(self.device)
         self.objects = self.store.objects.to(self.device)
         train_videos = {q["video"] for q in self.store.questions if q["split"] == "train"}
@@ -161,7 +163,7 @@ class Run:
             mirror = torch.randint(4, (self.batch,), device=device)
             more, more_objects = mirrored(normal(self.pictures[others]), self.objects[others], mirror)
             more, more_objects = moved_about(more, more_objects)
-            shown = recoloured(torch.cat((shown, more))).contiguous(memory_format=torch.channels_last)
+            shown = recoloured(torch.cat((shown, more))).contiguous(memory_format=self.layout)
             sight, marks, total = model.look(shown)
             losses = sight_loss(sight, torch.cat((objects, more_objects)))
             if progress >= READ_FROM:
@@ -226,7 +228,8 @@ class Run:
             did["long"] = self.loop(self.model.long, limit, 0.0, 1e-3, self.long_step(long, totals), "long")
         return {
             "variant": "blind" if self.blind else "sees", "seed": self.options.seed, "steps": did,
-            "asked": f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}",
+            "asked": (f"--steps {steps}" if self.options.steps else f"--seconds {self.options.seconds:g}")
+                     + " --tiny" * self.options.tiny,
             "seconds": round(time.monotonic() - self.began, 1), "batch": self.batch, "curve": self.curve,
             "parameters": parameters(self.model), "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if self.device == "cuda" else "CPU",
@@ -298,7 +301,7 @@ class Run:
         if not self.blind:
             about["sha256"] = save(out / "weights.npz", self.model.state_dict(), self.size, self.vocabulary)
             about["bytes"] = (out / "weights.npz").stat().st_size
-            self.model = load(out / "weights.npz")[0].to(self.device).to(memory_format=torch.channels_last)
+            self.model = load(out / "weights.npz")[0].to(self.device).to(memory_format=self.layout)
         self.every = self.nothing(1)[1] if self.blind else self.totals()
         conditions = ("blind",) if self.blind else ("sees", "shuffled", *["other look"] * bool(self.store.other_look))
         given = {condition: self.answers(condition) for condition in conditions}

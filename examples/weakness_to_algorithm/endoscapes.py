@@ -3,9 +3,9 @@
     python -m examples.weakness_to_algorithm.endoscapes --data path/to/endoscapes --out endoscapes-out
 
 It shares body, pictures and changes of pictures with the other networks here. Frames with masks teach masks, frames
-with boxes alone teach filled boxes, rated frames teach the criteria. Written for the test part: `boxes.json` and
-`masks.json` (COCO results), `maps.npz` (label maps of frames with masks) and `criteria.csv`, which `surgeval evaluate`
-reads (kinds detection, segmentation and cvs). A plain baseline to start from, not a contender.
+with boxes alone teach filled boxes, rated frames teach the criteria. Written for the test part: `boxes.json` (COCO
+results), `masks.json` and `maps.npz` (COCO results and label maps of frames with masks) and `criteria.csv`, which
+`surgeval evaluate` reads (kinds cvs, detection and segmentation). A plain baseline to start from, not a contender.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from torch.nn import functional as F
 
 from surgeval.datasets import open_data_set
 from surgeval.datasets.endoscapes2023 import CRITERIA
+from surgeval.errors import InputInvalid
 from surgeval.metrics.detection.masks import coco_of_mask, mask_of_pixels
 from surgeval.scoring.predictions.mask_files import png_folder
 
+PARTS = ("train", "test")
 UNKNOWN = 255
 """A label that teaches nothing: nobody marked structures in this frame."""
 
@@ -77,7 +79,13 @@ def read_frames(root: Path, parts: tuple[str, ...]) -> tuple[list[Frame], dict[i
     rated = {row["case"]: row for row in tables["cvs"].iter_rows(named=True)}
     places = pl.concat([one.select("case", "split") for one in tables.values()]).unique().sort("case")
     frames = []
-    for case, part in places.filter(pl.col("split").is_in(parts)).iter_rows():
+    wanted = places.filter(pl.col("split").is_in(parts)).rows()
+    absent = [
+        f"{part}/{case}.jpg: no such file" for case, part in wanted if not (root / part / f"{case}.jpg").is_file()
+    ]
+    if absent:
+        raise InputInvalid(str(root), absent)
+    for case, part in wanted:
         rgb = decoded((root / part / f"{case}.jpg").read_bytes())
         labels = np.full(rgb.shape[:2], UNKNOWN, dtype=np.uint8)
         if case in files:
@@ -87,6 +95,23 @@ def read_frames(root: Path, parts: tuple[str, ...]) -> tuple[list[Frame], dict[i
         means = [rated[case][f"{name}_mean"] if case in rated else np.nan for name in CRITERIA]
         frames.append(Frame(case, part, rgb, labels, np.array(means, dtype=np.float32), ids.get(case), case in files))
     return frames, names
+
+
+def check_frames(root: Path, frames: list[Frame], parts: tuple[str, ...]) -> None:
+    """Refuse a folder with which a part of the network would silently learn, or predict, nothing.
+
+    Raises:
+        InputInvalid: Lists every part without frames, structures or ratings.
+    """
+    problems = []
+    for part in parts:
+        here = [one for one in frames if one.part == part]
+        if not any(one.image_id is not None for one in here):
+            problems.append(f"{part}: no frame with boxes ({part}/annotation_coco.json)")
+        if not any(np.isfinite(one.criteria).all() for one in here):
+            problems.append(f"{part}: no frame with rated criteria ({part}/annotation_ds_coco.json)")
+    if problems:
+        raise InputInvalid(str(root), problems)
 
 
 def _filled(boxes: pl.DataFrame, size: tuple[int, int]) -> np.ndarray:
@@ -112,7 +137,6 @@ def batch_of(frames: list[Frame], size: tuple[int, int]) -> tuple[Tensor, Tensor
 
 def train(frames: list[Frame], network: Network, given: argparse.Namespace) -> None:
     """Teach the network on the frames."""
-    torch.manual_seed(1)
     rng = np.random.default_rng(1)
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3)
     network.train()
@@ -154,7 +178,8 @@ def predict(frames: list[Frame], network: Network, names: Mapping[int, str], giv
                 for box, mask, score in _things(labels == kind, shares[kind]):
                     about = {"image_id": frame.image_id, "category_id": kind, "bbox": box, "score": score}
                     boxes.append(about)
-                    masks.append({**about, "segmentation": coco_of_mask(mask_of_pixels(mask))})
+                    if frame.has_masks:
+                        masks.append({**about, "segmentation": coco_of_mask(mask_of_pixels(mask))})
     (given.out / "boxes.json").write_text(json.dumps(boxes) + "\n", encoding="utf-8")
     (given.out / "masks.json").write_text(json.dumps(masks) + "\n", encoding="utf-8")
     np.savez_compressed(given.out / "maps.npz", **maps)
@@ -190,8 +215,10 @@ def main() -> None:
     given.size = tuple(given.size)
     if given.tiny:
         given.width, given.steps, given.batch, given.size = 4, 3, 2, (48, 64)
+    frames, names = read_frames(given.data, PARTS)
+    check_frames(given.data, frames, PARTS)
     given.out.mkdir(parents=True, exist_ok=True)
-    frames, names = read_frames(given.data, ("train", "test"))
+    torch.manual_seed(1)
     network = Network(max(names), given.width).to(given.device)
     train([one for one in frames if one.part == "train"], network, given)
     predict([one for one in frames if one.part == "test"], network, names, given)

@@ -62,11 +62,18 @@ def find(data: Path, scored: Path, out: Path) -> None:
     single = surgeval.failures(alone, outcome="found", fixed=fixed, random=["video", "case", "instance"], risk=wanted)
     single.to_dir(out / "baseline", force=True)
     weights_of(single.tables["risk"], alone).write_csv(data / "weights.csv")
+    pixels_of(alone, fixed).to_dir(out / "pixels", force=True)
     answers = answered(every.table)
     answers.write_csv(out / "recipe.csv")
     strengths_of(rows, answers["property"].to_list()).to_dir(out / "strengths", force=True)
     merge = base.kind == "centres" and invented(scored / "development" / base.name) >= INVENTS_FROM
     write_recipes(recipes_for(base, answers, merge=merge), out / "recipes.json")
+
+
+def pixels_of(alone: pl.DataFrame, fixed: list[str]) -> surgeval.FailureTableResult:
+    """What hurts precision and recall of the pixels of one model's instances, side by side as in the paper."""
+    outcomes = {"precision": "true_positive/predicted", "recall": "true_positive/reference"}
+    return surgeval.failure_table(alone, outcomes=outcomes, fixed=fixed, random=["video", "case", "instance"])
 
 
 def strengths_of(rows: pl.DataFrame, properties: list[str]) -> surgeval.FailuresResult:

@@ -2,6 +2,7 @@
 
     python -m examples.weakness_to_algorithm.keep --data painted --runs run1 run2 --scored scored1 scored2 \\
         --found found --proof proof
+    python -m examples.weakness_to_algorithm.keep --second --runs run3 --scored scored3 --proof proof2
 
 Tables go to `results` beside this file, the sheet to `docs/figures`; `python -m docs.weakness_page` writes the page.
 """
@@ -66,12 +67,21 @@ def tables(scored: list[Path], found: Path, proof: Path, runs: list[Path]) -> di
         "strengths": pl.read_csv(found / "strengths" / "strengths.csv"),
         "strength_tests": pl.read_csv(found / "strengths" / "strength_tests.csv"),
         "calibration": pl.read_csv(found / "baseline" / "calibration.csv"),
+        "pixels": pl.read_csv(found / "pixels" / "failure_table.csv"),
     }
-    for path in sorted(proof.glob("*.csv")):
-        kept[path.stem] = pl.read_csv(path)
-    for path in sorted(proof.glob("effects_*")):
-        kept[path.name] = pl.read_csv(path / "effect_changes.csv")
-    return kept
+    return {**kept, **proven(proof)}
+
+
+def proven(proof: Path) -> dict[str, pl.DataFrame]:
+    """The tables of `prove` by name."""
+    kept = {path.stem: pl.read_csv(path) for path in sorted(proof.glob("*.csv"))}
+    return kept | {path.name: pl.read_csv(path / "effect_changes.csv") for path in sorted(proof.glob("effects_*"))}
+
+
+def second(scored: Path, proof: Path, runs: list[Path]) -> dict[str, pl.DataFrame]:
+    """The tables of the second round by name."""
+    kept = {"models": values_of(scored), "trainings": trainings(runs), **proven(proof)}
+    return {f"second_{name}": one for name, one in kept.items()}
 
 
 def sheet(pack: Pack, scored: Path) -> np.ndarray:
@@ -95,18 +105,27 @@ def painted(frame: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return mixed.astype(np.uint8)
 
 
+def write(kept: dict[str, pl.DataFrame]) -> None:
+    """Write tables beside this file."""
+    for name, one in kept.items():
+        one.write_csv(RESULTS / f"{name}.csv", float_precision=5)
+
+
 def main() -> None:
     """Read the command line and keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--runs", type=Path, nargs=2, required=True)
-    parser.add_argument("--scored", type=Path, nargs=2, required=True)
-    parser.add_argument("--found", type=Path, required=True)
+    parser.add_argument("--second", action="store_true", help="The second round, which has no sheet.")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--runs", type=Path, nargs="+", required=True)
+    parser.add_argument("--scored", type=Path, nargs="+", required=True)
+    parser.add_argument("--found", type=Path)
     parser.add_argument("--proof", type=Path, required=True)
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
-    for name, one in tables(given.scored, given.found, given.proof, given.runs).items():
-        one.write_csv(RESULTS / f"{name}.csv", float_precision=5)
+    if given.second:
+        write(second(given.scored[0], given.proof, given.runs))
+        return
+    write(tables(given.scored, given.found, given.proof, given.runs))
     rgb = sheet(read_pack(given.data / "frames.npz"), given.scored[1] / "held-out")
     height, width = rgb.shape[0] // 2 * 2, rgb.shape[1] // 2 * 2
     frame = pyav().VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")

@@ -148,7 +148,7 @@ def prove(found: Path, scored: Path, out: Path, recipes: Path | None = None, pai
         targets = [name for name in answered if name in properties_in(rows)]
         for arm, against in named:
             table = gains(rows, arm, against, targets, paired=(arm, against) in shared)
-            table.write_csv(out / f"gains_{part}_{arm}.csv")
+            table.write_csv(out / f"gains_{part}_{arm}_{against}.csv")
         arm, against = named[0]
         change(rows, arm, against, targets).to_dir(out / f"effects_{part}_{arm}", force=True)
 

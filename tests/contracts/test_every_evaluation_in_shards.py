@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import surgeval
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from data_set_files import BUILDERS
+from surgeval.datasets import open_data_set
+from surgeval.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import CLASSIFICATION, DETECTION, METRICS, SEGMENTATION, TIME, TRACKING, TRIPLETS
 from surgeval.metrics.phases import CHOLEC80_PHASES
 from surgeval.results.result import Result
@@ -148,12 +152,69 @@ LEFT = ("sanity",)
 """Checks look at samples of what each shard holds."""
 
 
-def in_shards(given: Input, folder: Path) -> list[Path]:
-    kind, predictions, references, options = given
+def _random_labels(rng: np.random.Generator, videos: int, _: Path) -> tuple[Any, Any, dict[str, Any]]:
+    """Videos of different lengths; each may lack classes."""
+    lengths = rng.integers(2, 12, videos)
+    table = {
+        "video": [f"v{video}" for video, count in enumerate(lengths) for _ in range(count)],
+        "frame": [frame for count in lengths for frame in range(count)],
+    }
+    count = int(lengths.sum())
+    table |= {side: rng.choice(["a", "b", "c", "d"], count).tolist() for side in ("reference", "prediction")}
+    return table, None, {}
+
+
+def _random_phases(rng: np.random.Generator, videos: int, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+    return (*_random_labels(rng, videos, folder)[:2], {"fps": 1.0, "classes": ["a", "b", "c", "d"]})
+
+
+def _random_boxes(rng: np.random.Generator, videos: int, _: Path) -> tuple[Any, Any, dict[str, Any]]:
+    images = [{"id": n, "video": f"v{n % videos}", "width": 90, "height": 90} for n in range(3 * videos)]
+    found: list[list[dict[str, Any]]] = [[], []]
+    for side, one in ((side, one) for side in (0, 1) for one in images for _ in range(int(rng.integers(0, 4)))):
+        box = [float(n) for n in (*rng.integers(0, 40, 2), *rng.integers(5, 40, 2))]
+        record = {"image_id": one["id"], "category_id": int(rng.integers(1, 4)), "bbox": box}
+        found[side].append({**record, "id": len(found[side]) + 1} if side == 0 else {**record, "score": rng.random()})
+    categories = [{"id": n, "name": str(n)} for n in (1, 2, 3)]
+    return found[1], {"images": images, "annotations": found[0], "categories": categories}, {}
+
+
+def _random_masks(rng: np.random.Generator, videos: int, _: Path) -> tuple[Any, Any, dict[str, Any]]:
+    sides = [{f"v{v}/{n}": rng.integers(0, 3, (7, 6)) for v in range(videos) for n in range(2)} for _ in range(2)]
+    return sides[0], sides[1], {"classes": [1, 2]}
+
+
+def _random_tracks(rng: np.random.Generator, videos: int, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+    for side in ("ours", "theirs"):
+        (folder / side).mkdir()
+        for video in range(videos):
+            lines = [
+                f"{f},{c + 1},{30 * c + rng.integers(0, 9)},5,20,20,1,1,1"
+                for f in range(1, 9) for c in range(3) if rng.random() < 0.8 or f == 1
+            ]  # fmt: skip
+            (folder / side / f"v{video}.txt").write_text("\n".join(lines))
+    return folder / "theirs", folder / "ours", {}
+
+
+RANDOM = {
+    "classification": _random_labels,
+    "detection": _random_boxes,
+    "phases": _random_phases,
+    "segmentation": _random_masks,
+    "tracking": _random_tracks,
+}
+"""Random predictions and references of `v0`, `v1`, ... by kind."""
+
+
+def in_shards(cut: Input, folder: Path) -> list[Path]:
+    kind, predictions, references, options = cut
     places = []
     for number in range(1, SHARDS + 1):
         shard = str(Shard(number, SHARDS))
-        result = surgeval.evaluate(kind, predictions, references, replicates=20, shard=shard, **options)
+        try:
+            result = surgeval.evaluate(kind, predictions, references, replicates=20, shard=shard, **options)
+        except EmptyShard:
+            continue
         places.append(result.to_dir(folder / f"shard{number}"))
     return places
 
@@ -161,10 +222,10 @@ def in_shards(given: Input, folder: Path) -> list[Path]:
 @pytest.mark.parametrize("build", INPUTS)
 @pytest.mark.long
 def test_shards_put_together_are_the_whole(build: Any, tmp_path: Path) -> None:
-    given = build(tmp_path / "input")
-    kind, predictions, references, options = given
+    made = build(tmp_path / "input")
+    kind, predictions, references, options = made
     whole = surgeval.evaluate(kind, predictions, references, replicates=20, **options)
-    joined = surgeval.combine(in_shards(given, tmp_path)[::-1])
+    joined = surgeval.combine(in_shards(made, tmp_path)[::-1])
     assert isinstance(joined, Result)
     assert set(joined.tables) == set(whole.tables)
     for name, table in whole.tables.items():
@@ -174,6 +235,50 @@ def test_shards_put_together_are_the_whole(build: Any, tmp_path: Path) -> None:
     assert_frame_equal(joined.scores.frame.sort(key), whole.scores.frame.sort(key), abs_tol=1e-12, rel_tol=0)
     assert joined.conventions == whole.conventions
     assert joined.metrics["value"].is_not_null().any()
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "split"), [("cholec80", "phase", "endonet 40/40:test"), ("jigsaws", "skill", None)]
+)
+def test_what_is_said_of_a_data_set_is_said_of_its_shards_together(
+    name: str, task: str, split: str | None, tmp_path: Path
+) -> None:
+    """An incomplete split stays one, and cases that the data set groups by surgeon are not called independent."""
+    BUILDERS[name](tmp_path / "data")
+    loaded = open_data_set(name).references(tmp_path / "data", task=task).table
+    moment = "frame" if task == "phase" else "case"
+    guess = loaded.select("video", moment, pl.col(task).alias("prediction"))
+    options = {"data_set": name, "task": task, "split": split}
+    if split is not None:
+        guess = guess.filter(video="video41")
+    kind = "phases" if task == "phase" else "classification"
+    whole = surgeval.evaluate(kind, guess, tmp_path / "data", **options)
+    joined = surgeval.combine(in_shards((kind, guess, tmp_path / "data", options), tmp_path))
+    assert ("incomplete-split" in {finding.code for finding in whole.findings}) == (split is not None)
+    assert {(one.code, one.message) for one in joined.findings} == {(one.code, one.message) for one in whole.findings}
+    assert_frame_equal(joined.metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
+
+
+@pytest.mark.long
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 10**6), videos=st.integers(2, 9), of=st.integers(1, 12), kind=st.sampled_from(sorted(RANDOM))
+)
+def test_random_cases_in_any_number_of_shards_are_the_whole(
+    seed: int, videos: int, of: int, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    predictions, references, options = RANDOM[kind](np.random.default_rng(seed), videos, folder)
+    whole = surgeval.evaluate(kind, predictions, references, **options)
+    held = {Shard(n, of) for n in range(1, of + 1) if any(Shard(n, of).holds(f"v{v}") for v in range(videos))}
+    places = [
+        surgeval.evaluate(kind, predictions, references, shard=str(one), **options).to_dir(folder / f"out{one.number}")
+        for one in held
+    ]
+    joined = surgeval.combine(places)
+    for name in ("metrics", "per_video", "per_class"):
+        if name in whole.tables:
+            assert_frame_equal(joined.tables[name], whole.tables[name], abs_tol=1e-12, rel_tol=0)
 
 
 def test_every_metric_of_evaluate_is_among_these(tmp_path: Path) -> None:

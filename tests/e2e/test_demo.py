@@ -46,6 +46,16 @@ def test_every_planted_weakness_is_found(demo: tuple[Path, str, str]) -> None:
     assert all(line.endswith("yes") for line in lines), lines
 
 
+def test_the_baselines_of_the_gate_are_said_to_be_simulated(demo: tuple[Path, str, str]) -> None:
+    folder, printed, _ = demo
+    places = pl.read_csv(folder / "rank" / "frame" / "places.csv")
+    gating = places.filter("baseline")["model"].unique(maintain_order=True).to_list()
+    assert sorted(gating) == ["frontier-example", "tuned-example"]
+    said = " ".join(printed[printed.index("Answers are drawn by chance") :].split())
+    assert said.startswith("Answers are drawn by chance from known skills, for the organisers' baselines too: tuned-")
+    assert all(f"{name} " in said[:200] for name in gating)
+
+
 def test_every_part_of_the_chain_leaves_its_files(demo: tuple[Path, str, str]) -> None:
     folder, printed, talked = demo
     for track in chain.TRACKS:

@@ -194,7 +194,7 @@ def test_why_a_model_fails_is_two_clicks_away(visit: Visit) -> None:
     visit.page.locator('nav a[href="#verdict"]').click()
     visit.page.locator("#why a", has_text="baseline").click()
     browser = visit.page.locator(".browser")
-    playwright.expect(browser.locator(".because")).to_contain_text("baseline: it is behind the other models on")
+    playwright.expect(browser.locator(".because")).to_contain_text("baseline: it is behind the mean of")
     first = browser.locator(".case").first
     assert first.locator(".question").is_visible()
     assert "Reference:" in first.inner_text()

@@ -74,7 +74,7 @@ def test_uploads_are_limited_and_their_bytes_are_those_announced(service: Servic
     assert (status, answer["code"]) == (409, "upload-refused")
     assert "another SHA-256" in answer["problem"]
     assert Submission.objects.count() == 0
-    big = announced(call, b"y" * 100)[1]["upload"]
+    big = announced(call, b"y" * 100, size_bytes=3 * uploads.MOST_PIECE_BYTES)[1]["upload"]
     assert call("PUT", f"uploads/{big}?offset=0", bytes(uploads.MOST_PIECE_BYTES + 1))[0] == 409
 
 

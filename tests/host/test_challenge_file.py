@@ -99,3 +99,10 @@ def test_the_digest_covers_texts_and_questions_and_changes_are_named(folder: Pat
     changed(folder, "quota = 10  ", "quota = 12  ")
     newest = read_challenge(folder / "challenge.toml")
     assert changes_between(after.text, newest.text) == [{"name": "phases.pre-evaluation.quota", "old": 10, "new": 12}]
+
+
+@pytest.mark.parametrize("rule", ["mean-then-rank", "rank-then-mean", "test-then-rank"])
+def test_a_rule_that_makes_no_board_is_refused_before_anybody_takes_part(folder: Path, rule: str) -> None:
+    """With them boards stayed empty, both ranked the same questions, and no gate ever opened."""
+    with pytest.raises(InputInvalid, match=r"rule must be focus.*surgeval rank"):
+        read_challenge(changed(folder, 'rule = "focus"', f'rule = "{rule}"'))

@@ -1,6 +1,8 @@
-"""Web and workers are killed at random points: nothing accepted is lost, nothing is scored twice, nothing stays.
+"""Web, workers and database are killed at random points: nothing accepted is lost, nothing is scored twice, no
+container stays. And a backup brings a service back.
 
-SURGEVAL_FAULT_SUBMISSIONS=50 asks for as many; a few by default, since every one is really run.
+SURGEVAL_FAULT_SUBMISSIONS=50 asks for as many; a few by default, since every one is really run. Containers are
+podman's where it runs here, plain programs elsewhere or with SURGEVAL_FAULT_ENGINE=process.
 """
 
 from __future__ import annotations
@@ -8,24 +10,34 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.db import connections
+from django.db.models import F, Sum
+from django.utils import timezone
 
+from host_killing import Cast, Postmaster
 from host_server import entrant, tiny_image
-from host_service import PRE, Service
-from surgeval.host.acts import tokens
+from host_service import PRE, Clock, Service
+from python_image import python_archive, reason_not_to_build
+from sandbox_engines import reason_not_to_run
+from submission_places import containers
+from surgeval.host import places
+from surgeval.host.acts import submissions, tokens
 from surgeval.host.backups import service_problems
 from surgeval.host.client import Host, HostLost, HostRefused, push_submission
 from surgeval.host.runs.models import Job, LogEntry, RunRecord, Submission
 
 SUBMISSIONS = int(os.environ.get("SURGEVAL_FAULT_SUBMISSIONS", "4"))
+NO_PODMAN = reason_not_to_run("podman") or reason_not_to_build()
+ENGINE = os.environ.get("SURGEVAL_FAULT_ENGINE", "process" if NO_PODMAN else "podman")
 
 
 def free_port() -> int:
@@ -34,33 +46,9 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-class Cast:
-    """Processes that can be killed, and are started again."""
-
-    def __init__(self, commands: dict[str, list[str]], folder: Path) -> None:
-        self.commands, self.folder = commands, folder
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
-        for name in commands:
-            self.start(name)
-
-    def start(self, name: str) -> None:
-        with open(self.folder / f"{name}.log", "ab") as log:
-            self.running[name] = subprocess.Popen(
-                [sys.executable, "-m", "surgeval", *self.commands[name]], stdout=log, stderr=log
-            )
-
-    def kill(self, name: str) -> None:
-        self.running[name].send_signal(signal.SIGKILL)
-        self.running[name].wait()
-
-    def end(self) -> None:
-        for name in self.running:
-            self.kill(name)
-
-
 def still_there(mark: str) -> list[str]:
-    """Programs of teams that somebody forgot."""
-    lines = []
+    """Programs and containers of this test's teams that somebody forgot."""
+    lines = [one for one in containers("podman") if mark in _environment(one)] if ENGINE == "podman" else []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             text = place.read_bytes().replace(b"\0", b" ").decode(errors="ignore")
@@ -71,13 +59,36 @@ def still_there(mark: str) -> list[str]:
     return lines
 
 
+def _environment(container: str) -> str:
+    """What a container is started with; nothing for one that is gone meanwhile."""
+    shown = ["podman", "inspect", "--format", "{{.Config.Env}}", container]
+    return subprocess.run(shown, capture_output=True, text=True, check=False).stdout
+
+
+def acts() -> int:
+    """How far the log is; the connection may be of a database that is no more."""
+    connections.close_all()
+    return LogEntry.objects.count()
+
+
+def further(number: int) -> None:
+    """Return when the log is so far, or for once when nothing happens."""
+    end = time.monotonic() + 30
+    while acts() < number and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+def unfinished() -> bool:
+    """Whether something is under way; what was killed too often is run again, as the organisers would."""
+    for one in Submission.objects.filter(stage="failed_infra"):
+        submissions.run_again("user-1", one, reason="its workers were killed")
+    return Submission.objects.exclude(stage="scored").exists()
+
+
+@pytest.mark.database
 def test_killing_anything_at_any_time_loses_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from django.utils import timezone
-
-    from host_service import Clock
-
     monkeypatch.setenv("SURGEVAL_HOST_LEASE_S", "8")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path[:2], str(Path(__file__).parents[2] / "src")]))
     service = Service(home, Clock(), videos=2)
@@ -87,59 +98,85 @@ def test_killing_anything_at_any_time_loses_nothing(
     text = text.replace("closes = 2026-08-29T02:00:00", f"closes = {opened.replace(opened[:4], '2099')}")
     path.write_text(text.replace('track = "frame"', 'track = "frame"\nbudget = { state = "free" }'))
     service.change("replicates = 1000", "replicates = 20")
+    mark = str(tmp_path / "programs")
     program = entrant(tmp_path / "programs", "one", 0.8)
     texts = {name: tokens.make_worker_token("system", name, duties)[1]
              for name, duties in (("gpu", ["inference"]), ("trusted", ["intake", "scoring", "board"]))}  # fmt: skip
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     at = ["--url", url, "--scratch"]
-    cast = Cast({
-        "web": ["host", "serve", "--folder", str(home), "--port", str(port)],
-        "gpu": ["host", "worker", *at, str(tmp_path / "gpu"), "--token", texts["gpu"], "--engine", "process",
-                "--program", " ".join(program)],
-        "trusted": ["host", "worker", *at, str(tmp_path / "trusted"), "--token", texts["trusted"],
-                    "--challenge", str(home)],
-    }, tmp_path)  # fmt: skip
-    accepted: list[int] = []
     people = [service.team(f"t{number}").leader for number in range(SUBMISSIONS)]
     hosts = [Host(url, tokens.make_access_token("system", one, "laptop")[1], patience_s=120) for one in people]
+    database = None
+    if places.DATABASE in os.environ:
+        ours = urlsplit(os.environ[places.DATABASE])._replace(path="/" + connections.settings["default"]["NAME"])
+        database = Postmaster(os.environ[places.DATABASE], tmp_path / "database.log")
+        connections.close_all()
+    with pytest.MonkeyPatch.context() as elsewhere:
+        if database is not None:
+            elsewhere.setenv(places.DATABASE, ours.geturl())
+        cast = Cast({
+            "web": ["host", "serve", "--folder", str(home), "--port", str(port)],
+            "gpu": ["host", "worker", *at, str(tmp_path / "gpu"), "--token", texts["gpu"], "--engine", ENGINE,
+                    *(["--program", " ".join(program)] if ENGINE == "process" else [])],
+            "trusted": ["host", "worker", *at, str(tmp_path / "trusted"), "--token", texts["trusted"],
+                        "--challenge", str(home)],
+        }, tmp_path, database=database)  # fmt: skip
+        accepted: list[int] = []
 
-    def push() -> None:
-        for number, host in enumerate(hosts):
-            image = tiny_image(tmp_path / f"{number}.tar", f"image {number}")
-            accepted.append(int(push_submission(host, image, phase=PRE)["submission"]))
+        def push() -> None:
+            for number, host in enumerate(hosts):
+                image = tmp_path / f"{number}.tar"
+                if ENGINE == "podman":
+                    python_archive(image, tmp_path / "programs", unique=f"{mark}/{number}")
+                else:
+                    tiny_image(image, f"image {number}")
+                accepted.append(int(push_submission(host, image, phase=PRE)["submission"]))
+                image.unlink()
 
-    pushing = threading.Thread(target=push)
-    draw = random.Random(7)
-    try:
-        pushing.start()
-        for _ in range(2 * SUBMISSIONS):
-            time.sleep(draw.uniform(1.0, 6.0))
-            name = draw.choice(sorted(cast.commands))
-            cast.kill(name)
-            cast.start(name)
-        pushing.join(200)
-        end = time.monotonic() + 60 + 40 * SUBMISSIONS
-        while time.monotonic() < end and Submission.objects.exclude(stage="scored").exists():
-            time.sleep(1)
-    finally:
-        cast.end()
+        pushing = threading.Thread(target=push)
+        draw = random.Random(7)
+        try:
+            pushing.start()
+            for number in range(2 * SUBMISSIONS):
+                if number % len(cast.names) == 0:
+                    draw.shuffle(cast.names)  # everybody has a turn, in any order
+                further(acts() + draw.randint(1, 8))
+                time.sleep(draw.uniform(0.0, 1.5))
+                cast.kill(cast.names[number % len(cast.names)])
+                if database is not None:
+                    database.wait()
+                cast.tend()
+            end = time.monotonic() + 120 + 60 * SUBMISSIONS
+            while time.monotonic() < end and (pushing.is_alive() or unfinished()):
+                time.sleep(1)
+                cast.tend()
+        finally:
+            cast.end()
+    assert not pushing.is_alive()
     logs = "\n".join(f"{one.name}: {one.read_text()[-1500:]}" for one in tmp_path.glob("*.log"))
     stages = {one.pk: (one.stage, one.codes) for one in Submission.objects.all()}
+    assert len(set(accepted)) == SUBMISSIONS, logs
     assert sorted(accepted) == sorted(stages), logs
     left = list(Job.objects.exclude(state="done").values())
     assert {stage for stage, _ in stages.values()} == {"scored"}, (stages, left, logs)
-    assert RunRecord.objects.count() == SUBMISSIONS
+    assert RunRecord.objects.exclude(scored_at=None).count() == SUBMISSIONS
+    reports = [json.loads(one.facts) for one in LogEntry.objects.filter(act="report-job")]
     for number in accepted:
-        reports = [json.loads(one.facts) for one in LogEntry.objects.filter(act="report-job")]
         assert sum("scores" in one and one["submission"] == number for one in reports) == 1
         assert Job.objects.filter(submission=number, kind="scoring", state="done").count() == 1
-        assert Job.objects.filter(submission=number, kind="inference", state="done").count() == 2  # one for each shard
+        last = RunRecord.objects.filter(submission=number).latest("number")
+        assert last.jobs.filter(kind="inference", state="done").count() == 2  # one for each shard
     assert service_problems() == []
     deadline = time.monotonic() + 20
-    while still_there(str(tmp_path / "programs")) and time.monotonic() < deadline:
+    while still_there(mark) and time.monotonic() < deadline:
         time.sleep(0.5)
-    assert still_there(str(tmp_path / "programs")) == []
+    assert still_there(mark) == []
+    again = Job.objects.aggregate(again=Sum(F("attempts") - 1))["again"]
+    assert again, "nothing was ever interrupted"
+    print(f"{SUBMISSIONS} submissions with {ENGINE}; killed: {dict(sorted(cast.killed.items()))}; "
+          f"{Job.objects.count()} jobs, {again} of their claims were lost and made again, "
+          f"{RunRecord.objects.count() - SUBMISSIONS} runs were made again by hand")  # fmt: skip
 
 
 def test_a_client_gives_up_with_a_sentence_and_a_refusal_is_no_loss() -> None:

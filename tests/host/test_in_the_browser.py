@@ -21,10 +21,15 @@ from host_people import PASSWORD
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import FINAL, PRE, Service
 from host_world import small_world
+from python_image import python_archive, reason_not_to_build
+from sandbox_engines import reason_not_to_run
+from submission_places import containers
 from surgeval.host.acts.challenge import current_challenge
 from surgeval.host.client import push_submission
 from surgeval.host.people.acts import give_role
 from surgeval.host.people.models import Role
+from surgeval.host.runs.models import Submission
+from surgeval.submissions.starter import new_pack
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -155,7 +160,7 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         number = re.findall(r"\d+", ada.page.url)[-1]
         work("team")
         ada.page.reload()
-        ada.reads("Values of this phase are shown when its board is published.")
+        ada.reads("Values of this phase are shown when its board is published; nothing is left to do until then.")
 
         boss = Visitor(browser, url)
         boss.sign_in("owner@example.org")
@@ -177,9 +182,39 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         stranger = Visitor(browser, url)
         stranger.open(f"/boards/{FINAL}/technical/")
         stranger.reads("Analytical Engines")
+        stranger.reads("5,000.00 USD")
         ada.open(f"/submissions/{number}/")
         ada.reads("1.000 mean accuracy over buckets")
         assert ada.messages + boss.messages + stranger.messages == []
+
+
+@pytest.mark.podman
+def test_a_container_of_the_starter_pack_is_run_by_podman_from_the_page(
+    browser: Any, service: Service, tmp_path: Path
+) -> None:
+    """The archive goes up in the browser, podman runs it twice, and the team reads its value; no container stays."""
+    if reason := reason_not_to_run("podman") or reason_not_to_build():
+        pytest.skip(reason)
+    service.change('engines = ["podman", "process"]', 'engines = ["podman"]')
+    new_pack(tmp_path / "pack")
+    entrant(tmp_path / "pack", "ours", 1.0)  # the pack's own program says yes to everything
+    image = python_archive(tmp_path / "image.tar", tmp_path / "pack")
+    team, before = service.team("pack"), containers("podman")
+    with override_settings(**LOCAL), serving() as url:
+        crew = Crew(service, url, tmp_path / "scratch")
+        ada = Visitor(browser, url)
+        ada.sign_in(team.leader.email)
+        hand_in(ada, image, PRE)
+        crew.trusted()
+        assert crew.inference(engine="podman") == 2
+        crew.trusted()
+        ada.page.reload()
+        ada.reads("1.000 mean accuracy over buckets")
+        submission = Submission.objects.get(team=team)
+        assert (submission.stage, submission.answered) == ("scored", 32)
+        assert submission.image_digest.startswith("sha256:")
+        assert ada.messages == []
+    assert containers("podman") == before
 
 
 READ = {
@@ -189,7 +224,8 @@ READ = {
     "member": ("/team/", "/submit/", "/submissions/1/", "/team/compare/?submission=1&submission=1", "/data/"),
     "owner": ("/organise/", "/organise/submissions/", "/organise/submissions/1/", "/organise/descriptions/",
               "/organise/teams/", "/organise/teams/1/", "/organise/boards/", "/organise/boards/1/", "/organise/gate/",
-              "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/log/"),
+              "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/workers/", "/organise/costs/",
+              "/organise/coauthors/", "/organise/exports/", "/organise/log/"),
 }  # fmt: skip
 
 

@@ -184,6 +184,23 @@ def test_a_job_whose_workers_are_lost_too_often_fails_on_our_side(service: Servi
     assert (submission.stage, submission.codes) == ("failed_infra", ["worker-lost"])
 
 
+def test_what_failed_on_our_side_at_intake_can_be_taken_up_again(service: Service) -> None:
+    submission, worker = service.hand_in(service.team("a")), service.worker("intake")
+    for _ in range(3):
+        job = jobs.claim(worker)
+        assert job is not None
+        jobs.put_back(worker, job.pk, job.fencing, code="engine-failed")
+    submission.refresh_from_db()
+    assert submission.stage == "failed_infra"
+    submissions.run_again("user-1", submission, reason="the disk was full")
+    submission.refresh_from_db()
+    assert submission.stage == "uploaded"
+    assert submission.codes == []
+    service.let_in(submission, worker)
+    submission.refresh_from_db()
+    assert submission.stage == "queued"
+
+
 def test_a_cancelled_submission_takes_its_jobs_back(service: Service) -> None:
     submission, worker = service.hand_in(service.team("a")), service.worker("intake")
     job = jobs.claim(worker)

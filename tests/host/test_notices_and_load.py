@@ -15,6 +15,7 @@ from host_people import ready_person
 from host_world import World, board_with, scored, small_world
 from surgeval.host.acts.submissions import cancel, disqualify, run_folder
 from surgeval.host.log.acting import now
+from surgeval.host.pages.templatetags.house import board_row
 from surgeval.host.people import teams
 from surgeval.host.people.models import User
 from surgeval.host.people.rules import rules_now
@@ -101,3 +102,15 @@ def test_what_containers_wrote_is_for_organisers_alone(world: World) -> None:
             assert world.client(persona).get(place).status_code == 403
     for name in ("submission", "submission_state"):
         assert b"a frame" not in world.client("member").get(reverse(name, kwargs={"number": one.pk})).content
+
+
+def test_rows_of_boards_are_drawn_once_and_never_in_place_of_others(world: World) -> None:
+    page = reverse("board", kwargs={"phase": "pre-evaluation", "board": "technical"})
+    shown = [world.client(name).get(page).content.decode() for name in ("member", "rival", "stranger")]
+    assert ["your team" in one for one in shown] == [True, False, False]
+    world.team.name = "<b>New</b> name"
+    world.team.save()
+    assert "&lt;b&gt;New&lt;/b&gt; name" in world.client("stranger").get(page).content.decode()
+    row = {"model": "team-1", "name": "a", "place": 1, "baseline": False, "copeland": 1}
+    assert '<td class="number">1</td>' in board_row(row, 3, "")
+    assert '<td class="number">1.000</td>' in board_row(row | {"copeland": 1.0}, 3, "")

@@ -84,6 +84,47 @@ def test_a_name_is_taken_in_every_spelling() -> None:
     assert code_of(lambda: teams.found_team(ready_person("bob"), " lovelace   LAB", RULES)) == "team-name-taken"
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        "Lovelace\u200b lab",
+        "Love\u00adlace lab",
+        "\u202eLovelace lab",
+        "ＬＯＶＥＬＡＣＥ lab",
+        "Lovelace\u00a0lab",
+        "Lovelace lab\u034f",
+        "Lovelace\u3164lab",
+    ],
+    ids=ascii,
+)
+def test_no_team_looks_like_another_by_letters_that_nobody_sees(look: str) -> None:
+    teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
+    bob = ready_person("bob")
+    if code_of(lambda: teams.found_team(bob, look, RULES)) == "":
+        pytest.fail(f"{look!a} stands on the boards beside 'Lovelace lab'")
+
+
+def test_letters_of_any_alphabet_name_a_team_once_in_either_case() -> None:
+    teams.found_team(ready_person("ada"), "École Ж 手術", RULES)
+    assert code_of(lambda: teams.found_team(ready_person("bob"), "éCOLE ж 手術", RULES)) == "team-name-taken"
+    assert code_of(lambda: teams.found_team(ready_person("eve"), "E\u0301cole Ж 手術", RULES)) == "team-name-taken"
+
+
+def test_a_leader_cannot_send_mail_without_end() -> None:
+    team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
+
+    def again(number: int) -> str:
+        return code_of(lambda: teams.revoke_invitation(
+            teams.invite(team, f"x{number}@example.org", by=team.leader, rules=RULES)[0], by=team.leader
+        ))  # fmt: skip
+
+    codes = [again(number) for number in range(40)]
+    assert codes[:20] == [""] * 20
+    assert codes[-1] == "too-many-invitations"
+    Invitation.objects.update(created_at=timezone.now() - timedelta(days=1, seconds=1))
+    assert again(99) == ""
+
+
 def test_an_invitation_is_for_one_address_once_and_not_for_ever() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     invitation, secret = teams.invite(team, "bob@example.org", by=team.leader, rules=RULES)
@@ -136,6 +177,16 @@ def test_who_leaves_a_team_that_has_submitted_joins_no_other() -> None:
     assert code_of(lambda: joined(other, bob)) == "left-a-team"
     assert code_of(lambda: teams.found_team(bob, "Third lab", RULES)) == "left-a-team"
     joined(team, bob)
+
+
+def test_the_last_member_of_a_team_that_has_submitted_stays_since_nobody_could_invite_him_back() -> None:
+    team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
+    submitted(team)
+    assert code_of(lambda: teams.leave(team.leader)) == "last-member"
+    assert teams.team_of(team.leader) == team
+    fresh = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
+    teams.leave(fresh.leader)
+    teams.found_team(fresh.leader, "Third lab", RULES)
 
 
 @pytest.mark.parametrize(("seconds", "code"), [(1, ""), (0, ""), (-1, "registration-closed")])

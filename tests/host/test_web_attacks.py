@@ -21,10 +21,13 @@ from django.urls import reverse
 from host_people import PASSWORD, ready_person
 from host_world import World, board_with, scored, small_world
 from surgeval.host.acts.tokens import make_access_token
+from surgeval.host.acts.uploads import received_path
+from surgeval.host.log.acting import now
 from surgeval.host.middleware import COOKIE
 from surgeval.host.pages.markdown import as_html
 from surgeval.host.people import flags, privacy
 from surgeval.host.people.models import Team, User
+from surgeval.host.runs.models import Submission, Upload
 
 LOGIN, SIGNUP, RESET = "account_login", "account_signup", "account_reset_password"
 
@@ -67,6 +70,22 @@ def test_guessing_passwords_is_stopped_and_the_right_one_waits_too(world: World)
         client.post(reverse(LOGIN), {"login": "member@example.org", "password": "wrong-guess-123"})
     assert not is_inside(signed_in("member@example.org", client=client))
     assert is_inside(signed_in("rival@example.org"))
+
+
+def test_nobody_floods_strangers_with_mail_of_ours(world: World) -> None:
+    """Resets of one address, and accounts for many, from one place."""
+    mail.outbox = []
+    for _ in range(10):
+        Client().post(reverse(RESET), {"email": "member@example.org"})
+    assert 0 < len(mail.outbox) <= 5
+    mail.outbox.clear()
+    phrase = "a-rather-long-phrase-7"
+    for number in range(30):
+        fields = {"email": f"new{number}@example.org", "password1": phrase, "password2": phrase}
+        last = Client().post(reverse(SIGNUP), fields)
+    assert 0 < len(mail.outbox) <= 20
+    assert last.status_code == 429
+    assert "<h1>" in last.content.decode()
 
 
 def test_pages_do_not_tell_who_has_an_account(world: World) -> None:
@@ -165,6 +184,25 @@ def test_names_of_teams_and_persons_stay_text(world: World) -> None:
 )
 def test_texts_of_organisers_cannot_act(text: str) -> None:
     assert not re.search(r"<script|<img|href=\"javascript", as_html(text))
+
+
+@override_settings(ORGANISERS_NEED_SECOND_FACTOR=False)
+@pytest.mark.parametrize("name", ["method.md", "method.pdf", "method.zip"])
+def test_a_description_is_a_file_to_keep_and_never_a_page(world: World, name: str) -> None:
+    """Whatever its bytes are, a judge's browser is not asked to show them on the address of the service."""
+    image = world.submission.image
+    upload = Upload.objects.create(team=world.team, phase=image.phase, key="d" * 32, name=name, size_bytes=1,
+                                   digest="", announced_at=now(), received_at=now())  # fmt: skip
+    Submission.objects.filter(pk=world.submission.pk).update(description=upload)
+    place = received_path(upload)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"<svg onload=alert(1)><script>alert(1)</script>")
+    answer = world.client("judge").get(reverse("description", kwargs={"number": world.submission.pk}))
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert answer.getvalue().startswith(b"<svg")
 
 
 @override_settings(ORGANISERS_NEED_SECOND_FACTOR=False)

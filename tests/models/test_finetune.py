@@ -126,6 +126,12 @@ def test_missing_questions_and_a_missing_gpu_are_said(
         run(folder, asked, tmp_path / "out", "--device", "cuda")
 
 
+def test_a_folder_without_a_model_is_said(asked: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit, match=r"empty: cannot be loaded \("):
+        run(tmp_path / "empty", asked, tmp_path / "out", "--dry-run")
+
+
 def test_like_lengths_share_a_batch_and_every_example_comes_once_a_round() -> None:
     lengths = [10, 100, 11, 101, 12, 102, 13, 103]
     order = lora.batches(lengths, 4, 0)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from tests.models import tiny_models as tiny
 
 from model_prompts import asked as ask_model
 from noise_films import noise_film
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import Clip, Picture, Prompt, Trouble, open_model
+from surgeval.models import Clip, Picture, Prompt, Trouble, long_video, open_model
 from surgeval.models._long_video.engine import Answered, Asked, LongVideo
 from surgeval.models._long_video.plan import Pace
 from surgeval.models.long_video import opened_engine
@@ -90,8 +91,10 @@ def test_no_answer_leaves_its_format(engine: LongVideo) -> None:
 def test_a_kept_prefix_and_a_new_one_give_the_same_answers(engine: LongVideo) -> None:
     film = Noise()
     together = [answer.text for answer in asked_all(engine, film)]
+    looked_at = list(film.asked_for)
     kept = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
     assert all(answer.reused for answer in kept)
+    assert film.asked_for == looked_at
     engine.state = "per_question"
     anew = [engine.answer(film, whole(film, text)) for text in QUESTIONS.values()]
     assert not any(answer.reused for answer in anew)
@@ -106,6 +109,13 @@ def test_what_is_kept_follows_the_rule(engine: LongVideo, state: str, kept: int)
         film = Noise(name)
         engine.answer(film, whole(film, QUESTIONS["binary"]))
     assert len(engine._kept) == kept
+    recordings = [seen.prefix.recorded for seen in engine._kept.values()]
+    for recorded in recordings:
+        recorded[0, 0, 0] = SimpleNamespace()  # type: ignore[assignment]
+    engine._forget(0)
+    assert not any(recordings), "they hold gigabytes"
+    for name in ("a", "b"):
+        engine.answer(Noise(name), whole(film, QUESTIONS["binary"]))
     film = Noise("a")
     assert engine.answer(film, whole(film, QUESTIONS["binary"])).reused == (state == "free")
 
@@ -131,12 +141,33 @@ def test_a_question_sees_nothing_behind_its_end(engine: LongVideo) -> None:
 
 
 def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> None:
-    film = Noise()
+    film, begun = Noise(), []
     engine.answer(film, whole(film, QUESTIONS["binary"]))
+    fork, end = engine.decoder.fork, engine.decoder.embedded([engine._vision("end")])[0]
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        begun.extend(bool(torch.equal(rows[0], end)) for rows, _ in suffixes)
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
     early = engine.answers(film, [Asked(text, 0.0, 33.3) for text in QUESTIONS.values()])
+    assert begun == [True] * len(QUESTIONS), "the block of frames is closed before the question"
     for name, answer in zip(QUESTIONS, early, strict=True):
         build_format(name).parse(answer.text)
     assert 60 <= early[0].frames <= 67
+
+
+def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVideo) -> None:
+    film = Noise(end_s=7200.0)
+    beginning = Asked(QUESTIONS["binary"], 0.0, 60.0)
+    assert engine.answer(film, whole(film, QUESTIONS["binary"])).frames > 100
+    early = engine.answer(film, beginning)
+    assert not early.reused, "of the whole film one frame was shown of its first minute"
+    assert early.frames > 100
+    assert max(film.asked_for[-early.frames :]) < 60
+    assert engine.answer(film, beginning).reused
+    assert not engine.answer(film, Asked(QUESTIONS["binary"], 20.0, 60.0)).reused, "it would see what came before"
+    assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
 
 
 def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:
@@ -147,6 +178,55 @@ def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> N
     assert sum(292 <= second <= 308 for second in film.asked_for) >= 16
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).looked_twice
     build_format("time").parse(engine.answer(film, whole(film, QUESTIONS["time"])).text)
+
+
+def test_a_second_look_is_read_and_shows_nothing_outside_the_question(engine: LongVideo) -> None:
+    engine.most_frames = 8
+    film, lengths = Noise(end_s=600.0), []
+    fork = engine.decoder.fork
+
+    def noted(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        lengths.append(len(suffixes[0][0]))
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = noted  # type: ignore[method-assign]
+    text = "Is it seen at {}? Answer with yes or no."
+    assert engine.answer(film, Asked(text.format("00:04:58"), 0.0, 300.0)).looked_twice
+    assert 290 <= min(film.asked_for[-16:]) < max(film.asked_for) <= 300
+    assert lengths[1] >= lengths[0] + 8 * 3 * 4, "eight slices of 84 x 112 stand before the question"
+    for outside in ("00:05:20", "00:59:00"):
+        assert not engine.answer(film, Asked(text.format(outside), 0.0, 300.0)).looked_twice
+    assert not engine.answer(film, Asked(text.format("00:00:10"), 200.0, 500.0)).looked_twice
+
+
+def test_places_are_those_of_the_reference(engine: LongVideo, folder: Path) -> None:
+    """The first chunk with its texts; of the second, whose seconds outgrow its sides, the frames.
+
+    There the reference goes on inside the video and this behind it, as the model was published.
+    """
+    film, places = Noise(end_s=10.0), []
+    extend = engine.decoder.extend
+
+    def noted(prefix: Any, rows: Any, positions: Any) -> Any:
+        places.append(positions)
+        return extend(prefix, rows, positions)
+
+    engine.decoder.extend = noted  # type: ignore[method-assign]
+    engine.answer(film, whole(film, QUESTIONS["binary"]))
+    model = transformers.AutoModelForImageTextToText.from_pretrained(folder).model
+    opening, first, ending, second = places[:4]
+    seen = 2 * 3 * 4  # slices of 84 x 112
+    words = [opening.shape[1] + first.shape[1] - seen, ending.shape[1]]
+    kinds = torch.tensor([[0] * words[0] + [2] * seen + [0] * words[1]])
+    grid, seconds_per_slice = torch.tensor([[2, 6, 8]]), torch.tensor([2 * 10.0 / 21])
+    given = {"video_grid_thw": grid, "second_per_grid_ts": seconds_per_slice}
+    theirs, _ = model.get_rope_index(torch.zeros_like(kinds), mm_token_type_ids=kinds, **given)
+    assert torch.equal(torch.cat([opening, first, ending], dim=1), theirs[:, 0])
+    frames = second[:, -8 * 3 * 4 :]
+    given["video_grid_thw"] = torch.tensor([[8, 6, 8]])
+    block, _ = model.get_rope_index(torch.zeros(1, 96), mm_token_type_ids=torch.full((1, 96), 2), **given)
+    assert torch.equal(frames - frames.min(), block[:, 0].long())
+    assert int(places[4].min()) == int(frames.max()) + 1
 
 
 # --- deadlines ------------------------------------------------------------------------------------------------------
@@ -181,7 +261,7 @@ def slowed(engine: LongVideo, film: Noise, *, frame: float, token: float) -> Slo
     return clock
 
 
-@pytest.mark.parametrize("frame", [0.001, 0.05, 0.4])
+@pytest.mark.parametrize("frame", [0.001, 0.05, 0.8])
 @pytest.mark.parametrize("token", [0.001, 0.2])
 def test_a_slow_model_answers_before_its_deadline(engine: LongVideo, frame: float, token: float) -> None:
     film = Noise(end_s=7200.0)
@@ -193,6 +273,18 @@ def test_a_slow_model_answers_before_its_deadline(engine: LongVideo, frame: floa
         build_format(name).parse(answer.text)
         assert answer.frames >= 2
         assert film.asked_for[-1] > 5000 or answer.looked_twice  # the end was seen, however coarsely
+
+
+def test_steps_are_recorded_only_where_time_is_left_for_it(engine: LongVideo) -> None:
+    film, recorded = Noise(end_s=60.0), []
+    clock = slowed(engine, film, frame=0.0001, token=0.01)
+    clock.slows(engine.decoder, "record", lambda *_: recorded.append(clock.now) or 0.2)
+    for name, budget_s in (("a", 15.0), ("b", 15.0), ("c", 0.25), ("d", 15.0)):
+        film.name, begin = name, clock.now
+        answer = engine.answer(film, whole(film, QUESTIONS["time"]), begin + budget_s)
+        assert clock.now - begin <= budget_s
+        assert not answer.is_cut
+    assert len(recorded) == 3, "the short budget goes on step by step"
 
 
 def test_frames_are_given_up_and_said_to_be(engine: LongVideo) -> None:
@@ -217,10 +309,35 @@ def test_a_second_look_does_not_cost_the_next_film_its_frames(engine: LongVideo)
     assert shown[3] >= shown[1] - 4
 
 
+def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) -> None:
+    """Starting a chunk takes time whatever its size: a question with little time tells little about a long film."""
+    film = Noise(end_s=7200.0)
+    clock = slowed(engine, film, frame=0.004, token=0.001)
+    clock.slows(engine.tower, "features", lambda _: 0.06)
+    shown = []
+    for name, budget_s in (("a", 30.0), ("b", 3.0), ("c", 0.3), ("d", 0.3), ("e", 3.0)):
+        film.name, begin = name, clock.now
+        shown.append(engine.answer(film, whole(film, QUESTIONS["binary"]), begin + budget_s).frames)
+        assert clock.now - begin <= budget_s
+    assert max(shown[2:4]) < 20
+    assert shown[0] == shown[1] == shown[4] > 100
+
+
+def test_a_second_look_that_is_cut_leaves_the_first_answer(engine: LongVideo) -> None:
+    engine.most_frames, film = 8, Noise(end_s=600.0)
+    clock = slowed(engine, film, frame=0.001, token=0.001)
+    clock.slows(engine.decoder, "fork", lambda _, suffixes: 100.0 if len(suffixes[0][0]) > 8 * 3 * 4 + 60 else 0.0)
+    quoting = whole(film, "Is it seen at 00:05:00? Answer with yes or no.")
+    answer = engine.answer(film, quoting, 20.0)
+    assert clock.now > 100, "a look that took longer than anybody could know"
+    assert (answer.looked_twice, answer.is_cut) == (False, False)
+
+
 def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
-    slowed(engine, film, frame=0.01, token=1.0)
+    clock = slowed(engine, film, frame=0.01, token=1.0)
     answer = engine.answer(film, whole(film, QUESTIONS["time"]), 0.0)
+    assert clock.now < 1.0, "not even the question is read"
     assert answer.is_cut
     assert build_format("time").parse(answer.text)
     assert answer.frames <= 8
@@ -230,20 +347,58 @@ def test_without_any_time_the_answer_can_still_be_read(engine: LongVideo) -> Non
 
 
 def test_a_gpu_without_memory_is_asked_for_half_as_much(engine: LongVideo) -> None:
-    film, most = Noise(end_s=600.0), 100
+    film, most, tried = Noise(end_s=600.0), 100, []
     room = engine.decoder.prefix
     engine.most_frames = 256
 
     def small(tokens: int) -> Any:
+        tried.append(tokens)
         if tokens > most * 6:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return room(tokens)
 
     engine.decoder.prefix = small  # type: ignore[method-assign]
     assert 32 <= engine.answer(film, whole(film, QUESTIONS["binary"])).frames <= 64
+    assert len(tried) <= 4
     most = 0
     with pytest.raises(MemoryError, match="does not even hold the prefix of two frames"):
         engine.answer(Noise("other"), whole(film, QUESTIONS["binary"]))
+
+
+def test_questions_that_do_not_fit_the_memory_together_are_answered_in_parts(engine: LongVideo) -> None:
+    film, most, sizes = Noise(), 3, []
+    together = [answer.text for answer in asked_all(engine, film)]
+    fork = engine.decoder.fork
+
+    def small(prefix: Any, suffixes: Any, **options: Any) -> Any:
+        sizes.append(len(suffixes))
+        if len(suffixes) > most:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return fork(prefix, suffixes, **options)
+
+    engine.decoder.fork = small  # type: ignore[method-assign]
+    assert [answer.text for answer in asked_all(engine, film)] == together
+    assert max(sizes) == 7
+    most = 0
+    with pytest.raises(MemoryError, match="does not hold a question beside the prefix of 81 frames; show fewer"):
+        asked_all(engine, film)
+
+
+def test_a_second_look_that_does_not_fit_the_memory_leaves_the_first_answer(engine: LongVideo) -> None:
+    engine.most_frames, film = 8, Noise(end_s=600.0)
+    question = whole(film, "Is it seen at 00:05:00? Answer with yes or no.")
+    assert engine.answer(film, question).looked_twice
+    features = engine.tower.features
+
+    def small(frames: Any) -> Any:
+        if len(frames) > 8:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return features(frames)
+
+    engine.tower.features = small  # type: ignore[method-assign]
+    answer = engine.answer(film, question)
+    assert answer.text in ("yes", "no")
+    assert not answer.looked_twice
 
 
 def test_the_context_is_never_overrun(engine: LongVideo) -> None:
@@ -302,6 +457,39 @@ def test_bad_input_is_an_outcome_with_its_reason(folder: Path, film_file: Path, 
     assert "absent.mp4" in outcomes["absent"].reason
     assert outcomes["no frames"].reason.startswith("there is no frame to look at")
     assert outcomes["broken"].trouble is Trouble.PERMANENT
+
+
+def test_weights_that_do_not_fit_a_gpu_are_refused_before_the_first_question(
+    folder: Path, film_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+
+    model = open_model(f"long-video:{folder}", dtype="float32")
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    with pytest.raises(InputInvalid, match="do not fit the memory of cpu; take dtype=bfloat16"):
+        ask_model(model, [Prompt("film", (clip(film_file), QUESTIONS["binary"]))])
+
+
+def test_loading_and_warming_up_cost_no_question_its_time(
+    folder: Path, film_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, given = SlowClock(), []
+    engine = SimpleNamespace(
+        warm_up=lambda: setattr(clock, "now", clock.now + 40.0),
+        answers=lambda _, asked, deadline: given.append(deadline) or [Answered("yes", "binary") for _ in asked],
+    )
+
+    def opened(*_: Any, **__: Any) -> Any:
+        clock.now += 100.0
+        return engine
+
+    monkeypatch.setattr(long_video, "opened_engine", opened)
+    monkeypatch.setattr(long_video, "time", SimpleNamespace(monotonic=clock))
+    model = open_model(f"long-video:{folder}", dtype="float32", timeout_s=30)
+    model.device = "cuda"  # type: ignore[attr-defined]
+    ask_model(model, [Prompt("film", (clip(film_file), QUESTIONS["binary"]))])
+    assert given == [170.0]
 
 
 def test_a_gpu_that_is_not_there_and_another_family_are_refused(

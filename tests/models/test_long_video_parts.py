@@ -9,6 +9,7 @@ import torch
 import transformers as t
 
 from surgeval.models._long_video.decoder import Decoder, Prefix
+from surgeval.models._long_video.pointwise import compiled
 from surgeval.models._long_video.positions import text_positions, video_positions
 from surgeval.models._long_video.vision import VisionTower, Windows
 
@@ -146,6 +147,14 @@ def test_a_question_leaves_no_trace_in_the_prefix(model: Any, shared: tuple[Any,
     assert torch.equal(_answered(decoder, prefix, QUESTIONS[:1]), first)
 
 
+def test_a_shorter_prefix_shares_memory_and_recordings(model: Any, shared: tuple[Any, Any]) -> None:
+    prefix = _prefix(Decoder(model), shared, [])
+    shorter = prefix.until(5, 5)
+    assert (shorter.length, shorter.next_position) == (5, 5)
+    assert shorter.keys[0] is prefix.keys[0]
+    assert shorter.recorded is prefix.recorded, "else steps are recorded anew for every question"
+
+
 def test_fusing_leaves_the_model_as_it_was(
     model: Any, shared: tuple[Any, Any], without_reuse: list[tuple[Any, list[int]]]
 ) -> None:
@@ -158,3 +167,27 @@ def test_a_prefix_without_room_is_refused(model: Any, shared: tuple[Any, Any]) -
     decoder = Decoder(model)
     with pytest.raises(ValueError, match="a prefix of 10 tokens has no room for 69"):
         decoder.extend(decoder.prefix(10), *shared)
+
+
+def test_compiled_steps_are_compiled_once_whatever_the_lengths(
+    model: Any, shared: tuple[Any, Any], without_reuse: list[tuple[Any, list[int]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compilation takes seconds: no question of another length, no batch of another size may wait for one."""
+    graphs: list[Any] = []
+    compiling = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda step, **options: compiling(step, backend=noted, **options))
+
+    def noted(graph: Any, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    decoder = Decoder(model, steps=compiled())
+    prefix = _prefix(decoder, shared, [20, 41])
+    for question, (logits, _) in zip(QUESTIONS[:1], without_reuse[:1], strict=True):
+        torch.testing.assert_close(_answered(decoder, prefix, [question])[0], logits, rtol=1e-4, atol=1e-4)
+    before = len(graphs)
+    assert before >= 5
+    for row, (logits, _) in zip(_answered(decoder, prefix, QUESTIONS), without_reuse, strict=True):
+        torch.testing.assert_close(row, logits, rtol=1e-4, atol=1e-4)
+    _answered(decoder, prefix, [[60] * 70])
+    assert len(graphs) == before

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
+from scipy import special, stats
 
+from clubsandwich import their_cr2
 from surgeval.report.failure_change import failure_change
+from surgeval.stats.logistic import fit_logistic
 from surgeval.stats.mixed.failures import failures
 from surgeval.stats.mixed.risk import risk_slope
 
@@ -61,3 +63,8 @@ def test_the_slope_of_calibration_has_the_errors_of_clubsandwich() -> None:
     assert slope["slope"] == pytest.approx(said["slope"], rel=1e-5)
     assert slope["slope_low"] is not None
     assert slope["slope"] - slope["slope_low"] == pytest.approx(said["slope_se"] * stats.t.ppf(0.975, 9), rel=2e-3)
+    fold = held["fold"].to_numpy()
+    design = np.column_stack([*((fold == one) * 1.0 for one in range(5)), special.logit(held["raw"].to_numpy())])
+    shares = fit_logistic(design, held["observed"].to_numpy(), [*"abcde", "slope"], trials=np.ones(held.height))
+    error = np.sqrt(their_cr2(shares, held["video"].to_numpy())[-1, -1])
+    assert error == pytest.approx(said["slope_se"], rel=1e-6)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from clubsandwich import their_cr2
 from surgeval.stats.firth import fit_firth
 from surgeval.stats.logistic import cluster_covariance, fit_logistic
 from surgeval.stats.mixed.design import design_of, factor_of
@@ -108,7 +109,7 @@ def test_failures_by_firth_equals_brglm2() -> None:
 
 
 def test_cluster_robust_covariances_equal_clubsandwich() -> None:
-    """CR0 to rounding. CR2 is the condition A (W - H) A' = W, which many A fulfil: theirs is symmetric on the scale of
+    """CR0 to rounding, and so CR2 with the root that they take (`clubsandwich`): theirs is symmetric on the scale of
     the outcome, ours on that of the linear predictor, where it costs no root of a matrix as large as the cluster."""
     rows, reference = table("clustered"), stored("clustered")
     design = rows.select(pl.lit(1.0).alias("one"), "smoke", "size").to_numpy()
@@ -118,6 +119,7 @@ def test_cluster_robust_covariances_equal_clubsandwich() -> None:
     np.testing.assert_allclose(cluster_covariance(found, [codes], kind="CR0"), reference["CR0"], rtol=1e-6)
     ours, theirs = (np.sqrt(np.diag(c)) for c in (cluster_covariance(found, [codes], kind="CR2"), reference["CR2"]))
     np.testing.assert_allclose(ours, theirs, rtol=0.005)
+    np.testing.assert_allclose(their_cr2(found, codes), reference["CR2"], rtol=1e-6)
     assert np.all(ours > np.sqrt(np.diag(reference["CR0"])))
 
 

@@ -112,10 +112,14 @@ def heichole(root: Path) -> None:
             put(base / "Skill" / f"Hei-Chole{video}{part}_Skill.csv", "3,4,5,2,1\n")
 
 
-def put_workbook(path: Path, rows: list[list[object]]) -> None:
-    """A workbook with one sheet; texts are shared strings and the first column is left to its place."""
+def put_workbook(path: Path, rows: list[list[object]], **further: list[list[object]]) -> None:
+    """A workbook; texts are shared strings and the first column is left to its place.
+
+    With further sheets, by name, those come first in the order of tabs, and the rows given are the sheet 'Notes'.
+    """
     space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    texts = sorted({str(cell) for row in rows for cell in row if isinstance(cell, str)})
+    sheets = {"Notes": rows, **further}
+    texts = sorted({str(cell) for some in sheets.values() for row in some for cell in row if isinstance(cell, str)})
 
     def cell(row: int, column: int, value: object) -> str:
         name = f"{chr(ord('A') + column)}{row}"
@@ -123,15 +127,27 @@ def put_workbook(path: Path, rows: list[list[object]]) -> None:
             return f'<c r="{name}" t="s"><v>{texts.index(value)}</v></c>'
         return "" if value is None else f'<c r="{name}"><v>{value}</v></c>'
 
-    lines = [
-        f'<row r="{n}">{"".join(cell(n, c, value) for c, value in enumerate(row))}</row>'
-        for n, row in enumerate(rows, 1)
-    ]
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "xl/worksheets/sheet1.xml", f"<worksheet {space}><sheetData>{''.join(lines)}</sheetData></worksheet>"
-        )
+        for number, some in enumerate(sheets.values(), 1):
+            lines = [
+                f'<row r="{n}">{"".join(cell(n, c, value) for c, value in enumerate(row))}</row>'
+                for n, row in enumerate(some, 1)
+            ]
+            archive.writestr(
+                f"xl/worksheets/sheet{number}.xml",
+                f"<worksheet {space}><sheetData>{''.join(lines)}</sheetData></worksheet>",
+            )
         archive.writestr("xl/sharedStrings.xml", f"<sst {space}>{''.join(f'<si><t>{t}</t></si>' for t in texts)}</sst>")
+        if further:
+            office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+            tabs = [*list(enumerate(sheets, 1))[1:], (1, "Notes")]
+            listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in tabs)
+            archive.writestr(
+                "xl/workbook.xml", f'<workbook {space} xmlns:r="{office}"><sheets>{listed}</sheets></workbook>'
+            )
+            package = "http://schemas.openxmlformats.org/package/2006/relationships"
+            links = "".join(f'<Relationship Id="rId{n}" Target="worksheets/sheet{n}.xml"/>' for n, _ in tabs)
+            archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{package}">{links}</Relationships>')
 
 
 CVS_HEADER = [

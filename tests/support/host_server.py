@@ -27,7 +27,7 @@ from surgeval.submissions import serve as serve_module
 @contextmanager
 def serving() -> Iterator[str]:
     """The address of a server that runs in a thread of this process."""
-
+    connections.settings["default"]["CONN_MAX_AGE"] = 0  # its threads leave none behind that nobody closes
     server = create_server(application, host="127.0.0.1", port=0, threads=4)
 
     def run() -> None:

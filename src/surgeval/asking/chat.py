@@ -33,6 +33,9 @@ _FORBIDDEN = 403
 """No access; or, from a server that has answered before, a gateway that dislikes this one text."""
 _FILTERS = frozenset({400, _FORBIDDEN})
 _CLOSING = frozenset({401, _FORBIDDEN, 404})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LEAST_SECRET = 16
+"""Letters of a key from which on it is taken out of answers too; shorter ones (`none`, `EMPTY`) are words of some."""
 _LONGEST_WAIT_S = 30.0
 _UNREACHED_BEFORE_CLOSING = 8
 _NEVER_REACHED_BEFORE_CLOSING = 3
@@ -243,11 +246,16 @@ class ChatServer:
         status = response.status
         if response.is_success:
             reading = self.dialect.read(response.content)
-            return reading if isinstance(reading, Reply) else reading._replace(text=self.clean(reading.text))
+            if isinstance(reading, Trouble):
+                return reading._replace(text=self.clean(reading.text))
+            return reading._replace(text=self._without_key(reading.text, least=_LEAST_SECRET))
         whole = response.text
         text = self.clean(f"HTTP {status}: {whole}").rstrip(": ")
         if status in _FILTERS and f'"{CONTENT_FILTER}"' in whole:
             return Reply(text, CONTENT_FILTER, refused=True)
+        if status in _REDIRECTS:
+            self._closed = Trouble(f"{text}; {_sent_on(response)}", absent=True)
+            return self._closed
         if status in _CLOSING and not (status == _FORBIDDEN and self._has_answered):
             self._closed = Trouble(f"{text}; {self._advice(status)}", absent=True)
             return self._closed
@@ -276,8 +284,19 @@ class ChatServer:
 
     def clean(self, text: str) -> str:
         """The text, short, on one line and without the key, which some servers echo."""
-        text = text.replace(self._key, "***") if self._key else text
-        return " ".join(text.split())[:_SHOWN]
+        return " ".join(self._without_key(text).split())[:_SHOWN]
+
+    def _without_key(self, text: str, *, least: int = 1) -> str:
+        return text.replace(self._key, "***") if self._key and len(self._key) >= least else text
+
+
+def _sent_on(response: WebResponse) -> str:
+    """Where a redirect leads, without anything secret in the address."""
+    try:
+        host = urlsplit(response.headers.get("location", "")).netloc.rpartition("@")[2]
+    except ValueError:
+        host = ""
+    return f"it sends on to {host or 'another address'}, where nothing is sent: name that URL if it is meant"
 
 
 def endpoint_of(url: str, path: str, usage: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ _CUT = frozenset({"length", "max_tokens"})
 CONTENT_FILTER = "content_filter"
 _FILTERED = frozenset({CONTENT_FILTER, "safety"})
 _BEGINNING = 40
+_MOST_TOKENS = 10**9
 _OVERFLOW = re.compile(
     r"context[ _-]?length|context window|maximum context|too many tokens|prompt is too long|too long for|"
     r"exceeds? the (?:model|maximum|limit|available context)|max_model_len|max_total_tokens|"
@@ -177,9 +178,9 @@ def text_of(content: Any) -> str | None:
 
 
 def whole_tokens(usage: Any, name: str = "total_tokens") -> int:
-    """The tokens that a server says an exchange used; 0 where it does not say."""
+    """The tokens that a server says an exchange used; 0 where it does not say, or says what cannot be."""
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else 0
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS else 0
 
 
 def _first_words(logprobs: Any) -> tuple[tuple[str, float], ...]:

@@ -113,7 +113,11 @@ def _redraw(line: str) -> None:
 
 TABLE_FILES = (".csv", ".parquet")
 """Endings of `--out` that ask for the one table of a result instead of a folder."""
-OTHER_FILES = (".json", ".jsonl", ".tsv", ".txt", ".xlsx", ".html", ".pdf")
+OTHER_FILES = (
+    ".json", ".jsonl", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".html", ".pdf", ".docx", ".doc", ".md", ".tex", ".png",
+    ".svg", ".jpg", ".zip", ".toml", ".yaml", ".yml",
+)  # fmt: skip
+"""Endings that no folder has."""
 
 
 def new_folder(path: Path | None, *, force: bool, files: tuple[str, ...] = ()) -> None:

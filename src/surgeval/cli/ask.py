@@ -12,6 +12,7 @@ from surgeval.cli import _options as o
 from surgeval.cli._console import asking_line, emit, emit_json, new_folder, talk
 from surgeval.cli._deliver import deliver, manifest_path
 from surgeval.errors import Misuse, WouldOverwrite
+from surgeval.schema.shown_text import without_secrets
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +66,7 @@ def ask(
         return
     agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
     try:
-        with asking_line(f"asking {model}") as meter:
+        with asking_line(f"asking {without_secrets(model)}") as meter:
             result = run(model, requests, **asked, max_cost=max_cost, send_media_to=agreed, progress=meter, **options)
     except KeyboardInterrupt:
         talk(f"interrupted after {meter.line()}; answers are kept in {store}: run again to go on")

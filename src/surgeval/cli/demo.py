@@ -39,6 +39,7 @@ def demo(
 ) -> None:
     """Simulate, ask, answer, score, rank, explain and report."""
     from surgeval.cli._demo import chain
+    from surgeval.cli._demo.cast import WHO
     from surgeval.cli._demo.truth import clue_table, clues
 
     _check_extras(pdf=pdf, pictures=not quick)
@@ -64,7 +65,7 @@ def demo(
         chain.audited(run)
         page = _report(folder, pdf=pdf)
     _show_boards(boards)
-    emit("")
+    emit(f"\n{WHO}\n")
     emit_table(clue_table(clues(run, why)), title="What was planted, and what was found of it:")
     emit("")
     emit(f"report: {page}")

@@ -77,6 +77,13 @@ def failures(
     if before or after:
         if tables or not (before and after):
             raise Misuse("--before and --after go together and instead of TABLE")
+        _refuse_unused({
+            "--spec": spec != "default", "--inference": inference != "auto", "--slopes": slopes != "all",
+            "--separation": separation != "auto", "--per-model": per_model, "--role": role != "random",
+            "--transform": transform != "auto", "--cluster": cluster, "--leave-out": leave_out,
+            "--recommend": recommend, "--picture": picture, "--strengths": strengths, "--risk": risk,
+            "--symmetric": symmetric, "--preregistration": preregistration, "--deviation": deviation,
+        }, "with --before and --after")  # fmt: skip
         _changed(
             list(before), list(after), successes=successes, trials=trials, outcome=outcome, fixed=names_in(fixed),
             random=names_in(random), family=family, properties=list(properties or []) or None, metric=metric,
@@ -86,6 +93,8 @@ def failures(
         return
     if not tables:
         raise Misuse("give one TABLE or more, or --before OLD --after NEW")
+    _refuse_unused({"--target": target}, "without --before and --after")
+    _refuse_unused({"--picture": picture and not recommend}, "without --recommend")
     result = analyse(
         list(tables), successes=successes, trials=trials, outcome=outcome, fixed=names_in(fixed),
         random=names_in(random), spec=spec, per_model=per_model, role=role, family=family, transform=transform,  # type: ignore[arg-type]
@@ -100,6 +109,12 @@ def failures(
     deliver(result, out=out, as_json=json, force=force)
     if not result.fit.convergence.converged:
         raise typer.Exit(1)
+
+
+def _refuse_unused(given: dict[str, object], where: str) -> None:
+    """Refuse options that would be left unused: who gave them would believe that they were followed."""
+    if unused := [option for option, value in given.items() if value]:
+        raise Misuse(f"{', '.join(unused)}: not used {where}; leave out what is not used")
 
 
 def _changed(

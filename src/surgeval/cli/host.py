@@ -283,18 +283,18 @@ def restore(
 
 def export(
     target: Path = typer.Argument(..., metavar="DIR", help="Where to; must not exist."),
-    with_scores: bool = typer.Option(
-        False, "--with-scores", help="Add the scores of every question, which lay open what is hidden."
+    with_hidden: bool = typer.Option(
+        False, "--with-hidden", help="Add what is not published, and the score of every question: not to give away."
     ),
     folder: o.HostFolder = HERE,
 ) -> None:
-    """Write everything that the challenge came to: tables, boards, report, log, and an archive of it all."""
+    """Write what the challenge came to, as far as it is published: tables, boards, report, log, and an archive."""
     from surgeval.host.service import set_up
 
     set_up(folder)
     from surgeval.host.exports import export as write_everything
 
-    emit(str(write_everything(target, with_scores=with_scores)))
+    emit(str(write_everything(target, with_hidden=with_hidden)))
 
 
 def demo(

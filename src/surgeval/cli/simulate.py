@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate_verb(
-    out: Path = typer.Argument(..., help="Folder for annotations, image conditions, videos and the manifest."),
+    folder: Path | None = typer.Argument(None, metavar="[DIR]", help="The folder of --out, by its place."),
+    out: Path | None = typer.Option(None, help="Folder for annotations, image conditions, videos and the manifest."),
     procedures: int = typer.Option(4, help="How many procedures."),
     seed: o.Seed = 42,
     video: bool = typer.Option(True, "--video/--no-video", help="Paint videos, or write annotations only."),
@@ -36,6 +37,7 @@ def simulate_verb(
     from surgeval.simulation.simulate import film_spec, simulate
     from surgeval.simulation.workers import all_cores
 
+    place = _place(folder, out)
     simulation = simulate(
         procedures,
         seed=seed,
@@ -46,11 +48,11 @@ def simulate_verb(
         height_px=height,
     )
     spec = film_spec(fps, height)
-    new_folder(out, force=force)
+    new_folder(place, force=force)
     total_s = sum(scene.duration_s for scene in simulation.scenes()) if procedures <= 200 else None
     with progress_bar("seconds simulated", total_s) as step:
         table = simulation.to_dir(
-            out,
+            place,
             video=video,
             clock=clock,
             masks=masks,
@@ -59,11 +61,23 @@ def simulate_verb(
             force=force,
             step=step,
         )
-    talk(f"written to {out}")
+    talk(f"written to {place}")
     if as_json:
         emit_json({"procedures": table.to_dicts()})
     else:
         emit_table(table, title=f"Simulated procedures (seed {seed})")
+
+
+def _place(folder: Path | None, out: Path | None) -> Path:
+    """The one folder that was named.
+
+    Raises:
+        Misuse: None was, or two.
+    """
+    named = [place for place in (folder, out) if place is not None]
+    if len(named) != 1:
+        raise Misuse("name the folder to write to once: --out DIR")
+    return named[0]
 
 
 def _minutes(text: str | None) -> tuple[float, float] | None:

@@ -38,6 +38,9 @@ def study(
     better: o.Better = None,
     missing: o.Missing = None,
     columns: o.Columns = "",
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file that has several.")
+    ] = None,
     level: o.Level = 0.95,
     out: o.Out = None,
     as_json: o.Json = False,
@@ -51,7 +54,7 @@ def study(
     _check_page(out)
     result = work(
         table, models=t.names_in(models), scores=t.names_in(scores), metric=metric, better=t.read_better(better),
-        missing=missing or None, columns=t.read_columns(columns), level=level,
+        missing=missing or None, columns=t.read_columns(columns), sheet=sheet, level=level,
     )  # fmt: skip
     for sentence in result.tables["readings"]["sentence"]:
         talk(f"taken: {sentence}")

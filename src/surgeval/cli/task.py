@@ -14,6 +14,7 @@ from surgeval.cli._deliver import deliver
 from surgeval.cli._evaluate import ExecutorOption, VideosOption
 from surgeval.cli.ask import agreed_at_terminal
 from surgeval.errors import InputInvalid, Misuse, UnknownName
+from surgeval.schema.shown_text import without_secrets
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -146,7 +147,8 @@ def run(
     nothing, left = False, max_cost
     for name, task in tasks.items():
         for spec in model:
-            talk(f"{task.name}, {spec}")
+            line = f"{task.name}, {without_secrets(spec)}"
+            talk(line)
             if dry_run:
                 _say_estimate(task, spec, root, store, given, options)
                 continue
@@ -157,7 +159,7 @@ def run(
             asked: dict[str, Any] = {
                 "model": spec, "root": root, "store": store, "max_cost": left, "send_media_to": agreed, **options
             }  # fmt: skip
-            with asking_line(f"{task.name}, {spec}") as meter:
+            with asking_line(line) as meter:
                 if task.data.layout is Layout.QUESTIONS:
                     if executor != LOCAL:
                         raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
@@ -203,7 +205,7 @@ def _refuse_one_place_for_two(places: dict[tuple[str, str], Path | None]) -> Non
     taken: dict[Path, tuple[str, str]] = {}
     for run, place in places.items():
         if place is not None and place in taken:
-            both = " and ".join(f"{name} with {spec}" for name, spec in (taken[place], run))
+            both = " and ".join(f"{name} with {without_secrets(spec)}" for name, spec in (taken[place], run))
             raise Misuse(f"{both} would both be written to {place}; run them into two folders, or rename one task file")
         if place is not None:
             taken[place] = run
@@ -218,7 +220,7 @@ def _place(out: Path | None, task: str, model: str, shots: int) -> Path | None:
     """The folder of one task and one model."""
     if out is None:
         return None
-    word = re.sub(r"[^\w.-]+", "_", model).strip("_.") or "model"
+    word = re.sub(r"[^\w.-]+", "_", without_secrets(model)).strip("_.") or "model"
     return out / task / (f"{word}-{shots}-shot" if shots else word)
 
 

@@ -56,7 +56,7 @@ def parts_here(folder: Folder, name: str) -> list[str]:
 
 def coco(folder: Folder, place: str) -> dict[str, Any]:
     """The content of a COCO file with `images` and `annotations` as lists."""
-    content = folder.json_object(folder.root / place) or {}
+    content = folder.json_object(folder.at(place)) or {}
     for key in ("images", "annotations", "categories"):
         if content and not isinstance(content.get(key, []), list):
             folder.problem("malformed", place, f"{key!r} is no list")
@@ -145,7 +145,7 @@ def _box_problem(box: Any, images: dict[int, Image], names: dict[Any, str]) -> s
 
 def read_raters(folder: Folder) -> pl.DataFrame:
     """One row per rated frame and rater with the three criteria as 0 or 1, from `all_metadata.csv`."""
-    path = folder.root / "all_metadata.csv"
+    path = folder.at("all_metadata.csv")
     schema: dict[str, type[pl.DataType]] = {"case": pl.String, "video": pl.String, "frame": pl.Int64}
     schema |= {"rater": pl.String} | dict.fromkeys(CRITERIA, pl.Int64)
     table = folder.table(path, {"vid": pl.Float64, "frame": pl.Float64})
@@ -198,12 +198,15 @@ def read_masks(folder: Folder) -> pl.DataFrame:
     They lie in one folder, so the part follows from the number of the video.
     """
     rows = []
+    labels_of = {one.stem: one for one in folder.files("insseg/*.csv", needed=False)}
+    classes_of = {one.stem: one for one in folder.files("semseg/*.png", needed=False)}
     for path in folder.files("insseg/*.npy"):
         match = _FRAME_NAME.fullmatch(path.name)
         if match is None:
             folder.warn("unexpected-file", path, "the name is not like 8_14775.npy; not read")
             continue
-        labels, classes = path.with_suffix(".csv"), folder.root / "semseg" / f"{path.stem}.png"
+        labels = labels_of.get(path.stem, path.with_suffix(".csv"))
+        classes = classes_of.get(path.stem, folder.root / "semseg" / f"{path.stem}.png")
         for needed in (labels, classes):
             if not needed.is_file():
                 folder.problem("missing", needed, "no such file")
@@ -239,7 +242,7 @@ def _inside(folder: Folder, path: Path) -> str:
 
 def listed_videos(folder: Folder, split: str) -> list[str]:
     """The videos of `{part}_vids.txt`, whose ids are written as floats, also in scientific notation."""
-    path = folder.root / f"{split}_vids.txt"
+    path = folder.at(f"{split}_vids.txt")
     videos = []
     for line in folder.lines(path):
         if re.fullmatch(r"\d{1,9}(\.0*)?|\d\.\d{1,30}[eE]\+?\d{1,2}", line.strip()) and float(line).is_integer():

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgeval.schema.findings import Finding, Severity
+from surgeval.schema.left_behind import left_behind, put_there
 
 _SHOWN_ROWS = 3
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -74,7 +75,7 @@ class Folder:
 
     def files(self, pattern: str, *, needed: bool = True) -> list[Path]:
         """The paths that match a glob pattern in either case, sorted; none where some are `needed` is a problem."""
-        paths = sorted(self.root.glob(either_case(pattern)))
+        paths = put_there(self.root.glob(either_case(pattern)), self.root)
         if needed and not paths and self.root.is_dir():
             self.problem("missing", pattern, "no such file")
         return paths
@@ -82,6 +83,10 @@ class Folder:
     def file(self, place: str) -> Path | None:
         """The file at a place below the root, in either case; None where there is none."""
         return next((path for path in self.files(place, needed=False) if path.is_file()), None)
+
+    def at(self, place: str) -> Path:
+        """Where the file of a place lies, in whichever case it has; the place itself where there is none."""
+        return self.file(place) or self.root / place
 
     def named(self, pattern: str, name: str, *, needed: bool = True) -> Iterator[tuple[str, Path]]:
         """The files of a glob pattern with the first group of the regular expression `name` in their names.
@@ -174,13 +179,15 @@ class Folder:
         for path in sorted(self.root.iterdir()) if self.root.is_dir() else ():
             if path.is_file() and path.stat().st_size <= _LONGEST_LINK:
                 text = path.read_bytes().decode("utf-8", "replace").strip()
-                if _LINK.fullmatch(text):
+                if _LINK.fullmatch(text) or _names_a_neighbour(path, text):
                     message = f"a link that unpacking turned into a file; copy or link {text!r} to this name"
                     self.warn("link-as-file", path, message)
 
     def report_pickles(self) -> None:
         """Note pickles: they can run code, so they are counted and left shut."""
-        pickled = [path for path in self.root.rglob("*") if path.suffix.lower() in PICKLES]
+        pickled = [
+            path for path in self.root.rglob("*") if path.suffix.lower() in PICKLES and not left_behind(path, self.root)
+        ]
         if pickled:
             self.note("pickle", pickled[0], f"{len(pickled)} pickle files, never opened: loading one can run code")
 
@@ -215,6 +222,11 @@ class Folder:
         path = Path(where)
         inside = path != self.root and path.is_relative_to(self.root)
         return path.relative_to(self.root).as_posix() if inside else str(where)
+
+
+def _names_a_neighbour(path: Path, text: str) -> bool:
+    """Whether a file holds nothing but the name of another file or folder that lies beside it."""
+    return bool(re.fullmatch(r"[\w.-]+", text)) and text != path.name and path.with_name(text).exists()
 
 
 def _shown(names: Sequence[str]) -> str:

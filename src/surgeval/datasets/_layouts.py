@@ -117,6 +117,8 @@ class MaskFiles:
     bit_depth: int | None = None
     strata: tuple[str, ...] = ()
     """Groups that become columns."""
+    spelled: Callable[[str], str] = str
+    """How names are spelled in whichever case the files have them."""
     column: str = "mask_file"
 
     def read(self, folder: Folder) -> pl.DataFrame:
@@ -138,7 +140,7 @@ class MaskFiles:
             return None
         if self.bit_depth is not None and header.bit_depth != self.bit_depth:
             folder.problem("malformed", path, f"{header.bit_depth} bits per sample, expected {self.bit_depth}")
-        groups = match.groupdict()
+        groups = {group: self.spelled(text) for group, text in match.groupdict().items()}
         frame = whole_number(groups["frame"])
         if frame is None:
             folder.problem("malformed", path, f"{groups['frame'][:20]!r} is no frame number")

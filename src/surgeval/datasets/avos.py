@@ -45,8 +45,7 @@ def _actions(folder: Folder) -> pl.DataFrame:
     """One row per interval with a known action."""
     columns: dict[str, type[pl.DataType]] = {"video_id": pl.String, "start_seconds": pl.Float64}
     columns |= {"end_seconds": pl.Float64, "start_frame": pl.Int64, "end_frame": pl.Int64, "label": pl.String}
-    path = folder.file(_ACTION_TABLE)
-    table = folder.table(path or folder.root / _ACTION_TABLE, columns)
+    table = folder.table(folder.at(_ACTION_TABLE), columns)
     if table is None:
         return pl.DataFrame(schema=HEAD)
     for row in (table["end_frame"] < table["start_frame"]).arg_true().head(20):
@@ -90,8 +89,7 @@ def actions_per_frame(references: References) -> References:
 def _boxes(classes: tuple[str, ...], folder: Folder) -> pl.DataFrame:
     """One row per box of some classes; an image with boxes of other classes only is a row without one."""
     columns = {"image_name": pl.String, **dict.fromkeys(("x1", "y1", "x2", "y2"), pl.Float64), "class": pl.String}
-    path = folder.file(_BOX_TABLE)
-    table = folder.table(path or folder.root / _BOX_TABLE, columns)
+    table = folder.table(folder.at(_BOX_TABLE), columns)
     rows: list[tuple[object, ...]] = []
     for line, (name, x1, y1, x2, y2, kind) in enumerate([] if table is None else table.iter_rows(), start=2):
         place, box = video_and_frame(name), [x1, y1, x2 - x1, y2 - y1]

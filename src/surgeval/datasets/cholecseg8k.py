@@ -5,6 +5,7 @@ Each frame has an image and three masks; classes are read from the grey codes of
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from surgeval.datasets._comparison import Comparison
@@ -34,7 +35,7 @@ _MASK = "_watershed_mask"
 
 
 def _image(mask: Path) -> Path:
-    return mask.with_name(mask.name.lower().replace(_MASK, ""))
+    return mask.with_name(re.sub(_MASK, "", mask.name, flags=re.IGNORECASE))
 
 
 _FILES = MaskFiles(
@@ -42,6 +43,7 @@ _FILES = MaskFiles(
     place=rf"(?P<video>video\d\d)/(?P<clip>video\d\d_\d+)/frame_(?P<frame>\d{{1,9}})_endo{_MASK}\.png",
     case="{clip}/{frame}",
     image=_image,
+    spelled=str.lower,
 )
 
 DATA_SET = DataSet(

@@ -32,7 +32,7 @@ def _vectors(task: str) -> VideoTables:
 def class_names(folder: Folder, task: str) -> dict[int, str]:
     """The names of the classes of a task; the null key -1 is left out."""
     names = {}
-    path = folder.root / "dict" / f"{task}.txt"
+    path = folder.at(f"dict/{task}.txt")
     for number, line in enumerate(folder.lines(path), start=1):
         key, colon, name = line.partition(":")
         identity = whole_number(key.strip())
@@ -51,7 +51,7 @@ def class_names(folder: Folder, task: str) -> dict[int, str]:
 
 def component_map(folder: Folder) -> pl.DataFrame | None:
     """The map from triplets to instrument, verb, target and their pairs, from `dict/maps.txt`."""
-    path = folder.file("dict/maps.txt") or folder.root / "dict" / "maps.txt"
+    path = folder.at("dict/maps.txt")
     lines = folder.lines(path)
     if not lines:
         return None
@@ -66,7 +66,7 @@ def component_map(folder: Folder) -> pl.DataFrame | None:
 
 
 def _dictionaries(folder: Folder, _: object) -> None:
-    if not (folder.root / "dict").is_dir():
+    if not folder.files("dict/*", needed=False):
         folder.absent("dict", "no names of the classes; references are read by number without them")
         return
     for task in SIZES:

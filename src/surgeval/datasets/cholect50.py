@@ -58,7 +58,8 @@ def _phases(folder: Folder) -> pl.DataFrame:
 
 
 def _vectors(folder: Folder) -> Iterator[tuple[str, int, list[float]]]:
-    for video, path in folder.named("labels/*.json", r"(VID\d{2,3})\.json"):
+    for name, path in folder.named("labels/*.json", r"(VID\d{2,3})\.json"):
+        video = name.upper()
         content = folder.json_object(path)
         if content is None:
             continue

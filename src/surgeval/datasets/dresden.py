@@ -6,6 +6,7 @@ A folder of an organ annotates that organ only: the others are unknown there, no
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,14 +44,15 @@ _SCHEMA = HEAD | dict.fromkeys(("organ", "image_file", "mask_file"), pl.String)
 
 def _single(folder: Folder) -> pl.DataFrame:
     """One row per image of an organ's folder and the mask of that organ."""
-    rows = []
+    rows, masks = [], {_key(path): path for path in folder.files("*/*/mask*.png", needed=False)}
     for image in _images(folder, "*"):
-        organ, number = image.parent.parent.name, _number(image)
+        organ, number = image.parent.parent.name.lower(), _number(image)
         if organ == MULTILABEL:
             continue
-        mask = image.with_name(image.name.replace("image", "mask", 1))
-        if not mask.is_file():
-            folder.problem("missing", mask, "no such file")
+        place = image.with_name(image.name.lower().replace("image", "mask", 1))
+        mask = masks.get(_key(place))
+        if mask is None:
+            folder.problem("missing", place, "no such file")
         elif folder.png(mask) is not None:
             rows.append(_row(folder, image, mask, number, organ))
     if not rows and folder.root.is_dir():
@@ -60,32 +62,39 @@ def _single(folder: Folder) -> pl.DataFrame:
 
 def _several(folder: Folder) -> pl.DataFrame:
     """One row per image of the multilabel folder and organ."""
-    rows = []
+    rows, masks_of = [], defaultdict[str, list[Path]](list)
+    for path in folder.files(f"{MULTILABEL}/*/mask*_*.png", needed=False):
+        masks_of[_key(path).partition("_")[0]].append(path)
     for image in _images(folder, MULTILABEL):
-        masks = sorted(image.parent.glob(f"{image.stem.replace('image', 'mask', 1)}_*.png"))
+        masks = masks_of[_key(image.with_name(image.stem.lower().replace("image", "mask", 1)))]
         if not masks:
             folder.problem("missing", image, "has no mask of any organ")
         for mask in masks:
             if folder.png(mask) is not None:
-                rows.append(_row(folder, image, mask, _number(image), mask.stem.partition("_")[2]))
+                rows.append(_row(folder, image, mask, _number(image), mask.stem.lower().partition("_")[2]))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _images(folder: Folder, organ: str) -> list[Path]:
     images = folder.files(f"{organ}/*/image*.png")
-    odd = [path for path in images if not re.fullmatch(r"\d{1,4}/image\d{1,9}", f"{path.parent.name}/{path.stem}")]
+    odd = [path for path in images if not re.fullmatch(r".*/\d{1,4}/image\d{1,9}\.png", _key(path))]
     for path in odd:
         folder.warn("unexpected-file", path, "not laid out as organ/NN/imageXX.png; not read")
     return [path for path in images if path not in set(odd)]
 
 
+def _key(path: Path) -> str:
+    """A place in the folder in either case."""
+    return f"{path.parent.parent.name}/{path.parent.name}/{path.name}".lower()
+
+
 def _number(image: Path) -> int:
-    return int(image.stem.removeprefix("image"))
+    return int(image.stem.lower().removeprefix("image"))
 
 
 def _row(folder: Folder, image: Path, mask: Path, number: int, organ: str) -> tuple[object, ...]:
     files = [path.relative_to(folder.root).as_posix() for path in (image, mask)]
-    case = f"{image.parent.parent.name}/{image.parent.name}/{number}"
+    case = f"{image.parent.parent.name.lower()}/{image.parent.name}/{number}"
     return (case, f"{int(image.parent.name):02}", number, organ, *files)
 
 
@@ -100,8 +109,10 @@ def _presence(folder: Folder) -> pl.DataFrame:
                 message = f"line {number}: expected a name and 0 or 1 for each of {len(header)} organs, got {cells[:4]}"
                 folder.problem("malformed", path, message)
                 continue
-            case, video = f"{path.parent.parent.name}/{path.parent.name}/{int(match[1])}", path.parent.name.zfill(2)
-            rows += [(case, video, int(match[1]), organ, int(v)) for organ, v in zip(header, cells[1:], strict=True)]
+            case, video = f"{path.parent.parent.name.lower()}/{path.parent.name}/{int(match[1])}", path.parent.name
+            rows += [
+                (case, video.zfill(2), int(match[1]), organ, int(v)) for organ, v in zip(header, cells[1:], strict=True)
+            ]
     schema = HEAD | {"organ": pl.String, "present": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -27,6 +27,7 @@ ISINET_VAL = (2, 5, 9, 15)
 _LABELS = MaskFiles(
     files="**/seq_*/labels/frame*.png",
     place=r"(?:.*/)?(?P<video>seq_\d{1,2})/labels/frame(?P<frame>\d{1,9})\.png",
+    spelled=str.lower,
 )
 
 DATA_SET = DataSet(

@@ -33,6 +33,7 @@ def _masks(place: str, strata: tuple[str, ...]) -> MaskFiles:
         image=lambda mask: mask.with_name(_IMAGE),
         bit_depth=8,
         strata=strata,
+        spelled=str.title,
     )
 
 
@@ -42,9 +43,10 @@ _ROBUST_MIS = _masks(rf"(?P<split>[^/]+)/{_TYPE}/{_END}", ("split", "surgery_typ
 
 def _instances(folder: Folder) -> pl.DataFrame:
     """One row per mask, in whichever of the two layouts the folder has."""
-    heico = any("instrument segmentations" in str(path).lower() for path in folder.files(f"*/*/*/*/{_MASK}"))
+    masks = folder.files(f"*/*/*/*/{_MASK}")
+    heico, masked = any("instrument segmentations" in str(path).lower() for path in masks), {p.parent for p in masks}
     for image in folder.files(f"*/*/*/*/{_IMAGE}", needed=False):
-        if not image.with_name(_MASK).is_file():
+        if image.parent not in masked:
             folder.problem("missing", image.with_name(_MASK), "no such file")
     return (_HEICO if heico else _ROBUST_MIS).read(folder)
 
@@ -53,7 +55,7 @@ def _phases(folder: Folder) -> pl.DataFrame:
     """The phase of every frame; the file is named after its type of surgery without the blank."""
     tables = []
     for path in folder.files("*/*/*_Phase.csv"):
-        surgery, procedure = path.parent.parent.name, path.parent.name
+        surgery, procedure = path.parent.parent.name.title(), path.parent.name
         if path.stem.lower() != f"{surgery.replace(' ', '')}_{procedure}_phase".lower():
             folder.warn("unexpected-file", path, "not named after the folders that it lies in; not read")
             continue

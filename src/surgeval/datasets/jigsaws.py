@@ -38,7 +38,7 @@ GESTURES = {
 }
 """The gestures that each task has."""
 _RATINGS = range(1, 6)
-_NAME = re.compile(r"(Suturing|Knot_Tying|Needle_Passing)_([B-I])(\d{3})")
+_NAME = re.compile(r"(Suturing|Knot_Tying|Needle_Passing)_([B-I])(\d{3})", re.IGNORECASE)
 _GESTURE = re.compile(r"(\d{1,9})\s+(\d{1,9})\s+(G\d{1,2})\s*")
 _HEAD = HEAD | {"surgery": pl.String, "surgeon": pl.String}
 
@@ -51,13 +51,24 @@ def surgeon_of(trial: str) -> str | None:
         ('B', None)
     """
     match = _NAME.fullmatch(trial)
-    return match[2] if match else None
+    return match[2].upper() if match else None
+
+
+def _trial(name: str) -> str:
+    """A trial as the release spells it: its task, then the rest in capital letters."""
+    task = _task(name)
+    return task + name[len(task) :].upper()
+
+
+def _task(name: str) -> str:
+    return next((task for task in TASKS if name.lower().startswith(task.lower())), name)
 
 
 def _gestures(folder: Folder) -> pl.DataFrame:
     rows = []
     for path in _task_files(folder, "transcriptions/*.txt"):
-        task, surgeon, last, lines = path.parent.parent.name, surgeon_of(path.stem), 0, folder.lines(path)
+        trial, surgeon, last, lines = _trial(path.stem), surgeon_of(path.stem), 0, folder.lines(path)
+        task = _task(path.parent.parent.name)
         if surgeon is None:
             folder.warn("unexpected-file", path, "not named TASK_SNNN with a surgeon S from B to I; not read")
             continue
@@ -73,8 +84,8 @@ def _gestures(folder: Folder) -> pl.DataFrame:
             if int(match[1]) <= last:
                 folder.problem("overlap", path, f"line {number} starts at {match[1]} before the end at {last}")
             last = int(match[2])
-            case = f"{path.stem}/gesture{number}"
-            rows.append((case, path.stem, None, task, surgeon, int(match[1]), last, match[3]))
+            case = f"{trial}/gesture{number}"
+            rows.append((case, trial, None, task, surgeon, int(match[1]), last, match[3]))
     schema = _HEAD | {"start_frame": pl.Int64, "end_frame": pl.Int64, "gesture": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -116,7 +127,8 @@ def _skill(folder: Folder) -> pl.DataFrame:
             total, *items = numbers
             if total != sum(items):
                 folder.warn("total-differs", path, f"line {number}: total {total}, items add up to {sum(items)}")
-            rows.append((cells[0], cells[0], None, path.parent.name, surgeon, cells[1], total, *items))
+            trial = _trial(cells[0])
+            rows.append((trial, trial, None, _task(path.parent.name), surgeon, cells[1], total, *items))
     schema = _HEAD | {"skill": pl.String, "total": pl.Int64} | dict.fromkeys(ITEMS, pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -48,7 +48,8 @@ def _segments(folder: Folder, kind: str, overlays: bool | None) -> pl.DataFrame:
         if here and center not in here:
             folder.absent(places[center], f"the videos of {center} are not here; what is here is read")
     for center in here:
-        for video, path in folder.named(places[center], rf"({CENTERS[center]}\d+)\.mp4\.json"):
+        for name, path in folder.named(places[center], rf"({CENTERS[center]}\d+)\.mp4\.json"):
+            video = name.upper()
             entries = list(_entries(folder, path, kind))
             kept = [e for e in entries if overlays is None or (e["label_id"] in OVERLAYS) is overlays]
             for number, e in enumerate(kept):

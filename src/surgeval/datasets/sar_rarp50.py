@@ -78,6 +78,7 @@ _MASKS = MaskFiles(
     files="*/video_*/segmentation/*.png",
     place=r"(?P<split>[^/]+)/(?P<video>video_\d+)/segmentation/(?P<frame>\d{1,12})\.png",
     strata=("split",),
+    spelled=str.lower,
 )
 
 
@@ -85,7 +86,9 @@ def _masks(folder: Folder) -> pl.DataFrame:
     table = _MASKS.read(folder)
     for video, rows in table.group_by("video", maintain_order=True):
         _check_step(folder, f"{video[0]}/segmentation", rows["frame"], FRAMES_PER_MASK)
-    known = pl.col("split").str.to_lowercase().replace_strict(PARTS, default=None).alias("split")
+    for name in sorted(set(table["split"]) - set(PARTS)):
+        folder.warn("unexpected-file", name, f"masks in none of the folders {', '.join(PARTS)}; not read")
+    known = pl.col("split").replace_strict(PARTS, default=None).alias("split")
     return table.with_columns(known).drop_nulls("split")
 
 

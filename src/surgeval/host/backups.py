@@ -6,12 +6,15 @@ The database is copied first, the files after it: files are only added, so every
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db import connections
@@ -26,12 +29,13 @@ from surgeval.results.manifest import MANIFEST, sha256_of
 from surgeval.submissions.stages import SCORES
 
 _DUMP, _FILES = "database", ("challenge.toml", "texts", "data", "private", "store", "secret.key")
+_SQLITE = b"SQLite format 3\0"
 _PASSING = ("uploads", "incoming")
 """Folders of the store whose files are under way; a backup does without them."""
 
 
 def back_up(target: str | Path) -> Path:
-    """A folder with everything that a service needs to go on elsewhere.
+    """A folder with everything that a service needs to go on elsewhere; whole, or not there.
 
     Raises:
         WouldOverwrite: It exists.
@@ -40,16 +44,20 @@ def back_up(target: str | Path) -> Path:
     place = Path(target)
     if place.exists():
         raise WouldOverwrite(place, by_force=False)
-    place.mkdir(parents=True, mode=0o700)
-    _copy_database(place / _DUMP)
-    home = places.home()
-    for name in _FILES:
-        source = home / name
-        if source.is_dir():
-            copy = _linked if name == "store" else shutil.copy2
-            shutil.copytree(source, place / name, copy_function=copy, ignore=shutil.ignore_patterns(*_PASSING))
-        elif source.exists():
-            shutil.copy2(source, place / name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.") as name:
+        draft = Path(name) / "backup"
+        draft.mkdir(mode=0o700)
+        _copy_database(draft / _DUMP)
+        home = places.home()
+        for one in _FILES:
+            source = home / one
+            if source.is_dir():
+                copy = _linked if one == "store" else shutil.copy2
+                shutil.copytree(source, draft / one, copy_function=copy, ignore=shutil.ignore_patterns(*_PASSING))
+            elif source.exists():
+                shutil.copy2(source, draft / one)
+        draft.rename(place)
     return place
 
 
@@ -70,7 +78,7 @@ def _copy_database(target: Path) -> None:
         ):
             source.backup(copy)
         return
-    _run("pg_dump", "--format=custom", f"--file={target}", os.environ[places.DATABASE])
+    _run_postgresql("pg_dump", "--format=custom", f"--file={target}", "--dbname")
 
 
 def restore(source: str | Path, folder: str | Path) -> Path:
@@ -78,27 +86,45 @@ def restore(source: str | Path, folder: str | Path) -> Path:
 
     Raises:
         WouldOverwrite: There is a service in the folder.
-        Misuse: The database could not be filled.
+        Misuse: There is no backup, one of another kind of database, or the database could not be filled.
     """
     place, home = Path(source), Path(folder)
     if (home / places.CHALLENGE).exists():
         raise WouldOverwrite(home / places.CHALLENGE, by_force=False)
+    _check_backup(place / _DUMP)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.environ.get(places.DATABASE):  # first: where it fails, the folder is still empty, and can be tried again
+        _run_postgresql(
+            "pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", str(place / _DUMP), "--dbname"
+        )  # fmt: skip
+    else:
+        shutil.copy2(place / _DUMP, home / "host.sqlite3")
     for name in _FILES:
         if (place / name).is_dir():
             shutil.copytree(place / name, home / name)
         elif (place / name).exists():
             shutil.copy2(place / name, home / name)
-    if os.environ.get(places.DATABASE):
-        _run("pg_restore", "--no-owner", f"--dbname={os.environ[places.DATABASE]}", str(place / _DUMP))
-    else:
-        shutil.copy2(place / _DUMP, home / "host.sqlite3")
     return home
 
 
-def _run(*words: str) -> None:
+def _check_backup(dump: Path) -> None:
+    if not dump.is_file():
+        raise Misuse(f"{dump.parent} is no backup: there is no file `{_DUMP}` in it")
+    with open(dump, "rb") as handle:
+        is_sqlite = handle.read(len(_SQLITE)) == _SQLITE
+    if is_sqlite and os.environ.get(places.DATABASE):
+        raise Misuse(f"{dump.parent} was made with SQLite, and {places.DATABASE} names PostgreSQL; unset it")
+    if not is_sqlite and not os.environ.get(places.DATABASE):
+        raise Misuse(f"{dump.parent} was made with PostgreSQL; let {places.DATABASE} name an empty database")
+
+
+def _run_postgresql(*words: str) -> None:
+    """Run a program of PostgreSQL on the database; the password is not in its words, which everybody here can read."""
+    address = urlsplit(os.environ[places.DATABASE])
+    bare = address._replace(netloc=re.sub(r":[^@]*@", "@", address.netloc)).geturl()
+    secret = {"PGPASSWORD": unquote(address.password)} if address.password else {}
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run([*words, bare], capture_output=True, text=True, check=False, env=os.environ | secret)
     except FileNotFoundError:
         raise Misuse(f"{words[0]} is not installed here; it comes with PostgreSQL") from None
     if done.returncode:

@@ -88,6 +88,25 @@ class Host:
 
         return self._again(once)
 
+    def sent(self, key: str, at: int, piece: bytes) -> int:
+        """Where the next piece of an upload begins, after this one; tried again while the connection is lost.
+
+        Raises:
+            HostRefused: The service does not take it, and has no more of the upload than before.
+            HostLost: However often it was tried, nothing of it arrived.
+        """
+
+        def once() -> int:
+            try:
+                return int(self.send("PUT", f"uploads/{key}", piece, size=len(piece), offset=at)["received_bytes"])
+            except (*_LOST, HostRefused):
+                have = int(self.call("GET", f"uploads/{key}")["received_bytes"])
+                if have == at:
+                    raise
+                return have
+
+        return self._again(once)
+
     def _open(
         self, method: str, path: str, data: Any, query: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> HTTPResponse:
@@ -137,20 +156,11 @@ def push_file(
     with open(file, "rb") as handle:
         while at < size:
             handle.seek(at)
-            piece = handle.read(int(upload["piece_bytes"]))
-            after = _sent(host, key, at, piece)
+            after = host.sent(key, at, handle.read(int(upload["piece_bytes"])))
             if progress is not None:
                 progress(after - at)
             at = after
     return key
-
-
-def _sent(host: Host, key: str, at: int, piece: bytes) -> int:
-    """Where the next piece begins; where the connection was lost, the service says what it has."""
-    try:
-        return int(host.send("PUT", f"uploads/{key}", piece, size=len(piece), offset=at)["received_bytes"])
-    except (*_LOST, HostRefused):
-        return int(host.call("GET", f"uploads/{key}")["received_bytes"])
 
 
 def push_submission(

@@ -21,6 +21,8 @@ class Cost:
     """Of one submission whose every answer takes the whole budget."""
     starts_hours: float
     """Of its containers, if each start takes the whole budget for that; restarts come on top in `worst_hours`."""
+    one_hours: float
+    """One submission: answers and starts."""
     worst_hours: float
     """One submission with every restart that the phase allows."""
     quota_hours: float
@@ -43,6 +45,6 @@ def cost_of(phase: ChallengePhase, folder: Path, *, teams: int) -> Cost:
     attempts = teams * phase.attempts * worst
     return Cost(
         phase=phase.slug, questions=questions, videos=videos, answers_hours=answers, starts_hours=starting,
-        worst_hours=worst, quota_hours=teams * phase.quota * (answers + starting), attempts_hours=attempts,
-        price=attempts * phase.gpu_price_per_hour,
+        one_hours=answers + starting, worst_hours=worst, quota_hours=teams * phase.quota * (answers + starting),
+        attempts_hours=attempts, price=attempts * phase.gpu_price_per_hour,
     )  # fmt: skip

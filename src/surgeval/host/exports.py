@@ -1,14 +1,19 @@
-"""Everything that a challenge came to, for papers and archives: tables, boards, log and rules; no person is named."""
+"""What a challenge came to, for papers and archives: tables, boards, log and rules; people stand in it by number.
+
+What is not published yet stays out unless it is asked for, so that an archive can be given away. What organisers wrote
+as reasons is in it word for word.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from django.db.models import QuerySet
 
 from surgeval import __version__
 from surgeval.errors import WouldOverwrite
@@ -24,46 +29,78 @@ from surgeval.host.runs.models import (
     GateDecision,
     LogEntry,
     PrizeProposal,
+    Publication,
     RunRecord,
     Submission,
 )
 from surgeval.host.tars import files_below, write_tar
 from surgeval.report.report import make_report
+from surgeval.schema.shown_text import as_cell
 from surgeval.submissions.stages import SCORES
 
+WITHHELD = ("propose-prizes", "sign-prizes")
+"""Acts whose entry in the log tells of a board."""
 
-def export(target: str | Path, *, with_scores: bool = False, with_report: bool = True) -> Path:
+
+def export(target: str | Path, *, with_hidden: bool = False, with_report: bool = True) -> Path:
     """A folder with everything, and beside it an archive with a description that repositories of data read.
 
     Args:
         target: Made; must not exist.
-        with_scores: Add the scores of every question, which lay open what is hidden: for organisers.
+        with_hidden: Add what is not published, and the score of every question: for organisers alone.
         with_report: Add `report.html` of every phase that was published.
     """
     place = Path(target)
     if place.exists():
         raise WouldOverwrite(place, by_force=False)
     place.mkdir(parents=True)
-    for name, rows in _tables().items():
+    public = set(Publication.objects.filter(published_at__lte=now()).values_list("snapshot", flat=True))
+    shown = BoardSnapshot.objects.all() if with_hidden else BoardSnapshot.objects.filter(pk__in=public)
+    for name, rows in _tables(shown.order_by("pk"), with_hidden=with_hidden).items():
         frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame()
-        frame.write_csv(place / f"{name}.csv")
         frame.write_parquet(place / f"{name}.parquet")
-    _lines(place / "log.jsonl", LogEntry.objects.order_by("number").values().iterator())
+        frame.with_columns(_as_cells(frame)).write_csv(place / f"{name}.csv")
+    _lines(place / "log.jsonl", _log(None if with_hidden else public))
     for version in ChallengeVersion.objects.all():
         (place / f"challenge-{version.number}.toml").write_text(version.text, encoding="utf-8")
-    _boards(place, with_scores=with_scores, with_report=with_report)
+    _boards(place, with_scores=with_hidden, with_report=with_report)
     _json(place / "metadata.json", _metadata())
     write_tar(place.with_suffix(".tar"), files_below(place, f"{place.name}/"))
     return place
 
 
-def _tables() -> dict[str, list[dict[str, Any]]]:
+def _as_cells(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Every text of a table such that a spreadsheet reads it as text."""
+    return [
+        pl.col(name).map_elements(as_cell, return_dtype=pl.String)
+        for name, kind in frame.schema.items() if kind == pl.String
+    ]  # fmt: skip
+
+
+def _log(public: set[int] | None) -> Iterator[dict[str, Any]]:
+    """The entries of the log; of those that tell of a board that is not in `public` the facts are withheld."""
+    boards = dict(PrizeProposal.objects.values_list("pk", "snapshot"))
+    for entry in LogEntry.objects.order_by("number").values().iterator():
+        kind, _, number = entry["subject"].rpartition("-")
+        if public is not None and entry["act"] in WITHHELD:
+            board = int(number) if kind == "board" else boards.get(int(number))
+            entry["facts"] = entry["facts"] if board in public else None
+        yield entry
+
+
+def _tables(shown: QuerySet[BoardSnapshot], *, with_hidden: bool) -> dict[str, list[dict[str, Any]]]:
+    on_boards = {row["submission"] for one in shown for row in one.inputs.values()}
+    live = {phase.slug for phase in current_challenge().phases if phase.visibility == "public"}
+
+    def values(one: Submission) -> dict[str, float]:
+        return one.values if with_hidden or one.phase in live or one.pk in on_boards else {}
+
     submissions = [
         {
             "submission": one.pk, "model": one.model_name, "phase": one.phase, "stage": one.stage,
             "at": one.at.isoformat(), "version": one.version.number, "image": one.image_digest,
             "codes": ", ".join(one.codes), "answered": one.answered,
-            "technical": one.values.get("technical"), "clinical": one.values.get("clinical"),
+            "technical": values(one).get("technical"), "clinical": values(one).get("clinical"),
             "description": one.description_verdict,
         }
         for one in Submission.objects.select_related("version").order_by("pk")
@@ -78,17 +115,19 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     boards = [
         {"phase": one.phase, "board": one.board, "snapshot": one.number, "at": one.at.isoformat(),
          "digest": one.digest, **_flat(row)}
-        for one in BoardSnapshot.objects.order_by("pk") for row in one.tables.get("places", [])
+        for one in shown for row in one.tables.get("places", [])
     ]  # fmt: skip
+    kept = set(shown.values_list("pk", flat=True))
     gates = [
         {"model": f"team-{one.team_id}", "phase": one.phase, "opened": one.opened, "at": one.at.isoformat(),
-         "by_hand": one.by_hand, "evidence": json.dumps(one.evidence, sort_keys=True)}
+         "by_hand": one.by_hand, "evidence": json.dumps(_evidence(one, kept), sort_keys=True)}
         for one in GateDecision.objects.order_by("pk")
     ]  # fmt: skip
     prizes = [
         {"phase": one.snapshot.phase, "board": one.snapshot.board, "signed": one.signed_at is not None,
          **_flat(row)}
-        for one in PrizeProposal.objects.select_related("snapshot").order_by("pk")
+        for one in PrizeProposal.objects.filter(snapshot__in=kept).select_related("snapshot").order_by("pk")
+        if with_hidden or one.signed_at is not None
         for row in (one.signed_rows or one.rows)
     ]  # fmt: skip
     teams = [{"model": f"team-{one.pk}", "team": one.name} for one in Team.objects.order_by("pk")]
@@ -99,6 +138,11 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     ]  # fmt: skip
     return {"submissions": submissions, "runs": runs, "boards": boards, "gates": gates, "prizes": prizes,
             "teams": teams, "changes": changes}  # fmt: skip
+
+
+def _evidence(decision: GateDecision, kept: set[int]) -> dict[str, Any]:
+    """The values on which a gate was decided, of boards that the export has."""
+    return {board: one for board, one in decision.evidence.items() if one["snapshot"] in kept}
 
 
 def _boards(place: Path, *, with_scores: bool, with_report: bool) -> None:
@@ -146,6 +190,6 @@ def _lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         handle.writelines(json.dumps(row, default=str, ensure_ascii=False) + "\n" for row in rows)
 
 
-def export_place() -> Path:
-    """Where the page for organisers puts an export."""
-    return places.store() / "exports" / f"{now():%Y%m%d-%H%M%S}"
+def export_place(*, with_hidden: bool) -> Path:
+    """Where the page for organisers puts an export; its name says what nobody else may see."""
+    return places.store() / "exports" / f"{'hidden' if with_hidden else 'results'}-{now():%Y%m%d-%H%M%S}"

@@ -1,4 +1,4 @@
-"""Headers that every answer carries, and the mark by which several accounts of one browser are seen."""
+"""Headers that every answer carries, letters that no request may have, and the mark by which browsers are seen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from surgeval.host.pages.refusals import unreadable
 from surgeval.host.people.acts import see_browser
 from surgeval.host.people.models import User
 from surgeval.host.people.secrets import new_secret
@@ -47,6 +48,19 @@ class HeadersMiddleware:
         if user is not None and user.is_authenticated:
             response.headers.setdefault("Cache-Control", "private, no-store")
         return response
+
+
+class LettersMiddleware:
+    """Refuses a form or an address with NUL in it, which no database keeps alike and nobody types."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The response, or the refusal."""
+        given = [request.path, *(value for _, values in request.GET.lists() for value in values)]
+        given += [value for _, values in request.POST.lists() for value in values]
+        return unreadable(request) if any("\0" in value for value in given) else self.get_response(request)
 
 
 class BrowserMiddleware:

@@ -20,6 +20,7 @@ def set_up(folder: str | Path, *, needs_challenge: bool = True) -> Path:
     home = Path(folder).resolve()
     if needs_challenge and not (home / places.CHALLENGE).is_file():
         raise Misuse(f"{home} holds no {places.CHALLENGE}; make one with `surgeval host new {folder}`")
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.environ[places.FOLDER] = str(home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "surgeval.host.settings")
     try:

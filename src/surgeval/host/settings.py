@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "surgeval.host.middleware.LettersMiddleware",
     "surgeval.host.middleware.BrowserMiddleware",
 ]
 ROOT_URLCONF = "surgeval.host.urls"
@@ -112,6 +113,7 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "home"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]  # security keys need scripts inside pages, which the policy forbids
 MFA_TOTP_ISSUER = "surgeval"
 ORGANISERS_NEED_SECOND_FACTOR = os.environ.get("SURGEVAL_HOST_SECOND_FACTOR", "yes") != "no"
+SOCIALACCOUNT_ADAPTER = "surgeval.host.people.adapter.ProviderAdapter"
 SOCIALACCOUNT_ONLY = False
 SOCIALACCOUNT_STORE_TOKENS = False
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address that a provider names opens nobody's account

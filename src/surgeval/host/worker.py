@@ -41,6 +41,7 @@ from surgeval.submissions.phase_run import run_submission
 from surgeval.submissions.phase_scores import score_submission
 from surgeval.submissions.stages import SCORES, Stage, note_stage
 
+MOST_WAIT_S = 600.0
 BOARD_HEADLINES = {"technical": HEADLINE[1], "clinical": CLINICAL[1]}
 
 
@@ -77,10 +78,14 @@ def work(
     host: Host, options: Options, *, most_jobs: int | None = None, stop: threading.Event | None = None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> int:  # fmt: skip
-    """The number of jobs done, once told to stop or after so many; waits for more otherwise."""
-    stop, done = stop or threading.Event(), 0
+    """The number of jobs done, once told to stop or after so many were tried; waits for more otherwise.
+
+    A worker that has to put a job back waits longer each time: what is wrong may be this machine, and others are to
+    have the job before its attempts are used up here.
+    """
+    stop, done, tried, in_a_row = stop or threading.Event(), 0, 0, 0
     options.scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
-    while not stop.is_set() and (most_jobs is None or done < most_jobs):
+    while not stop.is_set() and (most_jobs is None or tried < most_jobs):
         job = host.call("POST", "worker/claim", _wants(options))["job"]
         if job is None:
             if most_jobs is not None:
@@ -89,8 +94,13 @@ def work(
             continue
         notice(f"job {job['job']}: {job['kind']} of {job['phase']}, shard {job['shard']}")
         outcome = do_job(host, job, options)
-        notice(f"job {job['job']}: {outcome.outcome} {outcome.code}".rstrip())
-        done += 1
+        why = f" ({'; '.join(outcome.problems)})" if outcome.problems else ""
+        notice(f"job {job['job']}: {outcome.outcome} {outcome.code}".rstrip() + why)
+        tried += 1
+        done += outcome.outcome in ("done", "failed-by-team")
+        in_a_row = in_a_row + 1 if outcome.outcome == "put-back" else 0
+        if in_a_row:
+            stop.wait(min(options.poll_s * 2**in_a_row, MOST_WAIT_S))
     return done
 
 

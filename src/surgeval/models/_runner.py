@@ -78,7 +78,7 @@ class RunCounts:
             text += "(--max-tokens of ask, max_tokens under [answer] of a task)"
             yield Finding("cut-answers", Severity.WARNING, text)
         if self.unfinished:
-            why = {"nobody answered in time": self.transient, "the money was spent before": self.not_asked}
+            why = {"no reply that could be used": self.transient, "the money was spent before": self.not_asked}
             each = ", ".join(f"{number:,}: {reason}" for reason, number in why.items() if number)
             text = f"the run is not finished: {self.unfinished:,} of {self.prompts:,} requests have no answer ({each}; "
             text += f"first: {self.first_reason}); run the same command again before its values are used"
@@ -226,7 +226,7 @@ class _Run:
         self.counts.tokens_out += outcome.tokens_out
         if self.model.price is not None:
             tokens: tuple[float, float] = (outcome.tokens_in, outcome.tokens_out)
-            if not any(tokens) and (outcome.answered or outcome.status is Status.REFUSED):
+            if any(self.model.price) and not any(tokens) and (outcome.answered or outcome.status is Status.REFUSED):
                 self.counts.guessed += 1
                 tokens = (tokens_in_of(prompt) * self._per_guess, prompt.max_tokens)
             self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(*tokens)
@@ -239,7 +239,15 @@ class _Run:
             self._per_guess = max(self._per_guess, ratio) if self._replies < _LEARNT_FROM else max(ratio, 0.25) * 1.1
 
     def _tell(self, prompt: Prompt, outcome: Outcome) -> None:
+        outcome = _writable(outcome)
         self.counts.note(outcome)
         failed = not (outcome.answered or outcome.status in (Status.REFUSED, Status.NOT_ASKED))
         advance(self.progress, failed=int(failed), reused=outcome.reused)
         self.done(prompt, outcome)
+
+
+def _writable(outcome: Outcome) -> Outcome:
+    """The outcome; halves of letters, which no file can hold, are question marks."""
+    if outcome.text.isascii():
+        return outcome
+    return replace(outcome, text=outcome.text.encode("utf-8", "replace").decode("utf-8"))

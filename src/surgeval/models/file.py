@@ -89,7 +89,7 @@ def _rows(path: Path) -> list[tuple[str, Any]]:
         raise FileUnreadable(str(path), [reason or "cannot be read"]) from None
     try:
         if path.suffix == ".jsonl":
-            lines = enumerate(text.splitlines(), start=1)
+            lines = enumerate(text.split("\n"), start=1)
             return [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

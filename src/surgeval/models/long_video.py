@@ -72,7 +72,8 @@ class LongVideoModel(LocalModel):
         return [outcomes[number] for number in range(len(prompts))]
 
     def _outcomes(self, prompts: Sequence[Prompt]) -> list[Outcome]:
-        begin, engine = time.monotonic(), self._open()
+        engine = self._open()
+        begin = time.monotonic()
         try:
             film = _film(prompts[0])
             asked = [_asked(prompt, film) for prompt in prompts]
@@ -95,6 +96,8 @@ class LongVideoModel(LocalModel):
             self._engine = opened_engine(
                 self.weights, self.device, dtype=self.options.dtype, most_frames=self.options.most_frames
             )
+            if self.device.startswith("cuda"):  # kernels are compiled before the first budget begins
+                self._engine.warm_up()
         return self._engine
 
 
@@ -124,7 +127,12 @@ def opened_engine(
     transformers = needed("transformers", "long-video")
     precision = {precision_name(transformers): dtype}
     auto = transformers.AutoModelForImageTextToText
-    model = loaded(auto.from_pretrained, Path(folder), **precision).to(device).eval().requires_grad_(False)
+    model = loaded(auto.from_pretrained, Path(folder), **precision).eval().requires_grad_(False)
+    try:
+        model = model.to(device)
+    except needed("torch", "long-video").cuda.OutOfMemoryError:
+        problem = f"its weights do not fit the memory of {device}; take dtype=bfloat16, a smaller model or device=cpu"
+        raise InputInvalid(str(folder), [problem]) from None
     tokenizer = loaded(transformers.AutoTokenizer.from_pretrained, Path(folder))
     steps = compiled_steps() if (device.startswith("cuda") if compiled is None else compiled) else PLAIN
     return LongVideo(

@@ -33,7 +33,7 @@ _WIDE = 0.5
 """A place that can be anywhere in half of the field says little."""
 _MANY_UNSCORED = 0.05
 _NONE_SIGNIFICANT = (
-    "No difference between two models is significant on any kind of question; the order rests on tie-breaks."
+    "No difference between two models is significant on any kind of question; any order rests on tie-breaks."
 )
 
 
@@ -158,8 +158,9 @@ def _small_scored(inputs: Inputs) -> Iterator[Limit]:
         )
         if not small.is_empty():
             named = [f"{slice_label(str(n))} ({v})" for n, v in small.select("name", "videos").iter_rows()]
-            brief = f"{small.height} kinds of question rest on fewer than {TINY_VIDEOS} videos."
-            words = f"{small.height} buckets rest on fewer than {TINY_VIDEOS} videos."
+            rest = f"{'rests' if small.height == 1 else 'rest'} on fewer than {TINY_VIDEOS} videos."
+            kinds = "kind of question" if small.height == 1 else "kinds of question"
+            brief, words = f"{small.height} {kinds} {rest}", f"{count_of(small.height, 'bucket')} {rest}"
             yield Limit(words, names_of(named, most=10), brief, weight=4)
 
 
@@ -224,7 +225,7 @@ def _ties(inputs: Inputs) -> Iterator[Limit]:
         pairs, summary = result.frame("pairs"), result.frame("summary")
         is_said = any(finding.code == NOTHING_SIGNIFICANT for finding in result.findings)
         if not is_said and not pairs.is_empty() and not pairs["significant"].any():
-            words = "No difference between two models in any bucket is significant; the order rests on tie-breaks."
+            words = "No difference between two models in any bucket is significant; any order rests on tie-breaks."
             yield Limit(words, brief=_NONE_SIGNIFICANT, at="every board", weight=8)
         for board in summary["board"].unique(maintain_order=True) if "board" in summary.columns else ():
             rows = summary.filter(pl.col("board") == board)

@@ -33,6 +33,8 @@ class StudyResult(Result):
     verdict: tuple[str, ...]
     """Who is better and how sure, by how much, what more data would show."""
     metric: MetricFacts
+    unit: str
+    """What is independent, in a word: `patient`, `procedure`, `video` or `case`."""
 
     @property
     def title(self) -> str:
@@ -67,7 +69,7 @@ class StudyResult(Result):
     def _units(self) -> str:
         if not self.scores.has_videos:
             return "no patients named"
-        return f"{max(self.tables['values']['videos'].to_list()):,} patients"
+        return f"{max(self.tables['values']['videos'].to_list()):,} {self.unit}s"
 
     def write(self, folder: Path) -> None:
         """Write the tables, the scores that other verbs read, and the page where pictures can be drawn."""
@@ -86,6 +88,7 @@ def study(
     better: Directions = None,
     missing: Missing = None,
     columns: Mapping[str, str] | None = None,
+    sheet: str | None = None,
     level: float = 0.95,
 ) -> StudyResult:
     """Who is better and how sure, from a plain table of scores: long, wide (a column per model), or a file per model.
@@ -98,10 +101,12 @@ def study(
         better: `larger` or `smaller`, where the name of the metric does not say it.
         missing: What a score that is not there counts as, as for `interval`.
         columns: Our column names to theirs; what is said here is not guessed.
+        sheet: Of a workbook with several.
         level: Coverage of the intervals.
 
     Raises:
         TableInvalid: Two readings of the columns fit, or none.
+        FileUnreadable: A workbook has several sheets and none was named, or a file is no table.
         DirectionUnknown: Nobody said which values are better.
 
     Example:
@@ -111,11 +116,12 @@ def study(
         unet is better than swin.
     """
     made = study_of(
-        table, models=models, scores=scores, metric=metric, better=better, missing=missing, columns=columns, level=level
-    )
+        table, models=models, scores=scores, metric=metric, better=better, missing=missing, columns=columns,
+        sheet=sheet, level=level,
+    )  # fmt: skip
     return StudyResult(
         tables=made.tables, main="values", prose=made.prose, findings=made.findings, scores=made.scores,
-        verdict=made.verdict, metric=made.facts,
+        verdict=made.verdict, metric=made.facts, unit=made.unit,
     )  # fmt: skip
 
 
@@ -125,7 +131,7 @@ def _sections(result: StudyResult) -> list[Section]:
     warned = [Note(one.text) for one in result.findings if one.severity is not Severity.NOTE]
     notes = [Prose(one.text) for one in result.findings if one.severity is Severity.NOTE]
     values = tables["values"].with_columns(n="videos")
-    unit = "patients" if result.scores.has_videos else "cases"
+    unit = f"{result.unit}s"
     estimand = f"{metric.name} ({'larger' if up else 'smaller'} is better)"
     first: list[Block] = [Prose(sentence) for sentence in result.verdict[1:]]
     title = f"Values with {level_words(values)}"

@@ -29,6 +29,8 @@ VERSION = 1
 FILE = "registration.json"
 NAMES = ("columns", "model", "model_a", "model_b", "shard", "share")
 """Options that name things or places; compared only where they were registered by name."""
+CODES = ("deviation", "preregistered", "registered-version")
+"""Codes of what is said about a registration; a result that derives its other findings keeps these."""
 UNREGISTERED = "analysis"
 """What to give a reason for where the registration has no analysis of a verb."""
 
@@ -100,6 +102,7 @@ def held_to(
     options: Mapping[str, Any],
     reasons: Mapping[str, str] | None,
     versions: Mapping[str, str],
+    defaults: Mapping[str, Any],
 ) -> Kept:
     """What is recorded of a run whose settings are those registered, or differ with a reason.
 
@@ -109,12 +112,13 @@ def held_to(
         options: Every option of the run, as plain data.
         reasons: Why options differ, by name.
         versions: Of the software that runs.
+        defaults: What options are where nobody gives them.
 
     Raises:
         InputInvalid: With every difference that has no reason, and every reason without a difference.
     """
     registration, reasons = read_registration(path), dict(reasons or {})
-    differences = _nearest(registration, verb, options)
+    differences = _nearest(registration, verb, options, defaults)
     problems = [f"{text}; state --deviation {name}=REASON, or run as registered" for name, text in differences.items()
                 if not reasons.get(name, "").strip()]  # fmt: skip
     problems += [f"--deviation {name}: nothing differs there" for name in reasons if name not in differences]
@@ -146,26 +150,32 @@ def _findings(
     return listed
 
 
-def _nearest(registration: Registration, verb: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _nearest(
+    registration: Registration, verb: str, options: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, str]:
     """The differences to the registered analysis of the verb that has the fewest, in words by option."""
     fitting = [one for one in registration.analyses if one.get("verb") == verb]
     if not fitting:
         known = ", ".join(dict.fromkeys(str(one.get("verb")) for one in registration.analyses)) or "none"
         return {UNREGISTERED: f"{verb} is not registered (registered: {known})"}
-    return min((_differences(one, options) for one in fitting), key=len)
+    return min((_differences(one, options, defaults) for one in fitting), key=len)
 
 
-def _differences(analysis: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
+def _differences(
+    analysis: Mapping[str, Any], options: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, str]:
+    """Every option that differs; one that did not exist when the analysis was registered differs where it is used."""
     registered: Mapping[str, Any] = analysis.get("options", {})
     stated: Sequence[str] = analysis.get("stated", ())
     usual: Mapping[str, Any] = analysis.get("usual", {})
     given = {**options, **{name: usual[name] for name in usual if _plainest(options.get(name)) is None}}
     names = [name for name in dict.fromkeys((*registered, *given)) if name not in NAMES or name in stated]
+    meant = {**defaults, **registered}
     return {
-        name: f"{name} is {_shown(given.get(name))}, registered was {_shown(registered.get(name))}"
-        for name in names
-        if _plainest(given.get(name)) != _plainest(registered.get(name))
-    }
+        name: f"{name} is {_shown(given.get(name))}, " + (
+            f"registered was {_shown(registered[name])}" if name in registered else "which was not registered")
+        for name in names if _plainest(given.get(name)) != _plainest(meant.get(name))
+    }  # fmt: skip
 
 
 def _plainest(value: Any) -> Any:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from surgeval.errors import Misuse
 from surgeval.results.registration import Kept, held_to
 from surgeval.schema.question_files import split_source
+from surgeval.schema.shown_text import without_secrets
 from surgeval.schema.statistics_table import STATISTICS_FILE
 from surgeval.schema.table_facts import facts_files
 
@@ -108,7 +109,8 @@ def _registered(
     bound.apply_defaults()
     flat = dict(_flat(signature, bound))
     path, reasons = flat.pop(REGISTERED), flat.pop("deviations")
-    return held_to(path, verb.format(**flat), settings_of(flat, files), reasons, software())
+    defaults = settings_of({name: one.default for name, one in signature.parameters.items()}, files)
+    return held_to(path, verb.format(**flat), settings_of(flat, files), reasons, software(), defaults)
 
 
 def settings_of(arguments: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
@@ -174,7 +176,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON can hold it; what it cannot hold is named by its kind.
+    """A value as JSON can hold it, addresses without secrets; what it cannot hold is named by its kind.
 
     Example:
         >>> plain_value({"a": (1, Path("b"))}), plain_value(len)
@@ -183,7 +185,7 @@ def plain_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str | Path):
-        return str(value)
+        return without_secrets(str(value))
     if isinstance(value, list | tuple) and all(isinstance(member, str | Path | bool | int | float) for member in value):
         return [plain_value(member) for member in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):

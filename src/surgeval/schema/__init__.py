@@ -13,6 +13,7 @@ __all__ = [
     "intervals",
     "ledger",
     "ledger_rules",
+    "left_behind",
     "metric",
     "metric_facts",
     "missing",

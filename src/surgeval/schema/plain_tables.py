@@ -17,17 +17,22 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.table_files import OURS
+from surgeval.schema.table_files import OURS, names_unknown
+from surgeval.schema.written_numbers import nearly_numbers, with_numbers
 
 MODELS = {
     "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
-    "entrant", "classifier",
+    "entrant", "classifier", "modell", "algorithmus", "methode", "netz", "netzwerk", "verfahren",
 }  # fmt: skip
-PATIENTS = ("patient", "subject", "participant", "procedure", "surgery", "operation", "intervention", "video")
-"""From the coarsest to the finest."""
+PATIENTS = {
+    "patient": "patient", "patientin": "patient", "subject": "patient", "proband": "patient", "participant": "patient",
+    "procedure": "procedure", "surgery": "procedure", "operation": "procedure", "intervention": "procedure",
+    "eingriff": "procedure", "video": "video",
+}  # fmt: skip
+"""From the coarsest to the finest, each with what sentences call it."""
 CASES = {
     "case", "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance",
-    "qid", "q", "time", "timestamp", "second",
+    "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage",
 }  # fmt: skip
 _METRICS = {"metric", "measure"}
 _VALUES = {"value", "score"}
@@ -47,6 +52,8 @@ class PlainTable(NamedTuple):
     frame: pl.DataFrame
     taken: tuple[str, ...]
     """One sentence per choice."""
+    unit: str = "video"
+    """What is independent, in a word: `patient`, `procedure` or `video`."""
 
 
 class _Roles(NamedTuple):
@@ -87,24 +94,33 @@ def plain_table(
         ['model', 'video', 'case', 'metric', 'value']
     """
     read = [
-        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured)
+        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured, alone=len(frames) == 1)
         for name, frame in frames.items()
     ]
     long = pl.concat([one.frame for one in read], how="diagonal_relaxed")
-    return PlainTable(long, tuple(dict.fromkeys(sentence for one in read for sentence in one.taken)))
+    return PlainTable(long, tuple(dict.fromkeys(sentence for one in read for sentence in one.taken)), read[0].unit)
 
 
 def _read(
     name: str, frame: pl.DataFrame, columns: dict[str, str], models: tuple[str, ...], scores: tuple[str, ...],
-    measured: str | None,
+    measured: str | None, *, alone: bool,
 ) -> PlainTable:  # fmt: skip
+    if unknown := names_unknown(columns, OURS):
+        raise TableInvalid(name, unknown)
     named = [*columns.values(), *models, *scores]
     if absent := [one for one in named if one not in frame.columns]:
         has = ", ".join(map(repr, frame.columns))
         raise TableInvalid(name, [f"column {one!r} does not exist; the table has {has}" for one in absent])
-    taken: list[str] = []
+    words = {*MODELS, *PATIENTS, *CASES, *_METRICS}
+    texts = {column for column in frame.columns if plain_name(column) in words} | set(columns.values()) - {
+        columns.get("value")
+    }
+    frame, taken = with_numbers(frame, texts)
     roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
-    return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken))
+    if alone and not (models or scores or roles.models):
+        _not_pooled(name, frame, roles)
+    unit = PATIENTS.get(plain_name(roles.patient or ""), "video")
+    return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken), unit)
 
 
 def plain_name(column: str) -> str:
@@ -180,7 +196,8 @@ def _scored(
     known = [c for c in numeric if known_as(c)]
     if not numeric:
         shown = ", ".join(map(repr, frame.columns))
-        raise TableInvalid(name, [f"no column of numbers that could be a score; the table has {shown}"])
+        nearly = nearly_numbers(frame, [column for column in frame.columns if column not in used])
+        raise TableInvalid(name, nearly or [f"no column of numbers that could be a score; the table has {shown}"])
     if len(plain) == 1 and (roles.metric or not known):
         return _with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
     if known:
@@ -243,7 +260,57 @@ def _with_model(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str])
     if shaped:
         taken.append(f"{shaped[0]!r} names the models: it alone tells rows of one case apart")
         return roles._replace(model=shaped[0])
+    crossed = [] if roles.case else _models_and_cases(frame, roles)
+    if len({model for model, _ in crossed}) > 1:
+        raise TableInvalid(name, [_choice("model", list(dict.fromkeys(model for model, _ in crossed)))])
+    if crossed:
+        model, case = crossed[0]
+        taken.append(f"{model!r} names the models: it alone tells rows of one case ({case!r}) apart")
+        return roles._replace(model=model, case=(case,))
     return roles
+
+
+def _crossing(frame: pl.DataFrame, roles: _Roles) -> list[str]:
+    """Columns of text with few values, most of which occur in several patients: they may name models."""
+    used = {roles.patient, roles.metric, *roles.case, *roles.scores}
+    texts = [c for c in frame.columns if c not in used and frame[c].dtype in (pl.String, pl.Categorical, pl.Enum)]
+    few = [column for column in texts if 2 <= frame[column].n_unique() <= _MOST_LEVELS]
+    if roles.patient is None:
+        return few
+    spread = {c: frame.group_by(c).agg(pl.col(roles.patient).n_unique())[roles.patient] for c in few}
+    return [column for column in few if float((spread[column] > 1).mean() or 0) > 0.5]  # type: ignore[arg-type]
+
+
+def _models_and_cases(frame: pl.DataFrame, roles: _Roles) -> list[tuple[str, str]]:
+    """Pairs of columns of which the first repeats every case that the second names, once for each of its values."""
+    used = {roles.patient, roles.metric, *roles.scores}
+    keys = [column for column in (roles.patient, roles.metric) if column]
+    named = [c for c in frame.columns if c not in used and not frame[c].dtype.is_float()]
+    return [
+        (model, case)
+        for model in _crossing(frame, roles)
+        for case in named
+        if case != model
+        and frame.select(*keys, case, model).is_unique().all()
+        and frame.select(*keys, case).unique().height * frame[model].n_unique() == frame.height
+        and not (frame[case].n_unique() <= frame[model].n_unique() and case in _crossing(frame, roles))
+    ]
+
+
+def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
+    """Refuse to take for one model what may be several, whose rows would be pooled.
+
+    Raises:
+        TableInvalid: Rows are not told apart, and a column may name models.
+    """
+    keys = [column for column in (roles.patient, *roles.case, roles.metric) if column]
+    if roles.model is not None or not keys or frame.select(keys).is_unique().all():
+        return
+    if perhaps := _crossing(frame, roles):
+        readings = " or ".join(f"--columns model={column},case=COLUMN" for column in perhaps)
+        message = f"no column is known to name models, and rows of one {keys[0]!r} repeat: if a column names them, say"
+        alone = f"if the table is of one model, say --scores {','.join(roles.scores)}"
+        raise TableInvalid(name, [f"{message} {readings}; {alone}"])
 
 
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
@@ -296,6 +363,8 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
     if roles.model is None and roles.metric is None:
         taken.append("each row is a case of its own" if not roles.case else "rows with one name of a case count apart")
         return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))
+    if given and (twice := _twice(frame, [*given, *others])):
+        raise TableInvalid(name, [twice])
     shown = ", ".join(map(repr, given)) or "no column"
     raise TableInvalid(
         name,
@@ -304,6 +373,18 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
             "name the column that tells cases of one patient apart, --columns case=COLUMN"
         ],
     )
+
+
+def _twice(frame: pl.DataFrame, keys: Sequence[str]) -> str:
+    """Which rows are repeated cell by cell, in words; empty where other rows repeat too."""
+    first = frame.to_struct().is_first_distinct()
+    if not frame.filter(first).select(keys).is_unique().all():
+        return ""
+    again = (~first).arg_true()
+    named = frame.select(keys).rows()
+    same = named.index(named[again[0]])
+    many = "1 row is" if len(again) == 1 else f"{len(again):,} rows are"
+    return f"{many} there twice (first: row {again[0] + 1}, the same as row {same + 1}); remove them"
 
 
 def _sentences(roles: _Roles, metric_name: str) -> list[str]:

@@ -65,11 +65,11 @@ def read_rows(path: str | Path, *, report: Report | None = None, deep: bool = Fa
     reader = readers.get(path.suffix.lower())
     if path.is_dir():
         raise FileUnreadable(str(path), ["a folder; name the file in it"])
+    if not path.is_file():
+        raise FileUnreadable(str(path), ["no such file"])
     if reader is None:
         known = ", ".join(readers)
         raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected one of {known}"])
-    if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
     try:
         rows = reader(path, report or _ignore)
         yield from rows if deep else (row for row in rows if type(row) is not TooDeep)

@@ -99,7 +99,7 @@ def score_matrix(frame: pl.DataFrame, facts: MetricFacts, strata: Sequence[str],
     if np.isnan(values).any():
         places = {one.value: place for place, one in enumerate(Status)}
         status[rows, columns] = numbered["status"].replace_strict(places, return_dtype=pl.Int8).to_numpy()
-    elsewhere = _elsewhere(frame)
+    elsewhere = took_no_part(frame)
     usual = _usual(status, values, cases, models, elsewhere)
     values, keep, absent = resolve(values, status, models, facts, missing, usual)
     absent = replace(absent, scored=scored_without_answer(frame, facts, missing), elsewhere=elsewhere)
@@ -108,7 +108,7 @@ def score_matrix(frame: pl.DataFrame, facts: MetricFacts, strata: Sequence[str],
     return ScoreMatrix(values[keep], models, videos, names.tolist(), kept, facts, absent)
 
 
-def _elsewhere(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+def took_no_part(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
     """For each model that took part in some tracks only, those of which it has no row."""
     if TRACK not in frame.columns:
         return {}

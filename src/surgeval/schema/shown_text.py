@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 ELLIPSIS = "…"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
 _STAND_IN = "�"
+_ADDRESS = re.compile(r"(https?://)(?:[^/\s]*@)?([^\s?#]*)(?:\?[^\s#]*)?", re.IGNORECASE)
 
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -24,6 +26,16 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(_seen(letter) for letter in text)
+
+
+def without_secrets(text: str) -> str:
+    """The text with web addresses as they may be kept and shown: without user, password and query.
+
+    Example:
+        >>> without_secrets("openai:m@https://me:word@host/v1?key=abc")
+        'openai:m@https://host/v1'
+    """
+    return _ADDRESS.sub(r"\1\2", text) if "://" in text else text
 
 
 def visible_log(printed: bytes) -> bytes:

@@ -17,7 +17,7 @@ from surgeval.schema.csv_kinds import read_csv
 from surgeval.schema.documents import is_whole
 from surgeval.schema.rows import not_utf8
 from surgeval.schema.tabular import first_line
-from surgeval.schema.workbooks import read_rows_of_workbook
+from surgeval.schema.workbooks import filled_sheets, read_rows_of_workbook
 
 OURS = ("model", "case", "video", "metric", "value", "status", "task")
 """The columns that score tables have in common."""
@@ -46,15 +46,19 @@ def read_frames(
     return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where, roles)
 
 
-def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
-    """The rows of a CSV, TSV, Excel (first sheet) or Parquet file, or of the `scores.parquet` in a folder, unchecked.
+def read_frame(
+    path: Path, texts: Iterable[str] = (), *, sheet: str | None = None, semicolons: bool = False
+) -> pl.DataFrame:
+    """The rows of a CSV, TSV, Excel or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 
     Args:
         path: The file or folder.
         texts: Columns of a CSV that are text even where they look like numbers.
+        sheet: Of a workbook; may be left out where only one has anything in it.
+        semicolons: Whether columns of a CSV may be separated by semicolons, as spreadsheets with decimal commas do.
 
     Raises:
-        FileUnreadable: Missing, or of an unknown kind.
+        FileUnreadable: Missing, of an unknown kind, or a workbook of several sheets none of which was named.
     """
     if path.is_dir():
         path = path / "scores.parquet"
@@ -65,9 +69,9 @@ def read_frame(path: Path, texts: Iterable[str] = ()) -> pl.DataFrame:
         if suffix == ".parquet":
             return pl.read_parquet(_opened(path))
         if suffix in _SEPARATORS:
-            return _read_csv(path, _SEPARATORS[suffix], texts)
+            return _read_csv(path, _SEPARATORS[suffix], texts, semicolons=semicolons)
         if suffix == ".xlsx":
-            return _read_workbook(path, texts)
+            return _read_workbook(path, texts, sheet)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(path), [first_line(error)]) from None
     raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv, .tsv, .xlsx or .parquet"])
@@ -112,24 +116,48 @@ def renamed(
     return frame.select([*(pl.col(name) for name in frame.columns if name not in gone), *aliases])
 
 
-def _read_workbook(path: Path, texts: Iterable[str]) -> pl.DataFrame:
-    """The first sheet, its first row with text as the heading; columns of numbers are numbers."""
-    rows = [row for row in read_rows_of_workbook(path) if any(row)]
+def _read_workbook(path: Path, texts: Iterable[str], sheet: str | None) -> pl.DataFrame:
+    """One sheet, its first row that is no title as the heading; columns of numbers are numbers."""
+    rows = [row for row in read_rows_of_workbook(path, sheet or _only_sheet(path)) if any(row)]
+    while len(rows) > 1 and len(list(filter(None, rows[0]))) == 1 < len(list(filter(None, rows[1]))):
+        rows = rows[1:]  # a title above the headings
     header = rows[0] if rows else []
     repeated = sorted({name for name in header if header.count(name) > 1})
     problems = [f"column {name!r} appears twice" for name in repeated if name]
-    problems += [] if rows else ["the first sheet is empty"]
-    problems += [
-        f"row {number} has {len(row)} cells, the heading {len(header)}"
-        for number, row in enumerate(rows, start=1)
-        if len(row) > len(header)
-    ]
+    problems += [] if rows else ["the sheet is empty"]
+    problems += _unheaded(header, rows[1:])
     if problems:
         raise FileUnreadable(str(path), problems)
     filled = [row + [""] * (len(header) - len(row)) for row in rows[1:]]
     columns = {name: [row[place] or None for row in filled] for place, name in enumerate(header) if name}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     return frame.with_columns(_as_number(frame[name]) for name in frame.columns if name not in set(texts))
+
+
+def _only_sheet(path: Path) -> str | None:
+    filled = filled_sheets(path)
+    if len(filled) > 1:
+        names = ", ".join(map(repr, filled))
+        message = f"holds {len(filled)} sheets ({names}): say which with --sheet (surgeval study), or save it by itself"
+        raise FileUnreadable(str(path), [message])
+    return filled[0] if filled else None
+
+
+def _unheaded(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns with cells but no heading, which would be lost."""
+    problems = []
+    for place in range(max(map(len, rows), default=0)):
+        held = sum(1 for row in rows if place < len(row) and row[place])
+        if held and (place >= len(header) or not header[place]):
+            problems.append(
+                f"column {_letters(place)} holds {held} cell{'s' if held > 1 else ''} below no heading; "
+                "give every column its own, also where headings are merged"
+            )
+    return problems
+
+
+def _letters(place: int) -> str:
+    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
 def _as_number(column: pl.Series) -> pl.Series:
@@ -155,9 +183,11 @@ def _meant(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near!r}?" if near else "."
 
 
-def _read_csv(path: Path, separator: str, texts: Iterable[str]) -> pl.DataFrame:
+def _read_csv(path: Path, separator: str, texts: Iterable[str], *, semicolons: bool) -> pl.DataFrame:
     try:
         header = _header(path, separator)
+        if semicolons and len(header) == 1 and ";" in header[0]:
+            separator, header = ";", _header(path, ";")
     except (UnicodeDecodeError, csv.Error):
         raise FileUnreadable(str(path), [not_utf8(path)]) from None
     if repeated := sorted({name for name in header if header.count(name) > 1}):

@@ -1,4 +1,4 @@
-"""Rows of the first sheet of an `.xlsx` workbook, read with the standard library.
+"""Rows of a sheet of an `.xlsx` workbook, read with the standard library.
 
 A workbook is a zip of XML files. Document types are refused and sizes are bounded, since the file may be hostile.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,26 +22,70 @@ _MOST_DIGITS = 12
 _UNUSABLE = (NotImplementedError, RuntimeError, OSError)
 """What `zipfile` raises on methods it lacks, encrypted members and damaged archives."""
 _SHEET = "xl/worksheets/sheet1.xml"
+_BOOK = "xl/workbook.xml"
+_LINKS = "xl/_rels/workbook.xml.rels"
+_LINK = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_LINK_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _STRINGS = "xl/sharedStrings.xml"
 
 
-def read_rows_of_workbook(path: Path) -> list[list[str]]:
-    """The rows of the first sheet as texts; absent cells are empty texts.
+def read_rows_of_workbook(path: Path, sheet: str | None = None) -> list[list[str]]:
+    """The rows of one sheet as texts; absent cells are empty texts.
+
+    Args:
+        path: The workbook.
+        sheet: The name on its tab; the first when None.
+
+    Raises:
+        FileUnreadable: The file is no such workbook, or has no such sheet.
+    """
+    with _opened(path) as archive:
+        sheets = _sheets(archive, path)
+        if sheet is not None and sheet not in sheets:
+            raise FileUnreadable(str(path), [f"holds no sheet {sheet!r}; it has {', '.join(map(repr, sheets))}"])
+        return _rows(archive, sheets[sheet] if sheet is not None else next(iter(sheets.values())), path)
+
+
+def filled_sheets(path: Path) -> list[str]:
+    """The names of the sheets with anything in them, in the order of their tabs.
 
     Raises:
         FileUnreadable: The file is no such workbook.
     """
+    with _opened(path) as archive:
+        sheets = _sheets(archive, path)
+        return [name for name, member in sheets.items() if any(any(row) for row in _rows(archive, member, path))]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     if not path.is_file():
         raise FileUnreadable(str(path), ["no such file"])
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            shared = _shared(_xml(archive, _STRINGS, path)) if _STRINGS in names else []
-            if _SHEET not in names:
-                raise FileUnreadable(str(path), [f"holds no {_SHEET}"])
-            return [_cells(row, shared) for row in _xml(archive, _SHEET, path).iter(f"{_SPACE}row")]
+            yield archive
     except (zipfile.BadZipFile, ElementTree.ParseError, zlib.error, EOFError, *_UNUSABLE) as error:
         raise FileUnreadable(str(path), [f"not an xlsx workbook ({error})"]) from None
+
+
+def _sheets(archive: zipfile.ZipFile, path: Path) -> dict[str, str]:
+    """The members that hold sheets of cells, by the names on their tabs."""
+    names = set(archive.namelist())
+    sheets: dict[str, str] = {}
+    if {_BOOK, _LINKS} <= names:
+        links = _xml(archive, _LINKS, path).iter(_LINK)
+        targets = {link.get("Id"): f"xl/{link.get('Target', '')}".replace("xl//xl/", "xl/") for link in links}
+        tabs = _xml(archive, _BOOK, path).iter(f"{_SPACE}sheet")
+        sheets = {tab.get("name", ""): targets.get(tab.get(_LINK_ID), "") for tab in tabs}
+    held = {name: member for name, member in sheets.items() if member in names and "/worksheets/" in member}
+    if not held and _SHEET not in names:
+        raise FileUnreadable(str(path), [f"holds no {_SHEET}"])
+    return held or {"Sheet1": _SHEET}
+
+
+def _rows(archive: zipfile.ZipFile, member: str, path: Path) -> list[list[str]]:
+    shared = _shared(_xml(archive, _STRINGS, path)) if _STRINGS in archive.namelist() else []
+    return [_cells(row, shared) for row in _xml(archive, member, path).iter(f"{_SPACE}row")]
 
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:

@@ -19,7 +19,7 @@ from surgeval.errors import DirectionUnknown, Misuse, SurgevalError, TableInvali
 from surgeval.results.tables import studies as t
 from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.missing import Missing, missing_rules
+from surgeval.schema.missing import Missing, Rule, missing_rules
 from surgeval.schema.outcomes import Status
 from surgeval.schema.plain_tables import UNNAMED, PlainTable, plain_table
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
@@ -36,6 +36,8 @@ from surgeval.stats.strata import strata
 ALL_PAIRS = 20
 """Models up to which every pair is tested; beyond, pairs of the best one only, corrected for all (Bonferroni)."""
 HARD_CASES = 20
+MOST_FILLED = 4
+"""Models up to which each is named that lacks scores."""
 
 
 class Study(NamedTuple):
@@ -48,6 +50,8 @@ class Study(NamedTuple):
     findings: tuple[Finding, ...]
     scores: ScoreTable
     facts: MetricFacts
+    unit: str
+    """What is independent, in a word."""
 
 
 def study_of(
@@ -59,15 +63,16 @@ def study_of(
     better: Directions,
     missing: Missing,
     columns: Mapping[str, str] | None,
+    sheet: str | None,
     level: float,
 ) -> Study:
     """The study of a plain table; arguments and errors are those of `surgeval.study`."""
-    plain, given = _read(table, models, scores, columns, better, metric)
+    plain, given = _read(table, models, scores, columns, better, metric, sheet)
     name = given.chosen_metric(metric)
     facts = given.facts_of(name)
     if facts.better is None and metric is None and name == UNNAMED:
         raise DirectionUnknown(name, otherwise="say which metric the table holds, such as --metric dice")
-    sign, unit = facts.sign, "patient" if given.has_videos else "case"
+    sign, unit = facts.sign, plain.unit if given.has_videos else "case"
     whole, unlike = _on_common_patients(given, name, missing, unit)
     asked: dict[str, Any] = {"metric": name, "missing": missing, "level": level}
     values = interval(whole, **asked)
@@ -92,12 +97,36 @@ def study_of(
         [f"This is about the {len(matrix.video_names):,} {unit}s that every model has scores of."] if unlike else []
     )
     prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
-    return Study(tables, (first, *common, *more), prose, findings, given, facts)
+    return Study(tables, (first, *common, *_filled(matrix), *more), prose, findings, given, facts, unit)
+
+
+def _filled(matrix: ScoreMatrix) -> list[str]:
+    """Of every model some of whose scores are a number put in their place, how many: a reader takes them for scores."""
+    absent, sentences = matrix.absent, []
+    for model, counts in absent.counts.items():
+        by_rule: dict[Rule, int] = {}
+        for status, count in counts.items():
+            by_rule[absent.rules[status]] = by_rule.get(absent.rules[status], 0) + count
+        for rule, count in by_rule.items():
+            if rule in ("drop-case", "drop-score"):
+                continue
+            as_what = f"the worst value, {absent.worst:g}" if isinstance(rule, str) else f"{rule:g}"
+            many = f"{count:,} of {len(matrix.values):,} scores of {model}"
+            are, counted = ("is", "counts") if count == 1 else ("are", "count")
+            sentences.append(f"{many} {are} not there and {counted} as {as_what}: part of its distance is that.")
+    return (
+        sentences
+        if len(sentences) <= MOST_FILLED
+        else [
+            f"{len(absent.counts):,} models lack scores, which count as a number put in their place: part of their "
+            "distance is that."
+        ]
+    )
 
 
 def _read(
     table: Any, models: Sequence[str], scores: Sequence[str], columns: Mapping[str, str] | None, better: Directions,
-    metric: str | None,
+    metric: str | None, sheet: str | None,
 ) -> tuple[PlainTable, ScoreTable]:  # fmt: skip
     if isinstance(table, ScoreTable):
         return PlainTable(table.frame, ("the table is a score table already",)), table.directed(better, metric)
@@ -105,7 +134,11 @@ def _read(
     if not several:
         raise Misuse("no table was given")
     paths = all(isinstance(one, str | Path) for one in several)
-    frames = {Path(one).name: read_frame(Path(one)) for one in several} if paths else {"table": as_frame(table)}
+    frames = (
+        {Path(one).name: read_frame(Path(one), sheet=sheet, semicolons=True) for one in several}
+        if paths
+        else {"table": as_frame(table)}
+    )
     if paths and len(frames) < len(several):
         raise Misuse("two files have the same name; models of a file without a model column are named after it")
     plain = plain_table(frames, columns=columns, models=models, scores=scores, measured=metric)
@@ -193,9 +226,27 @@ def _pairs(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -
     wanted = set(t.PAIRS.columns)
     ours = [{k: v for k, v in row.items() if k in wanted} for row in kept if row["model_a"] == models[0]]
     matrix = table.matrix(asked["metric"], missing=asked["missing"])
+    lacking = {
+        m for m, some in matrix.absent.counts.items() if Status.MISSING.value in some and asked["missing"] is None
+    }
     for row in ours:
         row["difference_videos"] = _over_patients(matrix, row["model_a"], row["model_b"])
+        unsure = bool(lacking & {row["model_a"], row["model_b"]})
+        row |= _where_scored(table, row, asked) if unsure else dict.fromkeys(_SCORED)
     return t.PAIRS.frame(ours), spoken
+
+
+def _where_scored(table: ScoreTable, row: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The difference on the cases that both models have scores of; nothing where there is none."""
+    only = {**asked, "missing": {Status.MISSING.value: "drop-score"}}
+    try:
+        scored = compare(table, row["model_a"], row["model_b"], **only).table.row(0, named=True)
+    except SurgevalError:
+        return dict.fromkeys(_SCORED)
+    return dict(zip(_SCORED, (scored["difference"], scored["p_value"]), strict=True))
+
+
+_SCORED = ("difference_scored", "p_scored")
 
 
 def _pairs_prose(models: int, level: float) -> str:

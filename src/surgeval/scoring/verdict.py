@@ -16,6 +16,8 @@ from surgeval.schema.shown_tables import p_text
 from surgeval.stats.planning.closed_forms import videos_like_these
 
 ALPHA = 0.05
+MOST_FILLED = 2
+"""Models named whose place rests on scores that are not there."""
 MOST_TIMES = 100
 """As many units, in multiples of those there are, beyond which no number of them is named."""
 
@@ -33,11 +35,16 @@ def verdict(values: pl.DataFrame, pairs: pl.DataFrame, facts: MetricFacts, *, un
     if values.height == 1:
         return [_value(values.row(0, named=True), facts, unit)]
     rows = pairs.to_dicts()
-    return [_lead(values, rows, facts), *_split(rows, facts, unit), _margin(rows, facts, unit), *_power(rows, unit)]
+    return [
+        _lead(values, rows, facts), *_split(rows, facts, unit), *_filled(rows, facts), _margin(rows, facts, unit),
+        *_power(rows, unit),
+    ]  # fmt: skip
 
 
 def _value(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
     value = f"{row['model']} reaches {facts.name} {amount(row['value'], facts)}"
+    if row["low"] is None and row["videos"] > 2:
+        return f"{value}, the same in each of {_units(row, unit)}, so nothing can be said about other {unit}s."
     if row["low"] is None:
         return f"{value}; {_units(row, unit)} do not carry an interval, so nothing can be said about other {unit}s."
     ends = f"{amount(row['low'], facts)} to {amount(row['high'], facts)}"
@@ -72,7 +79,30 @@ def _lead(values: pl.DataFrame, rows: Sequence[Mapping[str, Any]], facts: Metric
 def _is_beaten(row: Mapping[str, Any], facts: MetricFacts) -> bool:
     """Whether the best model is shown to be better than the other one, whatever is counted."""
     shown = row["p_corrected"] is not None and row["p_corrected"] < ALPHA
-    return bool(shown and facts.sign * row["difference"] > 0 and not _is_split(row))
+    return bool(shown and facts.sign * row["difference"] > 0 and not _is_split(row) and not _is_filled(row))
+
+
+def _is_filled(row: Mapping[str, Any]) -> bool:
+    """Whether the difference rests on scores that are not there and whose rule nobody stated."""
+    if row["difference_scored"] is None or row["p_corrected"] is None or row["p_corrected"] >= ALPHA:
+        return False
+    shown = row["p_scored"] is not None and row["p_scored"] < ALPHA
+    return not (shown and row["difference"] * row["difference_scored"] > 0)
+
+
+def _filled(rows: Sequence[Mapping[str, Any]], facts: MetricFacts) -> list[str]:
+    """Where only scores that are not there tell two models apart: nobody is named the winner."""
+    sentences = []
+    for row in (row for row in rows if _is_filled(row)):
+        gap = row["difference_scored"]
+        other = f"{row['model_b']} is {amount(abs(gap), facts)} {'lower' if gap > 0 else 'higher'}"
+        sentences.append(
+            f"{row['model_a']} is ahead of {row['model_b']} only as long as scores that are not there count as the "
+            f"worst value; where both have one, {other if gap else 'they are equal'}: no winner is named between them; "
+            "say with --missing what such a score counts as."
+        )
+    more = len(sentences) - MOST_FILLED
+    return sentences if more <= 0 else [*sentences[:MOST_FILLED], f"The same holds of {more:,} other models."]
 
 
 def _is_split(row: Mapping[str, Any]) -> bool:
@@ -106,9 +136,9 @@ def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) ->
     if row["low"] is None:
         return f"{head}; so few data carry no interval of the difference."
     ends = sorted(float(facts.sign) * row[end] for end in ("low", "high"))
-    return (
-        f"{head} ({row['level']:.0%} interval of the advantage {amount(ends[0], facts)} to {amount(ends[1], facts)})."
-    )
+    interval = " to ".join(amount(end, facts, like=size) for end in ends)
+    alone = ", for this pair alone" if row["tests"] > 1 else ""
+    return f"{head} ({row['level']:.0%} interval of the advantage {interval}{alone})."
 
 
 def _power(rows: Sequence[Mapping[str, Any]], unit: str) -> list[str]:
@@ -150,15 +180,20 @@ def _units(row: Mapping[str, Any], unit: str) -> str:
     return f"{row['videos']:,} {unit}{'' if row['videos'] == 1 else 's'}"
 
 
-def amount(value: float, facts: MetricFacts) -> str:
+def amount(value: float, facts: MetricFacts, *, like: float | None = None) -> str:
     """A number with the digits that its metric's range asks for, and its unit.
+
+    Args:
+        value: The number.
+        facts: Of the metric.
+        like: The number whose digits it shares, where it is an end of that one's interval.
 
     Example:
         >>> amount(0.81234, MetricFacts("dsc")), amount(6.5, MetricFacts("hd95", 0, float("inf"), "smaller", unit="px"))
         ('0.812', '6.5 px')
     """
     bounded = max(abs(facts.low), abs(facts.high)) <= 1
-    digits = 3 if bounded or abs(value) < 1 else 1
+    digits = 3 if bounded or abs(value if like is None else like) < 1 else 1
     return f"{value:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
 
 

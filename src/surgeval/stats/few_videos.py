@@ -50,10 +50,9 @@ def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding |
         text = f"{count}: no interval; the spread between videos cannot be judged."
         return remark("few-videos", text, where=where)
     if videos < FEWEST_TESTED:
-        text = (
-            f"{videos} videos: intervals rest on {df:.1f} degrees of freedom, and no difference can be significant "
-            f"(smallest p-value {p_text(2.0 ** (1 - videos))})."
-        )
+        rest = "" if math.isnan(df) else f"intervals rest on {df:.1f} degrees of freedom, and "
+        smallest = p_text(2.0 ** (1 - videos))
+        text = f"{videos} videos: {rest}no difference can be significant (smallest p-value {smallest})."
         return remark("few-videos", text, where=where)
     return None
 

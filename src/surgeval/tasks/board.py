@@ -180,11 +180,26 @@ def published_rows(task: TaskInstance) -> list[dict[str, Any]]:
     return rows
 
 
-def _matrix(board: pl.DataFrame) -> pl.DataFrame:
-    """Models by tasks; a run and a published row of one name are two rows."""
-    named = board.with_columns(
-        pl.when(pl.col("source") == RUN).then(pl.col("model")).otherwise(pl.col("model") + " (published)").alias("row")
+def ways_of(rows: pl.DataFrame) -> pl.Series:
+    """The model of every run, with its shots, with its prompts where it was asked by several, and a number where even
+    these are the same."""
+    shots = pl.when(pl.col("shots") > 0).then(pl.format("{}, {}-shot", "model", "shots")).otherwise("model")
+    named = rows.select("task", "prompts", way=shots)
+    several = pl.col("prompts").n_unique().over("task", "way") > 1
+    named = named.with_columns(
+        way=pl.when(several.any().over("way")).then(pl.format("{}, {}", "way", "prompts")).otherwise("way")
     )
+    number, repeated = pl.int_range(1, pl.len() + 1).over("task", "way"), (pl.len().over("task", "way") > 1)
+    return named.select(
+        pl.when(repeated.any().over("way")).then(pl.format("{} (run {})", "way", number)).otherwise("way")
+    ).to_series()
+
+
+def _matrix(board: pl.DataFrame) -> pl.DataFrame:
+    """Models by tasks; a model that was run several ways has a row for each, and so has a published one."""
+    runs, printed = board.filter(pl.col("source") == RUN), board.filter(pl.col("source") != RUN)
+    runs = runs.with_columns(row=ways_of(runs))
+    named = pl.concat([runs, printed.with_columns(row=pl.col("model") + " (published)")])
     wide = named.pivot("task", index="row", values="value", aggregate_function="first").rename({"row": "model"})
     return MATRIX.frame(wide)
 

@@ -315,7 +315,10 @@ class MediaFinder:
 
     def _second(self, row: Mapping[str, Any], fps: float | None) -> float:
         if row.get("frame") is None or not fps:
-            raise Misuse("its moment in the video is not known: no frame number, or no frame rate")
+            raise Misuse(
+                "the task shows one frame and has a video here: name an image, or say which frame in the columns "
+                "'frame' and 'fps'"
+            )
         return float((row["frame"] - self.task.media.first_frame) / fps)
 
     def _span(self, row: Mapping[str, Any], fps: float | None, video: Path) -> tuple[float, float]:

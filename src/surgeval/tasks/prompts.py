@@ -117,7 +117,7 @@ def prompts_of(task: TaskInstance) -> tuple[PromptText, ...]:
         FileUnreadable: No such file, or no TOML.
         InputInvalid: With every problem of it.
     """
-    beside = Path(task.file).with_name(task.prompts) if task.prompts.endswith(".toml") else None
+    beside = Path(task.file).parent / task.prompts if task.prompts.endswith(".toml") else None
     texts = read_prompts(beside or FOLDER / f"{task.prompts}.toml")
     wrong = [
         f"{one.family}/{one.version} has {len(one.texts)} texts for {len(task.answer.classes)} classes"

@@ -27,6 +27,15 @@ from surgeval.tasks.task import (
 _Made = TypeVar("_Made")
 _TABLES: dict[str, type[Any]] = {"data": Data, "media": Media, "answer": AnswerForm}
 _MEDIA_KINDS = ("image", "video", "none")
+_ABOVE_ZERO = (
+    "fps", "uniform", "rate_hz", "every", "window_s", "most_frames", "token_budget", "tokens_per_frame",
+    "max_height_px",
+)  # fmt: skip
+_FAMILIES = {
+    Form.CHOICE: "classification", Form.LABELS: "classification", Form.SPAN: "intervals", Form.BOXES: "detection",
+    Form.MASKS: "segmentation",
+}  # fmt: skip
+"""The metrics that measure a form of answers; no other of these families does."""
 _NEEDS_CLASSES = (Form.CHOICE, Form.LABELS, Form.BOXES, Form.MASKS)
 
 
@@ -195,8 +204,14 @@ def _contradictions(task: TaskInstance) -> list[str]:
     ways = [key for key in ("uniform", "rate_hz", "every") if getattr(media, key) is not None]
     if len(ways) > 1:
         problems.append(f"[media] {' and '.join(map(repr, ways))} both say which frames; give one of them")
-    problems += [f"[metrics] {name!r} is no metric of ours (surgeval list metrics)"
-                 for name in (*task.scored.names, *task.scored.of_scores) if name not in METRICS]  # fmt: skip
+    problems += [f"[media] {key!r} must be larger than 0" for key in _ABOVE_ZERO
+                 if (value := getattr(media, key)) is not None and value <= 0]  # fmt: skip
+    others = set(_FAMILIES.values()) - {_FAMILIES[answer.form]} if answer.form in _FAMILIES else set()
+    for name in (*task.scored.names, *task.scored.of_scores):
+        if name not in METRICS:
+            problems.append(f"[metrics] {name!r} is no metric of ours (surgeval list metrics)")
+        elif METRICS[name].family.partition(".")[0] in others:
+            problems.append(f"[metrics] {name!r} does not measure answers of the form {answer.form.value!r}")
     if task.scored.headline and task.scored.headline not in task.scored.names:
         problems.append(f"[metrics] the headline {task.scored.headline!r} is not among 'names'")
     return problems

@@ -53,11 +53,13 @@ def read_responses(folder: Path) -> list[Response]:
     """
     path = folder / RAW_FILE
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except OSError:
         raise FileUnreadable(str(path), ["no such file; name the folder of one task and one model"]) from None
     responses, problems = [], []
     for number, line in enumerate(lines, 1):
+        if not line:
+            continue
         try:
             responses.append(_response(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError):

@@ -89,3 +89,15 @@ def test_misuse_ends_with_exit_code_two_and_one_line(table: str) -> None:
     assert done.returncode == 2
     assert "did you mean 'correct'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "named"), [
+    (["--before", "{}", "--after", "{}", "--recommend", "--preregistration", "{}"], "--recommend, --preregistration"),
+    (["--before", "{}", "--after", "{}", "--risk", "{}"], "--risk"),
+    (["{}", "--target", "smoke"], "--target"),
+    (["{}", "--picture", "image"], "--picture"),
+])  # fmt: skip
+def test_options_that_would_be_left_unused_are_refused(table: str, arguments: list[str], named: str) -> None:
+    done = run(*(one.format(table) for one in arguments), *OPTIONS)
+    assert isinstance(done.exception, Misuse)
+    assert str(done.exception).startswith(f"{named}: not used")

@@ -282,6 +282,16 @@ def test_the_swapped_videos_of_cholectrack20_count_only_where_they_are_named(bui
         (folder / f"{video}.txt").unlink()
     named = surgeval.evaluate("tracking", folder, root, videos=["vid30"], **options)
     assert named.per_video["video"].unique().to_list() == ["VID30"]
+    assert [finding for finding in named.findings if "VID30 counts since it was asked for" in finding.message]
+
+
+def test_a_doubtful_video_of_another_part_is_not_spoken_of(built):
+    _, root = built("cholectrack20")  # VID92 is the only one of the test part
+    put_json(root / "Training" / "VID31" / "VID31.json", {"annotations": {"1": [tracked_tool()]}})
+    put(root / "guesses" / "VID92.txt", "1,1,0.1,0.2,0.3,0.4,1,0\n26,1,0.1,0.2,0.3,0.4,1,0")
+    options = {"data_set": "cholectrack20", "perspective": "visibility", "split": "test"}
+    result = surgeval.evaluate("tracking", root / "guesses", root, **options)
+    assert not [finding for finding in result.findings if "VID31" in finding.message]
 
 
 def test_skill_of_heichole_is_rated_with_mean_absolute_error_and_quadratic_kappa():

@@ -8,6 +8,7 @@ import pytest
 
 from surgeval.models._long_video.forms import Form, form_of, number, quoted_times, some_of, times
 from surgeval.models._long_video.words import Words
+from surgeval.models._long_video.writing import Line
 from surgeval.questions.template import ENDINGS
 from surgeval.schema.foreign_objects import CLASS_NAMES
 from surgeval.schema.formats import build_format
@@ -88,6 +89,16 @@ def test_an_unknown_wording_is_free_text_of_at_most_300_letters() -> None:
     assert form.after(form.start, "x" * 300)
     assert not form.after(form.start, "x" * 301)
     assert not form.after(form.start, "two\nlines")
+
+
+def test_a_free_answer_of_long_tokens_ends_within_300_letters() -> None:
+    line = Line(
+        Form(is_free=True), Words(["seventy letters, as a token of some model might stand for, are many.. "]), [1]
+    )
+    taken = [line.take(0) for _ in range(5) if not line.is_done]
+    assert len(taken) == 5
+    text, is_cut = line.whole()
+    assert (len(text), is_cut) == (300, False)
 
 
 def test_tokens_are_admitted_by_all_of_their_letters() -> None:

@@ -87,3 +87,23 @@ def test_the_pace_is_learnt_from_what_chunks_took() -> None:
     assert pace.per_frame == pytest.approx(0.1, rel=0.01)
     before = pace.seconds(64, 144) / pace.safety
     assert before - 64 * pace.per_frame == pytest.approx(2.0, rel=0.3)
+
+
+def test_a_chunk_of_two_small_frames_says_little_about_a_long_film() -> None:
+    """Seconds as on an H200: a chunk takes 0.06 s to start, then 4.5e-5 s a token and what attention adds."""
+    pace, before = Pace(per_frame=0.0), 0
+    for frames in (4, 16, 64, 192, 192, 192, 108):
+        tokens = frames // 2 * 144
+        taken = 0.06 + tokens * 4.5e-5 + tokens * (before + tokens / 2) * 4e-10
+        pace.learnt(frames=frames, read_s=0.0, tokens=tokens, before=before, work_s=taken)
+        before += tokens
+    for _ in range(20):
+        pace.learnt(frames=2, read_s=0.0, tokens=15, before=30, work_s=0.1)
+    shown = planned(10800.0, 540, 960, seconds=7.0, pace=pace, most_frames=768)
+    assert (shown.frames, shown.height_px, shown.is_reduced) == (768, 252, False)
+    slower = [pace.seconds(768, 144)]
+    for _ in range(3):
+        pace.learnt(frames=192, read_s=0.0, tokens=13824, before=0, work_s=7.0)
+        slower.append(pace.seconds(768, 144))
+    assert slower == sorted(slower)
+    assert slower[1] > 3 * slower[0], "one large chunk that is slow is believed"

@@ -120,6 +120,11 @@ def test_the_line_of_a_run_says_failures_and_money() -> None:
     assert meter.line().endswith("0.80 spent")
 
 
+def test_no_money_is_guessed_for_what_costs_nothing() -> None:
+    counts = ask_all(open_model("constant:clip"), questions(3), done=lambda *_: None)
+    assert (counts.answered, counts.cost, counts.guessed) == (3, 0.0, 0)
+
+
 def test_a_limit_without_a_price_is_refused() -> None:
     with pytest.raises(Misuse, match="has no known price, so a limit of 1 cannot be kept"):
         asked(open_model("openai:m@http://localhost"), questions(1), max_cost=1.0)

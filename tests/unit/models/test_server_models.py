@@ -195,6 +195,53 @@ def test_a_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "check SURGEVAL_API_KEY" in outcomes["q0"].reason
 
 
+def test_a_key_that_a_server_echoes_in_its_answer_is_stored_nowhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-ours-123")
+    with serving(says(completion("clip, asked with sk-secret-of-ours-123"))) as server:
+        outcomes, _ = asked(open_model(f"openai:m@{server.url}"), questions(1), store=tmp_path / "store")
+    assert outcomes["q0"].text == "clip, asked with ***"
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and b"sk-secret-of-ours-123" in path.read_bytes()
+    ]
+
+
+def test_a_key_that_is_a_common_word_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    outcomes, _, _ = heard(says(completion('{"tool": "none"}')), questions(1))
+    assert outcomes["q0"].text == '{"tool": "none"}'
+
+
+def test_pictures_do_not_follow_a_redirect_and_one_of_them_is_enough_to_learn_of_it(tmp_path: Path) -> None:
+    prompts = [Prompt(f"q{number}", (picture(tmp_path), f"Frame {number}?")) for number in range(40)]
+    with serving(says(completion("yes"))) as other:
+        elsewhere = other.url.replace("127.0.0.1", "127.0.0.2")
+        away = Answer(b"", 307, headers=(("Location", f"{elsewhere}/chat/completions?token=abc"),))
+        outcomes, counts, bodies = heard(says(away), prompts)
+        assert other.bodies == []
+    assert (len(bodies), counts.transient, counts.answered) == (1, 40, 0)
+    host = elsewhere.removeprefix("http://").split("/")[0]
+    assert (
+        outcomes["q39"].reason
+        == f"HTTP 307; it sends on to {host}, where nothing is sent: name that URL if it is meant"
+    )
+
+
+@pytest.mark.parametrize("claimed", [10**30, -5, "many", True, 2.5])
+def test_tokens_that_cannot_be_are_as_if_nothing_was_said(claimed: object) -> None:
+    reply = {"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": 9, "completion_tokens": claimed}}
+    outcomes, counts, _ = heard(says(Answer(json.dumps(reply).encode())), questions(1))
+    assert (outcomes["q0"].tokens_in, outcomes["q0"].tokens_out, counts.tokens_out) == (9, 0, 0)
+
+
+def test_half_a_letter_in_an_answer_can_be_written_and_is_read_from_the_store_alike(tmp_path: Path) -> None:
+    with serving(says(Answer(b'{"choices": [{"message": {"content": "clip \\ud83d"}}]}'))) as server:
+        model = open_model(f"openai:m@{server.url}")
+        texts = [asked(model, questions(1), store=tmp_path / "store")[0]["q0"].text for _ in range(2)]
+    assert texts == ["clip ?", "clip ?"]
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

@@ -130,7 +130,7 @@ def test_the_gravest_limitations_name_where_they_hold_and_need_no_jargon() -> No
     grave = gravest(Inputs(inputs.source, (part,), inputs.scores))
     assert grave[0] == "Only 8 videos: rare conditions are not represented."
     assert grave[1] == (
-        "No difference between two models is significant on any kind of question; the order rests on tie-breaks (every"
+        "No difference between two models is significant on any kind of question; any order rests on tie-breaks (every"
         " board)."
     )
     assert not any("bucket" in text for text in grave)

@@ -153,13 +153,13 @@ def boards(*leads: tuple[str, dict[str, int]]) -> list[Lead]:
 
 
 @pytest.mark.parametrize(("leads", "title"), [
-    ([("a", CLEAR), ("a", CLEAR)], "a comes first on all 2 boards; every lead is clear"),
-    ([("a", CLEAR), ("a", OPEN)], "a comes first on all 2 boards; one lead is clear"),
+    ([("a", CLEAR), ("a", CLEAR)], "a comes first on both boards; every lead is clear"),
+    ([("a", CLEAR), ("a", OPEN)], "a comes first on both boards; one lead is clear"),
     ([("a", CLEAR), ("a", CLEAR), ("b", OPEN)], "a comes first on 2 of 3 boards; 2 leads are clear"),
     ([("a", OPEN), ("a", OPEN), ("b", OPEN)], "a comes first on 2 of 3 boards; no lead is clear"),
     ([("a", OPEN), ("b", OPEN)], "No model leads: a and b come first on 1 of 2 boards each; no lead is clear"),
     ([("a", NOTHING), ("a", NOTHING)],
-     "a comes first on all 2 boards, but nothing can be concluded about who is better"),
+     "a comes first on both boards, but nothing can be concluded about who is better"),
 ])  # fmt: skip
 def test_one_title_for_several_boards(leads: list[tuple[str, dict[str, int]]], title: str) -> None:
     assert title_of(boards(*leads)) == title
@@ -201,3 +201,21 @@ def test_a_pair_finds_its_interval_whichever_model_is_named_first() -> None:
     kind = {"ood": pl.Boolean}
     found = significance._with_intervals(pairs.cast(kind), differences.cast(kind))
     assert found.select("low", "high").rows() == [(-0.4, -0.1), (0.2, 0.5)]
+
+
+def test_models_that_share_every_first_place_leave_nothing_to_conclude() -> None:
+    shared = of(shared=True)._replace(rivals=2)
+    assert (
+        title_of([shared, shared])
+        == "a and b share the first place on both boards, but nothing can be concluded about who is better"
+    )
+    assert (
+        title_of([shared._replace(rivals=3)] * 3) == "a and b share the first place on all 3 boards; no lead is clear"
+    )
+    assert title_of([of(low=CLEAR)] * 2) == "a comes first on both boards; every lead is clear"
+
+
+def test_a_tie_break_that_left_models_level_decided_nothing() -> None:
+    part = ranking(places=places(("a", 1, 2, 0.5, False), ("b", 1, 2, 0.5, False), ("c", 3, -4, None, False)))
+    [lead] = board_leads(part)
+    assert sentences(lead, ACCURACY) == ["On the technical board, a and b share the first place."]

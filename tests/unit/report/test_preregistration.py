@@ -12,6 +12,7 @@ import surgeval
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.report.preregistration import EXAMPLE, FUNCTIONS
+from surgeval.results.registration import document_of
 
 PLAN = """
 title = "A against B"
@@ -122,6 +123,44 @@ def test_the_report_shows_every_deviation(registered: Path, tmp_path: Path):
     result.to_dir(tmp_path / "study" / "rank")
     page = surgeval.make_report(tmp_path / "study").html()
     assert "twenty were too few" in page
+
+
+def registered_failures(folder: Path, *, without: tuple[str, ...] = ()) -> Path:
+    """A registration of a failure analysis, as written when some options did not exist."""
+    texts = 'title = "T"\nquestion = "Q?"\nexclusions = ["none"]\nstopping = "at 8 videos"\nsample_size = 8'
+    analysis = 'verb = "failures"\noutcome = "right"\nfixed = ["smoke"]\nrandom = ["video"]'
+    (folder / "plan.toml").write_text(f"{texts}\n[[analysis]]\n{analysis}")
+    surgeval.preregister(folder / "plan.toml").to_dir(folder / "registration")
+    path = folder / "registration" / "registration.json"
+    content = json.loads(path.read_text())["content"]
+    options = content["analyses"][0]["options"]
+    assert set(without) <= set(options)
+    content["analyses"][0]["options"] = {name: value for name, value in options.items() if name not in without}
+    path.write_text(json.dumps(document_of(content)))
+    return path
+
+
+ANSWERS = pl.DataFrame({"video": [f"v{n // 6}" for n in range(48)], "smoke": [n % 2 for n in range(48)],
+                        "right": [int((n * 7) % 5 > n % 2) for n in range(48)]})  # fmt: skip
+ASKED = {"outcome": "right", "fixed": ["smoke"], "random": ["video"]}
+
+
+def test_a_failure_analysis_says_that_it_was_registered_and_how_it_deviates(tmp_path: Path):
+    path = registered_failures(tmp_path)
+    said = surgeval.failures(ANSWERS, **ASKED, preregistration=path)
+    assert [one.code for one in said.findings].count("preregistered") == 1
+    other = surgeval.failures(ANSWERS, **ASKED, level=0.9, preregistration=path, deviations={"level": "a typing error"})
+    other.to_dir(tmp_path / "out")
+    assert any("Reason given: a typing error" in warning for warning in other.warnings)
+    assert "a typing error" in (tmp_path / "out" / "manifest.json").read_text()
+
+
+def test_a_registration_from_before_an_option_existed_still_holds(tmp_path: Path):
+    path = registered_failures(tmp_path, without=("recommend", "improvement", "picture", "strengths", "level"))
+    said = surgeval.failures(ANSWERS, **ASKED, preregistration=path)
+    assert "Settings are as registered" in " ".join(one.text for one in said.findings)
+    with pytest.raises(InputInvalid, match="recommend is true, which was not registered; state --deviation recommend"):
+        surgeval.failures(ANSWERS, **ASKED, recommend=True, preregistration=path)
 
 
 def test_a_changed_registration_is_refused(registered: Path):

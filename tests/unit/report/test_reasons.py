@@ -53,19 +53,30 @@ def test_a_property_of_a_continuous_score_has_no_odds() -> None:
 
 def test_a_kind_of_question_is_named_with_its_gap() -> None:
     assert said(Weaknesses("m", behind=(COUNTING,), kinds=5)) == (
-        "it is behind the other models on aggregation (by 38.8 points, 95 % interval 31.3 to 46.6)."
+        "it is behind the mean of the other models on aggregation (by 38.8 points, 95 % interval 31.3 to 46.6)."
     )
     bare = COUNTING._replace(low=None)
     assert said(Weaknesses("m", behind=(bare, bare._replace(kind="temporal_grounding")), kinds=5)) == (
-        "it is behind the other models on aggregation (by 38.8 points) and temporal grounding (by 38.8 points)."
+        "it is behind the mean of the other models on aggregation (by 38.8 points) and temporal"
+        " grounding (by 38.8 points)."
     )
 
 
 def test_a_model_that_is_behind_on_everything_is_not_given_a_weakness() -> None:
     assert said(Weaknesses("m", behind=(COUNTING, COUNTING._replace(difference=0.1)), kinds=2)) == (
-        "it is behind the other models on all 2 kinds of question examined, by 10.0 to 38.8 points."
+        "it is behind the mean of the other models on both kinds of question examined, by 10.0 points at least and 38.8"
+        " points at most."
     )
-    assert "2 conditions examined" in said(Weaknesses("m", behind=(COUNTING, COUNTING), kinds=2), column="phase")
+    assert "both conditions examined, by 38.8 points." in said(
+        Weaknesses("m", behind=(COUNTING, COUNTING), kinds=2), column="phase"
+    )
+
+
+def test_of_two_models_one_is_behind_the_other_and_not_behind_a_mean() -> None:
+    two = Examined((Weaknesses("m", behind=(COUNTING,), kinds=5), Weaknesses("n")), 0, 40, "group", 0)
+    assert reasons(two, ACCURACY)[0].sentence.startswith("it is behind the other model on aggregation")
+    four = two._replace(more=2)
+    assert reasons(four, ACCURACY)[0].sentence.startswith("it is behind the mean of the other models on aggregation")
 
 
 @pytest.mark.parametrize(("status", "words"), [
@@ -113,7 +124,7 @@ def test_several_causes_make_one_sentence() -> None:
     assert text.startswith("20 % of its answers came too late")
     assert ". " not in text
     assert "it fails on smoke" in text
-    assert "it is behind the other models on aggregation" in text
+    assert "it is behind the mean of the other models on aggregation" in text
 
 
 def test_models_beyond_the_first_are_counted() -> None:
@@ -187,3 +198,23 @@ def test_an_analysis_of_another_outcome_or_without_convergence_explains_nothing(
     examined = weaknesses(inputs_of(scores(), part))
     assert examined.effects == 2
     assert [effect.term for effect in examined.models[-1].effects or examined.models[0].effects] == ["smoke"]
+
+
+def test_a_kind_without_any_answer_is_called_that_and_not_a_weakness() -> None:
+    table = scores(weak_on="nothing").filter(~((pl.col("model") == "weak") & (pl.col("group") == "count")))
+    examined = weaknesses(inputs_of(table))
+    weak = next(one for one in examined.models if one.model == "weak")
+    assert weak.behind == ()
+    assert weak.skipped == ("count",)
+    assert [(lost.status, lost.share) for lost in weak.lost] == [(Status.MISSING, 0.5)]
+    assert said(weak._replace(wrong=None)) == "50 % of its answers are missing, among them all on count."
+    assert [one.skipped for one in examined.models if one.model != "weak"] == [(), ()]
+
+
+def test_a_track_in_which_a_model_took_no_part_is_not_missing() -> None:
+    whole = scores(weak_on="nothing").with_columns(track=pl.col("group"))
+    table = whole.filter(~((pl.col("model") == "weak") & (pl.col("track") == "count")))
+    weak = next(one for one in weaknesses(inputs_of(table)).models if one.model == "weak")
+    assert (weak.lost, weak.skipped) == ((), ())
+    assert weak.elsewhere == ("count",)
+    assert said(weak._replace(wrong=None, kinds=1)).startswith("it took no part in count; ")

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from data_set_files import put_workbook
-from surgeval.errors import TableInvalid
+from surgeval.errors import FileUnreadable, TableInvalid
 from surgeval.schema.plain_tables import plain_table
 from surgeval.schema.table_files import read_frame
 
@@ -136,3 +136,80 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
     put_workbook(tmp_path / "scores.xlsx", [["patient", "unet", "swin"], ["p1", 0.5, 0.75], ["p2", 1, 0.25]])
     frame = read_frame(tmp_path / "scores.xlsx")
     assert frame.to_dict(as_series=False) == {"patient": ["p1", "p2"], "unet": [0.5, 1.0], "swin": [0.75, 0.25]}
+
+
+ROWS = [["patient", "unet", "swin"], ["p1", 0.5, 0.75], ["p2", 1, 0.25]]
+
+
+def test_of_several_sheets_none_is_taken_unless_it_is_named(tmp_path):
+    put_workbook(tmp_path / "book.xlsx", [["remarks"], ["of 2025"]], dice=ROWS, hd95=[["x"], [1]])
+    with pytest.raises(FileUnreadable, match=r"holds 3 sheets.*'dice', 'hd95', 'Notes'.*--sheet"):
+        read_frame(tmp_path / "book.xlsx")
+    assert read_frame(tmp_path / "book.xlsx", sheet="dice")["unet"].to_list() == [0.5, 1.0]
+    with pytest.raises(FileUnreadable, match="no sheet 'dize'; it has 'dice', 'hd95', 'Notes'"):
+        read_frame(tmp_path / "book.xlsx", sheet="dize")
+
+
+def test_a_workbook_whose_only_filled_sheet_is_not_the_first_is_read(tmp_path):
+    put_workbook(tmp_path / "book.xlsx", [], empty=[], dice=ROWS)
+    assert read_frame(tmp_path / "book.xlsx")["swin"].to_list() == [0.75, 0.25]
+
+
+def test_a_line_above_the_headings_is_no_heading(tmp_path):
+    put_workbook(tmp_path / "titled.xlsx", [["Dice on the test set"], *ROWS])
+    assert read_frame(tmp_path / "titled.xlsx").columns == ["patient", "unet", "swin"]
+
+
+def test_numbers_without_a_heading_are_not_dropped_silently(tmp_path):
+    put_workbook(tmp_path / "merged.xlsx", [["patient", "Dice", None], ["p1", 0.5, 0.75], ["p2", 1, 0.25]])
+    with pytest.raises(FileUnreadable, match=r"column C holds 2 cells below no heading.*merged"):
+        read_frame(tmp_path / "merged.xlsx")
+
+
+def test_decimal_commas_and_marks_of_absent_values_are_read_as_numbers_and_told():
+    made = plain_table({"t.csv": pl.DataFrame({"patient": ["a", "b", "c"], "unet": ["0,5", "NA", "1"], "swin": A[:3]})})
+    values = dict(made.frame.filter(model="unet").select("video", "value").iter_rows())
+    assert values == {"a": 0.5, "b": None, "c": 1.0}
+    assert "decimal commas in 'unet' are read as points" in made.taken
+    assert "'NA' in 'unet' is read as no score (1 cell)" in made.taken
+
+
+def test_a_column_that_is_nearly_of_numbers_is_named_with_what_is_none():
+    with pytest.raises(TableInvalid, match=r"'dice' could be a score, but row 2 holds 'low' .1 of 3 cells is no"):
+        read({"patient": ["a", "b", "c"], "dice": ["0.5", "low", "0.7"]})
+
+
+LONG = {"patient": PATIENTS * 2, "Aufnahme": FRAMES * 2, "Variante": ["a"] * 12 + ["b"] * 12, "dice": A + B}
+
+
+def test_models_and_cases_of_unknown_names_are_found_by_shape_not_pooled():
+    made = plain_table({"t.csv": pl.DataFrame(LONG)})
+    assert names(made.frame, "model") == {"a", "b"}
+    assert made.frame["case"].n_unique() == 12
+    assert "'Variante' names the models: it alone tells rows of one case ('Aufnahme') apart" in made.taken
+
+
+def test_german_headings_are_known():
+    frame = read({"Modell": ["a"] * 12 + ["b"] * 12, "Patient": PATIENTS * 2, "Bild": FRAMES * 2, "Dice": A + B})
+    assert names(frame, "model") == {"a", "b"}
+
+
+def test_rows_that_may_be_of_several_models_are_not_pooled_into_one():
+    columns = {"patient": PATIENTS * 2, "Variante": ["a"] * 12 + ["b"] * 12, "dice": A + B}
+    with pytest.raises(TableInvalid, match=r"--columns model=Variante,case=COLUMN.*--scores dice"):
+        read(columns)
+    assert names(read(columns, scores=["dice"]), "model") == {"table"}
+    both = plain_table({"unet.csv": pl.DataFrame(columns), "swin.csv": pl.DataFrame(columns)})
+    assert names(both.frame, "model") == {"unet", "swin"}
+
+
+def test_rows_that_are_there_twice_are_called_that():
+    long = {"model": ["a"] * 12 + ["b"] * 12, "patient": PATIENTS * 2, "image": FRAMES * 2, "dice": A + B}
+    twice = pl.concat([pl.DataFrame(long), pl.DataFrame(long).head(3)])
+    with pytest.raises(TableInvalid, match=r"3 rows are there twice .first: row 25, the same as row 1.; remove them"):
+        plain_table({"t.csv": twice})
+
+
+@pytest.mark.parametrize(("column", "unit"), [("patient", "patient"), ("video", "video"), ("Procedure", "procedure")])
+def test_what_is_independent_is_called_what_its_column_calls_it(column, unit):
+    assert plain_table({"t.csv": pl.DataFrame({column: PATIENTS, "unet": A, "swin": B})}).unit == unit

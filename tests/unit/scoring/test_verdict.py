@@ -165,6 +165,7 @@ def test_a_condition_that_cannot_be_compared_is_warned_of_and_costs_no_other():
     assert result.tables["strata"]["column"].unique().to_list() == ["smoke"]
     warned = [one for one in result.findings if one.code == "condition-not-compared"]
     assert [one.subject for one in warned] == ["Condition age"]
+    assert "could not be compared: " in warned[0].message
     assert "give bins" in warned[0].message
     assert warned[0].text in result.warnings
 
@@ -290,3 +291,120 @@ def test_a_wide_table_of_a_metric_that_nobody_named_is_told_how_to_name_it() -> 
         surgeval.study(wide)
     result = surgeval.study(wide, metric="dice")
     assert [finding for finding in result.findings if finding.code == "not-significant"] == [], "the verdict says it"
+
+
+def test_an_interval_of_one_pair_does_not_contradict_what_was_corrected_over_many():
+    frame = wide(12, 13, good=0.008, near=0.0, third=0.0)
+    sentences = said(frame)
+    assert "cannot be told apart from near" in sentences[0]
+    assert re.search(r"\(95% interval of the advantage 0\.\d+ to 0\.\d+, for this pair alone\)\.", sentences[1])
+    assert "for this pair alone" not in said(frame.drop("third"))[1]
+
+
+def test_ends_of_an_interval_have_the_digits_of_its_value():
+    frame = wide(12, good=0.0, bad=1.1).with_columns(pl.col("good", "bad") * 10)
+    assert re.search(
+        r", 1\d\.\d higher \(95% interval of the advantage 1\d\.\d to 1\d\.\d\)", said(frame, metric="hd95")[1]
+    )
+    close = wide(12, good=0.0, bad=0.13).with_columns(pl.col("good", "bad") * 10)
+    assert re.search(
+        r", 1\.\d higher \(95% interval of the advantage \d\.\d to \d\.\d\)", said(close, metric="hd95")[1]
+    )
+
+
+def test_scores_that_are_not_there_and_count_are_said_in_the_verdict():
+    frame = wide(12, good=0.1, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(bad=pl.when(pl.col("place") < 5).then(None).otherwise(pl.col("bad"))).drop("place")
+    sentences = said(holes)
+    assert (
+        "5 of 24 scores of bad are not there and count as the worst value, 0: part of its distance is that."
+        in sentences
+    )
+    dropped = said(holes, missing="drop-score")
+    assert not [one for one in dropped if "count as the worst" in one]
+
+
+def test_equal_patients_are_not_blamed_on_their_number():
+    frame = wide(9, only=0.0).with_columns(dice=pl.lit(0.8)).drop("only")
+    assert said(frame)[0] == (
+        "table reaches dice 0.800, the same in each of 9 patients, so nothing can be said about other patients."
+    )
+
+
+def test_nobody_wins_by_scores_that_are_not_there_unless_that_was_asked_for():
+    frame = wide(12, good=0.1, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(good=pl.when(pl.col("frame") == "a").then(None).otherwise(pl.col("good"))).drop("place")
+    sentences = said(holes)
+    assert (
+        sentences[0]
+        == "bad has the highest dice, but cannot be told apart from good: nothing can be concluded about who is better."
+    )
+    depends = next(one for one in sentences if "only as long as" in one)
+    assert depends == (
+        "bad is ahead of good only as long as scores that are not there count as the worst value; where both have one, "
+        "good is 0.098 higher: no winner is named between them; say with --missing what such a score counts as."
+    )
+    assert said(holes, missing="worst")[0] == "bad is better than good."
+    assert said(holes, missing="drop-case")[0] == "good is better than bad."
+
+
+def test_a_difference_that_the_scores_at_hand_show_too_is_named():
+    frame = wide(12, good=0.3, bad=0.0)
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "ab"]).with_row_index("place")
+    holes = cases.with_columns(bad=pl.when(pl.col("place") < 5).then(None).otherwise(pl.col("bad"))).drop("place")
+    assert said(holes)[0] == "good is better than bad."
+    assert not [one for one in said(holes) if "only as long as" in one]
+
+
+def test_who_shares_the_best_value_may_still_beat_others():
+    frame = wide(12, one=0.1, bad=-0.2).with_columns(two=pl.col("one"))
+    assert said(frame)[0].endswith("who of them is better. Of the others, one is better than bad.")
+
+
+def test_a_difference_too_small_to_chase_is_called_so():
+    frame = wide(12, one=0.0).with_row_index("place")
+    frame = frame.with_columns(two=pl.col("one") + 0.02 * (-1) ** pl.col("place") + 0.00001).drop("place")
+    assert said(frame)[-1].endswith("is so small that a hundred times as many patients might not show it.")
+
+
+def test_many_models_without_scores_are_counted():
+    frame = wide(12, **{name: 0.01 * place for place, name in enumerate("abcdef")})
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "xy"]).with_row_index("place")
+    holes = cases.with_columns(
+        pl.when(pl.col("place") == n).then(None).otherwise(pl.col(name)).alias(name) for n, name in enumerate("abcde")
+    ).drop("place")
+    wanted = "5 models lack scores, which count as a number put in their place: part of their distance is that."
+    assert wanted in said(holes)
+
+
+def test_of_many_models_behind_by_absent_scores_two_are_named():
+    frame = wide(12, best=0.0, **dict.fromkeys("abcd", 0.1))
+    cases = pl.concat([frame.with_columns(frame=pl.lit(name)) for name in "xy"])
+    holes = cases.with_columns(pl.when(pl.col("frame") == "x").then(None).otherwise(pl.col(*"abcd")).name.keep())
+    sentences = said(holes)
+    assert len([one for one in sentences if "only as long as" in one]) == 2
+    assert "The same holds of 2 other models." in sentences
+    equal = wide(12, one=0.0).with_columns(two=pl.col("one"))
+    pair = pl.concat([equal.with_columns(frame=pl.lit(name)) for name in "xy"])
+    pair = pair.with_columns(two=pl.when(pl.col("frame") == "x").then(None).otherwise(pl.col("two")))
+    assert any("where both have one, they are equal: no winner" in one for one in said(pair))
+
+
+def test_what_a_study_warns_of_is_worded_for_its_reader():
+    def words(frame: pl.DataFrame, **options) -> str:
+        result = surgeval.study(frame, **options)
+        return " ".join([result.prose, *(one.text for one in result.findings), *result.tables["readings"]["sentence"]])
+
+    both = words(wide(9, good=0.1, bad=0.0).drop("patient"), metric="dice")
+    assert "no column names patients or videos, so every case counts as independent" in both
+    assert "over all pairs of models, since the best one was found on the same data." in both
+    long = wide(9, one=0.0, two=0.1).unpivot(index="patient", variable_name="model", value_name="value")
+    several = pl.concat([long.with_columns(metric=pl.lit(name)) for name in ("dice", "iou")])
+    assert "'dice' alone; the table scores 'iou' too, which may name another model: choose with" in words(several)
+    spared = long_table(**{f"p{i}": [(0.8, 0.7 + 0.01 * i, 3)] for i in range(8)}, q=[(0.8, float("nan"), 3)])
+    assert "models were scored on different patients (one: 9 and two: 8 of 9)" in words(spared)
+    assert "patients (one: 9 and two: 8 of 9): everything here is about the 8 that all of them have," in words(spared)
+    table = surgeval.ScoreTable.of(long.rename({"patient": "case"}).with_columns(metric=pl.lit("dice")))
+    assert "the table is a score table already" in words(table)

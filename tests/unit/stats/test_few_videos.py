@@ -27,6 +27,12 @@ def test_below_three_videos_there_is_no_interval_and_below_six_no_significance()
     assert few_videos(6, 5.0) is None
 
 
+def test_nothing_is_said_of_degrees_of_freedom_where_there_are_none() -> None:
+    told = few_videos(3, float("nan"))
+    assert told is not None
+    assert told.message == "3 videos: no difference can be significant (smallest p-value 0.250)."
+
+
 def test_percentile_intervals_are_judged_by_the_effective_number_of_videos() -> None:
     assert said(percentile_too_narrow(200, 59.7)) == (
         "200 videos, worth 60 equal ones: percentile intervals are too narrow; use method='auto'."

@@ -29,6 +29,7 @@ from surgeval.sandbox.process import ProcessEngine
 from surgeval.schema.shard import Shard
 from surgeval.submissions import intake, phase_run, phase_scores
 from surgeval.submissions.compliance import compliance_of, doubled
+from surgeval.submissions.evidence import canary_verdict
 from surgeval.submissions.intake import check_submission
 from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
 from surgeval.submissions.phase_run import run_submission
@@ -405,6 +406,30 @@ def test_a_call_that_asks_nothing_adds_no_evidence_and_a_slow_machine_stays_slow
     append_event(place, "evidence", verdict="slower")
     append_event(place, "evidence", verdict="ok")
     assert "machine-slower" in status_of(tmp_path / "out")["codes"]
+
+
+@pytest.mark.parametrize(
+    ("after_s", "percent", "verdict"),
+    [(1.2, 20.0, "ok"), (1.21, 20.0, "slower"), (1.19, 20.0, "ok"), (1.21, 25.0, "ok"), (0.5, 0.0, "ok"),
+     (1.01, 0.0, "slower"), (None, 20.0, "unknown")],
+)  # fmt: skip
+def test_a_machine_is_slower_beyond_the_percentage_of_the_phase_and_not_at_it(
+    after_s: float | None, percent: float, verdict: str
+) -> None:
+    assert canary_verdict(1.0, after_s, percent=percent) == verdict
+
+
+def test_a_machine_that_slowed_down_is_named_by_the_percentage_of_the_phase(
+    phase_file: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([1.0, 1.1, 1.0, 1.3])
+    monkeypatch.setattr(phase_run, "canary_s", lambda *_: next(times))
+    phase, codes = read_phase(phase_file), []
+    for name in ("steady", "slowed"):
+        run_submission(phase, questions, out=tmp_path / name, command=good(tmp_path / "program"))
+        codes.append(status_of(tmp_path / name)["codes"])
+    assert phase.fairness.canary_percent == 20.0
+    assert codes == [[], ["machine-slower"]]
 
 
 def test_a_canary_that_cannot_be_run_afterwards_costs_its_verdict_alone(

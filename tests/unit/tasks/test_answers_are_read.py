@@ -6,10 +6,12 @@ import json
 from itertools import permutations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surgeval.errors import UnknownName
 from surgeval.tasks._catalogue import TASKS, open_task
-from surgeval.tasks.parsing.json_objects import last_object, without_reasoning
+from surgeval.tasks.parsing.json_objects import balanced, last_object, without_reasoning
 from surgeval.tasks.parsing.names import ClassNames
 from surgeval.tasks.parsing.reader import AnswerReader, Context
 from surgeval.tasks.parsing.reading import Read
@@ -245,7 +247,8 @@ def test_outlines_are_fractions_of_the_picture() -> None:
 
 
 def test_words_inside_texts_stay_as_they_are() -> None:
-    assert last_object('{"note": "true, false", "x": True}').value == {"note": "true, false", "x": True}
+    for spelt in ('{"note": "true, false", "x": true}', '{"note": "true, false", "x": True}'):
+        assert last_object(spelt).value == {"note": "true, false", "x": True}
     assert last_object("{'a': {'b': [1, 2]}} trailing } text").value == {"a": {"b": [1, 2]}}
     assert last_object('{"a": "brace } in text"}').value == {"a": "brace } in text"}
     assert last_object("{" * 5000) is None
@@ -257,3 +260,41 @@ def test_names_meet_in_the_plural_and_by_synonyms_only_where_that_is_one_class()
     assert names.exact("Clips") == "clips"
     assert names.exact("staple") == "clip"
     assert names.exact("clipper") is None
+
+
+@pytest.mark.parametrize("form", [TOOLS, PHASES, RATING, SPAN, BOXES], ids=lambda form: form.form)
+@pytest.mark.parametrize(
+    "piece", ["{", '{"a": ', '{"\\"', "[[{", "<think>", "</think>", "Preparation ", "1 ", "no 3 out of 5 ", "00:01 "]
+)
+def test_a_model_that_repeats_itself_to_no_end_is_read_all_the_same(piece: str, form: AnswerForm) -> None:
+    """Whoever began anew at every piece of it would not be back today."""
+    assert read(piece * (50_000 // len(piece)), form).status in Read
+
+
+@settings(max_examples=400)
+@given(st.text(alphabet='{}[]"\\a', max_size=24))
+def test_stretches_are_those_of_a_walk_from_every_bracket(text: str) -> None:
+    def walked(start: int, careful: bool) -> int | None:
+        open_ones, at, quoted = [], start, False
+        while at < len(text):
+            letter = text[at]
+            if quoted:
+                quoted, at = letter != '"', at + (letter == "\\")
+            elif letter == '"' and careful:
+                quoted = True
+            elif letter in "{[":
+                open_ones.append("}" if letter == "{" else "]")
+            elif letter in "}]":
+                if letter != open_ones.pop():
+                    return None
+                if not open_ones:
+                    return at + 1
+            at += 1
+        return None
+
+    expected, at = [], 0
+    while at < len(text):
+        end = (walked(at, True) or walked(at, False)) if text[at] == "{" else None
+        expected += [] if end is None else [text[at:end]]
+        at = at + 1 if end is None else end
+    assert list(balanced(text, "{")) == expected

@@ -1,7 +1,12 @@
-"""What the study's released code gets wrong, and what this harness does instead: one test per defect."""
+"""What the study's released code gets wrong, and what this harness does instead: one test per defect.
+
+`DEFECTS` says which test stands for which defect, those in other files among them.
+"""
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +15,8 @@ import pytest
 
 from scripted_model import ScriptedModel, words_of
 from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import Picture
+from surgeval.models import Outcome, Picture
+from surgeval.schema.outcomes import Status
 from surgeval.tasks import open_task, run_task
 from surgeval.tasks.cases import cases_of
 from surgeval.tasks.media import FrameShelf, Plan, image_size
@@ -18,6 +24,53 @@ from surgeval.tasks.prompts import prompts_of
 from surgeval.tasks.task import Media
 from task_folders import build, right_answer, tiny_video
 from timecode_videos import read_stamp
+
+READ, MODELS = "unit/tasks/test_answers_are_read.py", "models/test_local_models.py"
+HERE, RUNNER = "unit/tasks/test_defects_of_the_study.py", "unit/models/test_runner.py"
+DEFECTS = {
+    "text from the first brace to the last; True and False replaced inside texts": (
+        READ, "test_words_inside_texts_stay_as_they_are"),
+    "a failure is stored as a finished output and never asked again": (
+        RUNNER, "test_an_answer_is_never_asked_again_and_a_failure_is"),
+    "keys are ignored: values count by their order": (READ, "test_every_order_of_the_keys_gives_the_same_labels"),
+    "another number of keys makes the whole case a default": (
+        READ, "test_a_class_that_is_not_mentioned_has_no_answer_and_is_not_absent"),
+    "what cannot be read is class 0": (READ, "test_no_unread_answer_is_ever_the_first_class"),
+    "class 0 where labels begin at 1: a class that there is not": (
+        HERE, "test_a_stray_class_of_the_study_changes_only_the_study_policy"),
+    "a lost interval is (0, 0); one video answer that is no JSON ends the run": (
+        HERE, "test_an_unreadable_answer_about_a_video_costs_its_clip_and_is_no_interval"),
+    "a refusal counts as a class": (HERE, "test_a_refusal_is_no_class"),
+    "any other word than yes and no makes all classes negative": (
+        HERE, "test_a_word_that_is_neither_yes_nor_no_costs_its_class_and_no_other"),
+    "names count where they are part of others; one null instrument ends the reading": (
+        READ, "test_lists_of_names_under_a_key"),
+    "G1 is found in G10, and the last match wins": (READ, "test_no_gesture_is_read_out_of_a_longer_one"),
+    "of two classes the last counts": (READ, "test_two_classes_are_no_answer"),
+    "every clip is asked about the first clip's error": (
+        HERE, "test_every_clip_is_asked_about_its_own_error_unless_the_faithful_prompt_is_wanted"),
+    "frames in the order in which a folder lists them": (
+        HERE, "test_frames_are_in_the_order_of_time_however_the_folder_lists_them"),
+    "pictures reach CLIP without rescaling": (MODELS, "test_pictures_reach_clip_rescaled"),
+    "cosines pass through a sigmoid, once times 100 and once not": (
+        MODELS, "test_scores_are_the_cosines_that_the_model_itself_gives"),
+    "boxes in another scale than the model's, or in pixels of a resized picture": (
+        READ, "test_one_box_in_every_convention"),
+    "images without a predicted box are left out": (HERE, "test_images_without_a_predicted_box_count"),
+    "an unknown name takes the box of the one before": (
+        READ, "test_boxes_are_cut_to_the_picture_and_need_an_area_and_a_convention"),
+    "frames 5 s apart are said to be 51 s apart": (
+        HERE, "test_the_times_of_frames_are_real_and_the_false_ones_stay_in_the_faithful_prompt"),
+    "references and scores are exchanged in one of two calls": (HERE, "test_references_and_scores_keep_their_places"),
+    "a bench trial is described as a cholecystectomy": (
+        HERE, "test_the_bench_trial_is_not_described_as_a_cholecystectomy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_every_defect_has_its_test(defect: str) -> None:
+    file, name = DEFECTS[defect]
+    assert f"def {name}(" in (Path(__file__).parents[2] / file).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +204,6 @@ def test_a_refusal_is_no_class(tmp_path: Path, frames: Path) -> None:
 
 
 def test_numbers_of_a_contrastive_model_are_kept_apart_from_decisions(tmp_path: Path, frames: Path) -> None:
-    from surgeval.models import Outcome
-    from surgeval.schema.outcomes import Status
-
     root = build(open_task("tool-c80"), tmp_path)
     classes = open_task("tool-c80").answer.classes
     scores = {name: 0.1 * place for place, name in enumerate(classes)}
@@ -163,6 +213,50 @@ def test_numbers_of_a_contrastive_model_are_kept_apart_from_decisions(tmp_path: 
     assert {"f1_max", "f1_max_all_positive", "f1_max_global"} <= set(result.metrics["metric"])
     assert model.asked[0].label_texts[0] == "A surgical scene containing a grasper."
     assert "macro_f1" not in set(result.metrics["metric"])
+
+
+def test_a_word_that_is_neither_yes_nor_no_costs_its_class_and_no_other(tmp_path: Path, frames: Path) -> None:
+    root = build(open_task("tool-c80"), tmp_path)
+    said = {"Grasper": "Perhaps.", "Hook": "Yes, there is."}
+    names = {name.casefold(): words for name, words in said.items()}
+    model = ScriptedModel(
+        lambda p: next((words for name, words in names.items() if name in words_of(p).casefold()), "no")
+    )
+    result = run_task("tool-c80", model=model, root=root, frames=frames, family="yes-no")
+    first = json.loads(result.answers["answer"][0])
+    assert first.pop("Grasper") is None
+    assert first.pop("Hook") is True
+    assert set(first.values()) == {False}
+    assert "neither yes nor no for Grasper" in result.answers["notes"][0]
+
+
+def test_references_and_scores_keep_their_places(tmp_path: Path, frames: Path) -> None:
+    from sklearn.metrics import average_precision_score
+
+    root = build(open_task("tool-c80"), tmp_path)
+    classes = open_task("tool-c80").answer.classes
+    rows = {row["case"]: row for row in cases_of(open_task("tool-c80"), root).table.to_dicts()}
+    draw = random.Random(5)
+    given = {case: {name: draw.random() for name in classes} for case in rows}
+    model = ScriptedModel(lambda p: Outcome(Status.ANSWERED, "", given[p.id]), text=False, scores=True)
+    result = run_task("tool-c80", model=model, root=root, frames=frames)
+    pairs = {name: ([row[f"reference:{name}"] for row in rows.values()], [given[case][name] for case in rows])
+             for name in classes}  # fmt: skip
+    expected = [average_precision_score(*pair) for pair in pairs.values() if any(pair[0])]
+    assert len(rows) > len(set(expected)) > 1
+    assert result.value("mean_ap") == pytest.approx(sum(expected) / len(expected))
+
+
+def test_an_unreadable_answer_about_a_video_costs_its_clip_and_is_no_interval(clips: Path, frames: Path) -> None:
+    task = open_task("e-det-im")
+    rows = {row["case"]: row for row in cases_of(task, clips).table.to_dicts()}
+    lost = min(rows)
+    model = ScriptedModel(lambda p: '{"start": 1, "end"' if p.id == lost else right_answer(task, rows[p.id]))
+    result = run_task("e-det-im", model=model, root=clips, frames=frames)
+    answers = {row["case"]: row for row in result.answers.to_dicts()}
+    assert (answers[lost]["reading"], answers[lost]["answer"]) == ("failed", None)
+    assert {row["reading"] for case, row in answers.items() if case != lost} <= {"ok", "repaired"}
+    assert result.value("temporal_iou") == pytest.approx((len(rows) - 1) / len(rows), abs=0.02)
 
 
 def test_a_window_a_rate_and_a_budget_give_times_within_the_clip() -> None:

@@ -14,15 +14,17 @@ from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
 from surgeval.cli import build_app
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgeval.models import Prompt, ask_all, open_model
 from surgeval.report.report import make_report
 from surgeval.report.section import Table
-from surgeval.tasks import open_task, run_task
+from surgeval.tasks import open_task, parse_run, run_task
 from surgeval.tasks.board import task_board
 from surgeval.tasks.cases import cases_of
+from surgeval.tasks.listing import checked
 from surgeval.tasks.reading import task_of
 from surgeval.tasks.shots import chosen_shots, refuse_leakage, training_cases
 from surgeval.video import write_png
-from task_folders import build, right_answer
+from task_folders import build, right_answer, tiny_video
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +116,7 @@ def test_a_board_sets_runs_beside_published_rows_and_marks_those_that_cannot_be(
     assert doubted["model"].to_list() == ["PaliGemma"]
     section = next(one for one in make_report(tmp_path).sections if one.name == "models_on_tasks")
     tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
-    assert tables["task-matrix"]["model"].to_list() == ["a", "b"]
+    assert tables["task-matrix"]["model"].to_list() == ["a", "b, 2-shot"]
     assert tables["task-published"]["doubt"].drop_nulls().len() == 1
     assert {"task-runs", "task-readings", "task-costs"} <= set(tables)
     contrast = board.tables["contrasts"]
@@ -228,6 +230,48 @@ def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: 
     assert task_board([runs]).table["doubt"].null_count() == 2
 
 
+def test_the_matrix_of_a_report_drops_no_run_and_marks_other_cases(clips: Path, tmp_path: Path) -> None:
+    for name, given in {"whole": {}, "again": {}, "few": {"limit": 2}, "lenient": {"re_ask": True}}.items():
+        model = ScriptedModel(lambda _: "clip", name="first" if name == "whole" else "second")
+        run_task(clips / "clip.toml", model=model, root=clips, frames=tmp_path / "cut", **given).to_dir(
+            tmp_path / "runs" / name
+        )
+    section = next(one for one in make_report(tmp_path / "runs").sections if one.name == "models_on_tasks")
+    matrix = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}["task-matrix"]
+    cells = dict(matrix.rows())
+    assert sorted(cells) == ["first", "second (run 1)", "second (run 2)", "second (run 3)"]
+    assert sorted(task_board([tmp_path / "runs"]).tables["matrix"]["model"]) == sorted(cells)
+    assert sorted("(other cases)" in cell for cell in cells.values()) == [False, False, False, True]
+
+
+def test_a_video_where_one_frame_is_shown_needs_to_say_which(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(tiny_video().read_bytes())
+    (tmp_path / "cases.csv").write_text("case,video,file,severity\na,v,film.mp4,2\n", encoding="utf-8")
+    with pytest.raises(InputInvalid, match="name an image, or say which frame in the columns 'frame' and 'fps'"):
+        checked("severity-im", tmp_path)
+    (tmp_path / "cases.csv").write_text("case,video,file,severity,frame,fps\na,v,film.mp4,2,20,25\n", encoding="utf-8")
+    assert checked("severity-im", tmp_path)["frames"] == 1
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x1e", "\r", "\n", "\ud800"], ids=ascii)
+def test_whatever_signs_an_answer_has_it_is_stored_and_read_again(clips: Path, tmp_path: Path, sign: str) -> None:
+    said = f"clip{sign}is what I see"
+    model = ScriptedModel(lambda _: said)
+    first = run_task(clips / "clip.toml", model=model, root=clips, frames=tmp_path / "cut")
+    again = parse_run(first.to_dir(tmp_path / "run"))
+    assert [one.outcome.text for one in again.responses] == [said.replace("\ud800", "?")] * 4
+    assert again.value("accuracy") == first.value("accuracy") == 0.5
+
+
+def test_answers_made_elsewhere_may_hold_any_sign_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_text('{"id": "a", "text": "clip\u2028\x85"}\n{"id": "b", "text": "none"}\n', encoding="utf-8")
+    heard: dict[str, str] = {}
+    prompts = [Prompt(name, ("?",)) for name in "ab"]
+    ask_all(open_model(f"file:{path}"), prompts, done=lambda prompt, outcome: heard.update({prompt.id: outcome.text}))
+    assert heard == {"a": "clip\u2028\x85", "b": "none"}
+
+
 def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
     asked = ["task", "run", "phase-c80", "--root", str(cholec), "--out", str(tmp_path / "runs")]
     done = CliRunner().invoke(build_app(), [*asked, "--model", "constant:a b", "--model", "constant:a/b"])
@@ -242,3 +286,21 @@ def test_a_server_that_lets_nobody_in_is_not_a_model_that_is_wrong(clips: Path) 
         done = runner.invoke(app, [*asked, "--model", f"openai:m@{server.url}", "--out", str(runs)])
     assert done.exit_code == 1
     assert "requests are to be asked again (HTTP 401" in task_board([runs]).table["doubt"][0]
+
+
+def test_no_secret_of_an_address_or_a_key_is_written_or_said(clips: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SURGEVAL_API_KEY", "sk-of-ours-0123456789")
+    secrets = ("pass-word", "query-secret", "sk-of-ours-0123456789")
+    with serving(says(completion("clip"))) as server:
+        spec = f"openai:m@{server.url.replace('http://', 'http://me:pass-word@')}?key=query-secret"
+        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        said = CliRunner().invoke(build_app(), [*asked, "--out", str(clips / "runs"), "--model", spec])
+        said_dry = CliRunner().invoke(build_app(), [*asked, "--model", spec, "--dry-run"])
+        assert server.asked == 4
+        assert server.paths[0].endswith("?key=query-secret"), "it is sent where it belongs"
+    assert (said.exit_code, said_dry.exit_code) == (0, 0), said.output
+    written = [path for path in clips.rglob("*") if path.is_file()]
+    assert len(written) > 10
+    for secret in secrets:
+        assert secret not in said.output + said_dry.output
+        assert not [path for path in written if secret in str(path) or secret.encode() in path.read_bytes()]

@@ -28,11 +28,11 @@ COMPETITORS = (
 """Models of known skill, each with one flaw except the first."""
 
 BASELINES = (
-    _model("baseline-small", 0.45, SimulatedModel("", refuses=0.03)),
+    _model("tuned-example", 0.45, SimulatedModel("", refuses=0.03, drawn_as="baseline-small")),
     _model("frontier-example", 0.60, SimulatedModel("", drawn_as="baseline-large")),
 )
-"""The organisers' own: competitors must beat them. `frontier-example` stands where a frontier model behind an API would
-(`surgeval ask --prompts frontier-1`): its answers are simulated examples, as its name says, of no real model."""
+"""The organisers' own: competitors must beat them. They stand where a fine-tuned model and a frontier model behind an
+API would (how-to "Set the organisers' baselines"): their answers are simulated examples, as their names say."""
 
 BLIND = "blind-prior"
 """Answers from the wording alone, learned on the training questions."""
@@ -41,3 +41,10 @@ RULE_BASED = "clock-and-colours"
 
 HELD_OUT_CENTER = "Center F"
 """Only the test set shows it, so its questions are out of distribution."""
+
+WHO = f"""\
+Answers are drawn by chance from known skills, for the organisers' baselines too: {BASELINES[0].name} and
+{BASELINES[1].name} stand where a fine-tuned and a frontier model would, and are neither. Only {BLIND} (from the
+wording alone) and, unless --quick, {RULE_BASED} (a program that looks at pictures) answer by themselves. A trained
+model that looks: examples/sees."""
+"""What stands behind the names on the boards."""

@@ -213,7 +213,7 @@ def sign_prizes(
         reason: Why these amounts.
 
     Raises:
-        Refused: Signed already, a model that is not on the board, or more money than the pool has.
+        Refused: Signed already, a model that is not on the board or is not paid, or more money than the pool has.
     """
     known = {row["model"]: row for row in proposal.rows}
     unknown = [model for model in amounts if model not in known]
@@ -221,6 +221,10 @@ def sign_prizes(
     pool = proposal.snapshot.rule["prize_pool"]
     if unknown or any(row["amount"] < 0 for row in signed) or sum(row["amount"] for row in signed) > pool + 1e-9:
         raise Refused("not-now", f"amounts are of models on the board and {pool:,.2f} together at most.")
+    barred = proposal.snapshot.rule["unpaid"]
+    if wrong := [f"{row['model']} gets no prize: {barred[row['model']]}" for row in signed
+                 if row["amount"] and row["model"] in barred]:  # fmt: skip
+        raise Refused("not-now", f"{'; '.join(wrong)}. Decide that first, and make the boards anew.")
     with acting(actor, "sign-prizes", f"prizes-{proposal.pk}", rows=signed, reason=reason_of(reason)) as doing:
         fresh = PrizeProposal.objects.get(pk=proposal.pk)
         if fresh.signed_at is not None:

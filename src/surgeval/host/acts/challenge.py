@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from django.db.models import Count
+
+from surgeval.errors import InputInvalid
 from surgeval.host import places
 from surgeval.host.acts.refused import reason_of
 from surgeval.host.challenge.challenge import Challenge
 from surgeval.host.challenge.reading import challenge_of, changes_between, read_challenge
 from surgeval.host.log.acting import acting
-from surgeval.host.runs.models import Announcement, ChallengeVersion
+from surgeval.host.runs.models import Announcement, ChallengeVersion, Submission
 
 
 def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
@@ -19,9 +22,11 @@ def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
     Nothing is done where nothing changed. Submissions keep the rules under which they were handed in.
 
     Raises:
-        InputInvalid: The file has problems; the version before goes on holding.
+        InputInvalid: The file has problems, or lacks a phase in which somebody took part; the version before goes on
+            holding.
     """
     read = read_challenge(places.home() / places.CHALLENGE)
+    _check_phases_stay(read)
     with acting(actor, "adopt-challenge", note=reason_of(note)) as doing:
         last = ChallengeVersion.objects.last()
         if last is not None and last.digest == read.digest:
@@ -34,6 +39,18 @@ def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
         )  # fmt: skip
         doing.about(f"version-{version.number}", digest=read.digest, changes=changes)
     return version
+
+
+def _check_phases_stay(read: Challenge) -> None:
+    """Nothing, where every phase that has submissions is in the file; its short name is what they are found by."""
+    known = {phase.slug for phase in read.phases}
+    taken = Submission.objects.order_by().values_list("phase").annotate(count=Count("pk"))
+    lost = sorted((phase, count) for phase, count in taken if phase not in known)
+    if lost:
+        problems = [
+            f"phase {phase!r} has {count} submission(s) and must stay; change its title" for phase, count in lost
+        ]
+        raise InputInvalid(places.CHALLENGE, problems)
 
 
 def current_version() -> ChallengeVersion:

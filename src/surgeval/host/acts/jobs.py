@@ -135,6 +135,11 @@ def claimed(worker: WorkerToken, number: int, fencing: int) -> Job:
     return job
 
 
+def claims() -> list[tuple[int, int]]:
+    """Every job under way, with the fencing number that its worker has."""
+    return list(Job.objects.filter(state=JobState.CLAIMED).values_list("pk", "fencing"))
+
+
 def is_reported(worker: WorkerToken, number: int, fencing: int) -> bool:
     """Whether this very report came before: the answer to it may have been lost on the way."""
     return Job.objects.filter(pk=number, worker=worker, fencing=fencing, state=JobState.DONE).exists()

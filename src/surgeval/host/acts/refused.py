@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from surgeval.errors import SurgevalError
 
+_OURS = "It stopped on our side, several times and at no cost to you; the organisers {}."
 REMEDIES = {
     "phase-not-open": "Wait until the phase opens.",
     "phase-closed": "The phase is over; nothing more can be handed in.",
@@ -18,8 +19,10 @@ REMEDIES = {
     "upload-incomplete": "Send the rest of the file.",
     "not-yours": "There is no such thing.",
     "not-now": "It cannot be done at this stage.",
-    "lease-lost": "Drop the job: somebody else has it.",
-    "unknown-token": "Make one on the page of your account, or ask the organisers.",
+    "lease-lost": "Drop the job: it was cancelled, or somebody else has it.",
+    "unknown-token": "A person makes one on the page of the account; organisers make a worker's with "
+    "`surgeval host admin token`.",
+    "no-room": "Nothing of this request was kept; try again later, and tell the organisers.",
     "duty-missing": "Use a token that has this duty.",
     "reason-missing": "Say why.",
     "embargo": "Wait until the embargo has ended.",
@@ -30,10 +33,15 @@ REMEDIES = {
     "answers-timeout": "Some answers came after the budget; they count as wrong.",
     "answers-invalid": "Some answers were not as the protocol wants them; they count as wrong.",
     "answers-crashed": "The container was lost while it answered; these questions count as wrong.",
-    "interrupted": "It stopped on our side; it is tried again without cost.",
-    "worker-lost": "It stopped on our side; it is tried again without cost.",
-    "engine-failed": "It stopped on our side; the organisers see why.",
+    "answers-not-asked": "Some questions were never asked, since the container was lost before; they count as wrong.",
+    "answers-infra-error": "Some questions could not be asked on our side; the organisers decide about a new run.",
     "machine-slower": "The machine was slower than it should be; the organisers decide about a new run.",
+    "machine-unknown": "How fast the machine was is not known; the organisers decide about a new run.",
+    **dict.fromkeys(("interrupted", "worker-lost"), _OURS.format("can run it again")),
+    **dict.fromkeys(
+        ("engine-failed", "intake-failed", "inference-failed", "scoring-failed", "board-failed"),
+        _OURS.format("are told why by the worker, and can run it again"),
+    ),
 }
 """What to do, by code; for teams, in words of the system alone."""
 

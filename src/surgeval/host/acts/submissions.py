@@ -151,18 +151,29 @@ def cancel(actor: object, submission: Submission, *, reason: str) -> Submission:
     return fresh
 
 
-def run_again(actor: object, submission: Submission, *, reason: str) -> RunRecord:
-    """A new run of a submission, at no cost to its team."""
+def run_again(actor: object, submission: Submission, *, reason: str) -> RunRecord | None:
+    """A new run of a submission, at no cost to its team; None where intake was lost, and has its turn first."""
     with acting(actor, "run-again", f"submission-{submission.pk}", reason=reason_of(reason)) as doing:
         fresh = Submission.objects.get(pk=submission.pk)
         again = (*SCORED, Stage.FAILED_INFRA.value, Stage.FAILED_PARTICIPANT.value, Stage.INFERRED.value)
-        if fresh.stage not in again or not fresh.image_digest:
+        if fresh.stage not in again or not (fresh.image_digest or fresh.stage == Stage.FAILED_INFRA.value):
             raise Refused("not-now", f"it is {fresh.stage}; only what intake let in and has ended can be run again.")
         _drop_jobs(fresh)
-        run = queue_run(fresh, doing.at, reason=reason)
-        move(fresh, Stage.QUEUED, doing.at, reason=reason)
-        doing.about(doing.subject, run=run.number)
+        run = _from_the_start(fresh, doing.at, reason)
+        doing.about(doing.subject, run=run.number if run else 0)
     return run
+
+
+def _from_the_start(submission: Submission, at: datetime, reason: str) -> RunRecord | None:
+    """A run of what intake let in, inside an act; intake of what it has not seen. What went wrong before is history."""
+    submission.codes, submission.problems = [], []
+    if submission.image_digest:
+        run = queue_run(submission, at, reason=reason)
+        move(submission, Stage.QUEUED, at, reason=reason)
+        return run
+    _queue(submission, Kind.INTAKE, at)
+    move(submission, Stage.UPLOADED, at, reason=reason)
+    return None
 
 
 def disqualify(actor: object, submission: Submission, *, reason: str) -> Submission:
@@ -188,12 +199,8 @@ def reinstate(actor: object, submission: Submission, *, reason: str) -> Submissi
         StageChange.objects.create(submission=fresh, stage=Stage.REINSTATED.value, at=doing.at, reason=reason)
         if before.stage not in UNDER_WAY:
             move(fresh, Stage(before.stage), doing.at, reason=reason)
-        elif fresh.image_digest:
-            queue_run(fresh, doing.at, reason=reason)
-            move(fresh, Stage.QUEUED, doing.at, reason=reason)
         else:
-            _queue(fresh, Kind.INTAKE, doing.at)
-            move(fresh, Stage.UPLOADED, doing.at, reason=reason)
+            _from_the_start(fresh, doing.at, reason)
         queue_board(fresh.phase, doing.at)
     return fresh
 

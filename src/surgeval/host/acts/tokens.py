@@ -35,6 +35,10 @@ def make_worker_token(
         raise Refused("not-now", "inference runs strangers' programs: its worker has no other duty.")
     text = f"sgw_{secrets.token_urlsafe(32)}"
     with acting(actor, "make-worker-token", name=name, duties=sorted(wanted), phases=list(phases)) as doing:
+        if WorkerToken.objects.filter(name=name.strip()).exists():
+            raise Refused(
+                "not-now", f"a worker is or was called '{name.strip()}'; the log tells them by name. Take another one."
+            )
         made = WorkerToken.objects.create(
             name=reason_of(name, most=80), digest=digest_of(text), duties=sorted(wanted), phases=list(phases),
             made_at=doing.at,

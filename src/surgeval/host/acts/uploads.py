@@ -20,6 +20,7 @@ IMAGE = "image.tar"
 MOST_PIECE_BYTES = 8 << 20
 """A piece is held in memory, one for each thread of the server."""
 MOST_DESCRIPTION_BYTES = 50 << 20
+MOST_NAME = 80
 
 
 def received_path(upload: Upload) -> Path:
@@ -134,6 +135,10 @@ def check_in_time(phase: ChallengePhase, upload: Upload) -> None:
 def _check_name(name: str, size_bytes: int) -> None:
     if name == IMAGE:
         return
+    if not name.isprintable() or len(name) > MOST_NAME:
+        raise Misuse(
+            f"the name of a description has at most {MOST_NAME} letters that can be printed; got {name[:90]!r}"
+        )
     if Path(name).name != name or Path(name).suffix.lower() not in (*KINDS, ".zip"):
         raise Misuse(f"a description is one of {', '.join(sorted((*KINDS, '.zip')))}; got {name!r}")
     if size_bytes > MOST_DESCRIPTION_BYTES:

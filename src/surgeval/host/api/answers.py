@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
@@ -11,10 +12,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.views.decorators.cache import never_cache
 
 from surgeval.errors import InputInvalid, Misuse, SurgevalError, UploadRefused
-from surgeval.host.acts.refused import Refused
+from surgeval.host.acts.refused import REMEDIES, Refused
 
 MOST_JSON_BYTES = 1 << 20
 View = Callable[..., HttpResponseBase]
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _STATUS = {"not-yours": 404, "lease-lost": 409, "duty-missing": 403, "unknown-token": 401}
 
 
@@ -36,6 +38,10 @@ def answered(*methods: str) -> Callable[[View], View]:
                 return refusal("misuse", str(error), status=400)
             except SurgevalError as error:
                 return refusal("refused", str(error), status=409)
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                return refusal("no-room", "the disk of the service is full.", remedy=REMEDIES["no-room"], status=507)
 
         return never_cache(inner)
 
@@ -56,15 +62,30 @@ def content_of(request: HttpRequest, **kinds: type) -> dict[str, Any]:
     data = request.read(MOST_JSON_BYTES + 1)
     try:
         content = json.loads(data) if len(data) <= MOST_JSON_BYTES else None
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise Misuse(f"send a JSON object of at most {MOST_JSON_BYTES:,} bytes")
+    if not all(_is_storable(text) for text in _texts(content)):
+        raise Misuse("a text in it has NUL or half a letter (a lone surrogate), which no database keeps")
     for name, kind in kinds.items():
         value = content.get(name)
         if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is int)):
             raise Misuse(f"{name} must be of kind {kind.__name__}; got {value!r}"[:300])
     return content
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(inner)
+
+
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def whole(request: HttpRequest, name: str) -> int:

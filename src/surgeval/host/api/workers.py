@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponseBase, JsonResponse, StreamingHttpResponse
@@ -27,6 +28,8 @@ from surgeval.submissions.phase_status import shard_folders
 from surgeval.submissions.stages import SCORES
 
 _CHUNK = 1 << 20
+MOST_PROGRESS = (1 << 31) - 1
+"""What the column holds."""
 _MEDIA = ("frames", "plain", "overlayed", "videos")
 Members = Iterator[tuple[str, Path | bytes]]
 
@@ -48,7 +51,9 @@ def claim(request: HttpRequest) -> HttpResponseBase:
     """The next job of a worker, or nothing."""
     content = content_of(request, duties=list, gpu_memory_mb=int)
     job = jobs.claim(
-        worker(request), duties=content.get("duties") or (), gpu_memory_mb=content.get("gpu_memory_mb") or 0
+        worker(request),
+        duties=[str(one) for one in content.get("duties") or ()],
+        gpu_memory_mb=content.get("gpu_memory_mb") or 0,
     )
     return JsonResponse({"job": None if job is None else _facts(job)})
 
@@ -71,8 +76,8 @@ def _facts(job: Job) -> dict[str, Any]:
 @answered("POST")
 def beat(request: HttpRequest, number: int) -> HttpResponseBase:
     """Keep a lease."""
-    content = content_of(request, progress=int)
-    jobs.beat(worker(request), number, whole(request, "fencing"), progress=max(0, content.get("progress") or 0))
+    progress = content_of(request, progress=int).get("progress") or 0
+    jobs.beat(worker(request), number, whole(request, "fencing"), progress=min(max(0, progress), MOST_PROGRESS))
     return JsonResponse({})
 
 
@@ -136,20 +141,31 @@ def output(request: HttpRequest, number: int) -> HttpResponseBase:
     """Receive what a job wrote, as an archive; it counts once it is reported."""
     fencing = whole(request, "fencing")
     job = jobs.claimed(worker(request), number, fencing)
-    place, size = _archive(job.pk, fencing), 0
+    place = _archive(job.pk, fencing)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = place.with_name(f"{place.name}.{os.getpid()}.part")
-    with open(draft, "wb") as handle:
+    _drop_orphans(place.parent)
+    with NamedTemporaryFile(dir=place.parent, prefix=f"{place.name}.", suffix=".part") as draft:
+        size = 0
         while piece := request.read(_CHUNK):
             size += len(piece)
             if size > MOST_BYTES:
                 raise Misuse(f"an output has at most {MOST_BYTES:,} bytes")
-            handle.write(piece)
-    declared = request.headers.get("Content-Length", "")
-    if not declared.isdigit() or int(declared) != size:
-        raise Misuse(f"{size:,} bytes came; the header says {declared or 'nothing'}; send it again")
-    draft.rename(place)
+            draft.write(piece)
+        declared = request.headers.get("Content-Length", "")
+        if not declared.isdigit() or int(declared) != size:
+            raise Misuse(f"{size:,} bytes came; the header says {declared or 'nothing'}; send it again")
+        draft.flush()
+        place.unlink(missing_ok=True)
+        os.link(draft.name, place)
     return JsonResponse({"received_bytes": size})
+
+
+def _drop_orphans(folder: Path) -> None:
+    """Remove what workers sent and never reported: their lease is over, and its number is never given again."""
+    held = {f"{pk}-{fencing}" for pk, fencing in jobs.claims()}
+    for left in folder.iterdir():
+        if left.name.partition(".")[0] not in held:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
 
 
 def _archive(number: int, fencing: int) -> Path:
@@ -178,7 +194,9 @@ def _done(token: WorkerToken, number: int, fencing: int, facts: dict[str, Any]) 
     archive = _archive(number, fencing)
     folder = archive.with_suffix("")
     if not jobs.is_reported(token, number, fencing):
-        jobs.claimed(token, number, fencing)
+        job = jobs.claimed(token, number, fencing)
+        if job.kind != Kind.INTAKE and not archive.exists():
+            raise Misuse(f"job {number} is not done without its output; send that first")
         shutil.rmtree(folder, ignore_errors=True)
         unpacked = unpack(archive, folder) if archive.exists() else None
         reports.report(token, number, fencing, reports.Report(facts=facts, folder=unpacked))

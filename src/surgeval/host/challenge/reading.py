@@ -29,6 +29,7 @@ from surgeval.submissions.phase import Phase, phase_of
 SCHEMA = "surgeval/challenge/1"
 PAGES = ("overview", "rules", "data")
 _NEVER = datetime.max.replace(tzinfo=UTC)
+_RULE = "focus"
 _RANKING = ("merge", "test", "alpha", "correction", "replicates", "seed", "missing")
 
 
@@ -167,11 +168,16 @@ def _prizes(table: Entries, boards: tuple[str, ...]) -> Prizes | None:
 
 
 def _ranking(table: Entries) -> Ranking:
-    rule = table.text("rule", "focus")
+    rule = table.text("rule", _RULE)
     options = {name: table.content[name] for name in _RANKING if name in table.content}
     table.known |= set(_RANKING)
     try:
         rule_named(rule)
+        if rule != _RULE:
+            raise Misuse(
+                f"rule must be {_RULE}, which alone knows boards, baselines, gate and prizes; for the table of {rule} "
+                "run `surgeval rank` on the scores of an export"
+            )
         RankOptions(**options)
     except (Misuse, UnknownName, TypeError, ValueError) as error:
         table.problems.append(f"[ranking] {error}")

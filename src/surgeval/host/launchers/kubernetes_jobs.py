@@ -63,7 +63,8 @@ def worker_job(
         "apiVersion": "batch/v1", "kind": "Job",
         "metadata": {"name": name, "namespace": namespace, "labels": {"app": LABEL}},
         "spec": {
-            "parallelism": workers, "completions": workers, "backoffLimit": 0, "ttlSecondsAfterFinished": 3600,
+            "parallelism": workers, "completions": workers, "ttlSecondsAfterFinished": 3600,
+            "completionMode": "Indexed", "backoffLimitPerIndex": 0,  # a worker that fails does not end the others
             "template": {"metadata": {"labels": {"app": LABEL}}, "spec": pod},
         },
     }  # fmt: skip

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from surgeval.errors import ExtraNeeded
+from surgeval.errors import ExtraNeeded, Misuse
 
 
 def one_worker(url: str, token: str, options: dict[str, Any], most_jobs: int) -> int:
@@ -36,14 +36,17 @@ def launch(
         url: Of the hosted challenge.
         token: Of a worker.
         workers: Tasks.
-        gpus: For each task.
+        gpus: For each task; 0 for none.
         most_jobs: That each does before it ends.
         address: Of a running cluster; one on this machine is started without.
         options: Of `surgeval.host.worker.Options`; `scratch` as text.
 
     Raises:
         ExtraNeeded: Ray is not installed.
+        Misuse: Two workers would share a GPU.
     """
+    if 0 < gpus < 1:
+        raise Misuse(f"gpus is 0 or at least 1, since a container has its GPU to itself; got {gpus:g}")
     try:
         import ray
     except ImportError:
@@ -51,7 +54,9 @@ def launch(
     if not ray.is_initialized():
         ray.init(address=address or "local", include_dashboard=False, log_to_driver=False)
     task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(one_worker)
-    done: list[int] = ray.get([task.remote(url, token, dict(options), most_jobs) for _ in range(workers)])
+    started = [task.remote(url, token, dict(options), most_jobs) for _ in range(workers)]
+    ray.wait(started, num_returns=workers)  # a worker that fails is told of when the others have ended
+    done: list[int] = ray.get(started)
     return done
 
 
@@ -64,7 +69,9 @@ def main() -> None:
     parser.add_argument("--scratch", default="/tmp/surgeval-worker")
     parser.add_argument("--address", default=None)
     given = vars(parser.parse_args())
-    print(launch(given.pop("url"), os.environ["SURGEVAL_TOKEN"], **given))
+    if not (token := os.environ.get("SURGEVAL_TOKEN")):
+        parser.error("SURGEVAL_TOKEN must hold the token of a worker; `surgeval host admin token` makes one")
+    print(launch(given.pop("url"), token, **given))
 
 
 if __name__ == "__main__":

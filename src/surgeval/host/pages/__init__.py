@@ -10,6 +10,7 @@ __all__ = [
     "next_step",
     "organise",
     "permissions",
+    "planning",
     "public",
     "publishing",
     "refusals",
@@ -18,4 +19,5 @@ __all__ = [
     "table",
     "team",
     "words",
+    "workers",
 ]

@@ -54,3 +54,8 @@ def sentence(refusal: Exception) -> str:
     """The reason as a sentence."""
     text = str(refusal).strip()
     return text[:1].upper() + text[1:]
+
+
+def whole_number(text: str) -> int:
+    """The number that a form or an address names; 0, which nothing has, where it names none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0

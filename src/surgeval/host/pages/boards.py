@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -11,16 +12,16 @@ import polars as pl
 from django.http import Http404, HttpRequest, HttpResponse
 
 from surgeval.host.acts.boards import public_board, rounded_rows
-from surgeval.host.challenge.challenge import Challenge, ChallengePhase
+from surgeval.host.challenge.challenge import VISIBILITIES, Challenge, ChallengePhase
 from surgeval.host.pages.answers import page
 from surgeval.host.pages.site import challenge_now
 from surgeval.host.people.models import Eligibility, Team, User
 from surgeval.host.people.teams import team_of
 from surgeval.host.runs.models import BoardSnapshot, PrizeProposal
+from surgeval.schema.shown_text import as_cell
 
 COLUMNS = ("place", "name", "macro_accuracy", "macro_low", "macro_high", "copeland", "win_rate", "place_low",
            "place_high", "p_first", "p_top3", "baseline")  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def boards(request: HttpRequest) -> HttpResponse:
@@ -37,6 +38,7 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     """One published board."""
     rules, snapshot = _published(phase, board)
     mine = team_of(request.user) if isinstance(request.user, User) else None
+    rows = rows_of(snapshot, rules.decimals, _challenge()) if snapshot else []
     return page(
         request,
         "board",
@@ -45,10 +47,38 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
         board=board,
         snapshot=snapshot,
         digits=rules.decimals,
-        rows=rows_of(snapshot, rules.decimals, _challenge()) if snapshot else [],
+        rows=rows,
+        limits=limits_of(snapshot, rows) if snapshot else [],
         mine=f"team-{mine.pk}" if mine else "",
-        prizes=PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last() if snapshot else None,
+        prizes=_prizes(snapshot, rows) if snapshot else None,
+        visibility=VISIBILITIES[rules.visibility],
+        currency=rules.prizes.currency if rules.prizes else "",
     )
+
+
+def _prizes(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What was signed by this board: who gets how much, and why so."""
+    signed = PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last()
+    if signed is None:
+        return None
+    names = {row["model"]: row["name"] for row in rows}
+    paid = [{**row, "name": names.get(row["model"], row["model"])} for row in signed.signed_rows if row["amount"]]
+    return {"signed_at": signed.signed_at, "reason": signed.reason, "paid": paid}
+
+
+def limits_of(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> list[str]:
+    """What the ranking itself found to be careful about, one sentence each, with the names of teams."""
+    names = {row["model"]: row["name"] for row in rows}
+    about: dict[str, list[str]] = {}
+    for one in snapshot.findings:
+        subject = one.get("subject", "").removeprefix(f"{snapshot.board} board").strip(" ,()")
+        about.setdefault(one["message"].rstrip("."), []).extend([subject] if subject else [])
+    sentences = []
+    for message, subjects in about.items():
+        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda code: names.get(code[0], code[0]), message)
+        where = f" ({'; '.join(subjects)})" if subjects else ""
+        sentences.append(f"{words[:1].upper()}{words[1:]}{where}.")
+    return sentences
 
 
 def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
@@ -92,12 +122,13 @@ def rows_of(snapshot: BoardSnapshot, decimals: int, challenge: Challenge) -> lis
     """The rows of a board as shown: rounded, with the names of teams and baselines, and who cannot win."""
     rows = rounded_rows(snapshot, decimals)
     numbers = [int(row["model"].removeprefix("team-")) for row in rows if row["model"].startswith("team-")]
-    teams = {f"team-{team.pk}": team for team in Team.objects.filter(pk__in=numbers)}
-    barred = dict(Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason"))
+    teams = dict(Team.objects.filter(pk__in=numbers).values_list("pk", "name"))
+    names = {f"team-{number}": name for number, name in teams.items()}
+    barred = Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason")
+    unpaid = {f"team-{number}": reason for number, reason in barred}
     for row in rows:
-        team = teams.get(row["model"])
-        row["name"] = team.name if team else _baseline_name(row["model"], challenge)
-        row["unpaid"] = barred.get(team.pk, "") if team else ""
+        row["name"] = names.get(row["model"]) or _baseline_name(row["model"], challenge)
+        row["unpaid"] = unpaid.get(row["model"], "")
     return rows
 
 
@@ -122,4 +153,4 @@ def _challenge() -> Challenge:
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return as_cell(value) if isinstance(value, str) else value

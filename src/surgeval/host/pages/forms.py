@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from surgeval.host.people.countries import COUNTRIES
@@ -60,12 +62,6 @@ class TokenForm(forms.Form):
     name = forms.CharField(label="What it is for", max_length=60, widget=forms.TextInput({"placeholder": "laptop"}))
 
 
-class ReasonForm(forms.Form):
-    """An act that needs a reason."""
-
-    reason = forms.CharField(label="Reason", max_length=1000)
-
-
 class RoleForm(forms.Form):
     """A role for somebody who has an account."""
 
@@ -88,6 +84,24 @@ class QuotaForm(forms.Form):
     scored = forms.IntegerField(label="More scored", min_value=0, max_value=100, initial=1)
     attempts = forms.IntegerField(label="More attempts", min_value=0, max_value=100, initial=1)
     reason = forms.CharField(label="Reason", max_length=300)
+
+
+class WorkerForm(forms.Form):
+    """A token of a worker."""
+
+    name = forms.CharField(label="Name of the worker", max_length=80, widget=forms.TextInput({"placeholder": "gpu-1"}))
+    kind = forms.ChoiceField(
+        label="What it does",
+        choices=[
+            ("inference", "runs programs of teams; never sees references"),
+            ("trusted", "intake, scoring and boards; never runs programs of teams"),
+        ],
+    )
+    phases = forms.MultipleChoiceField(label="Phases", required=False, help_text="None chosen: all of them.")
+
+    def __init__(self, *args: Any, phases: list[tuple[str, str]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["phases"].choices = phases  # type: ignore[attr-defined]
 
 
 class AnnouncementForm(forms.Form):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from surgeval.host.acts.boards import team_values, team_values_of
+from surgeval.host.acts.boards import public_board, team_values, team_values_of
+from surgeval.host.acts.challenge import current_challenge
+from surgeval.host.acts.quotas import SCORED
 from surgeval.host.acts.refused import REMEDIES
 from surgeval.host.pages.words import NEXT_BY_STAGE, SETTLED
 from surgeval.host.people.models import Team
@@ -25,11 +27,30 @@ def shown_to_team(submission: Submission) -> dict[str, Any]:
         "history": submission.history.all(),
         "values": team_values(submission),
         "codes": [(code, REMEDIES.get(code, "")) for code in submission.codes],
-        "next": NEXT_BY_STAGE.get(Stage(submission.stage), ""),
+        "next": advice_on(submission),
+        "silence": why_no_value(submission),
         "settled": submission.stage in SETTLED,
         "runs": submission.runs.order_by("number"),
         "progress": sum(job.progress for job in Job.objects.filter(submission=submission, state=JobState.CLAIMED)),
     }
+
+
+def advice_on(submission: Submission) -> str:
+    """What the team should do next about a submission."""
+    return why_no_value(submission) or NEXT_BY_STAGE.get(Stage(submission.stage), "")
+
+
+def why_no_value(submission: Submission) -> str:
+    """Why the team sees no value of a submission that was scored; empty where it sees one, or it was not."""
+    if submission.stage not in SCORED or team_values(submission):
+        return ""
+    phase = current_challenge().phase(submission.phase)
+    if any(public_board(phase.slug, board) for board in phase.boards):
+        return (
+            f"The boards of this phase have another submission of your team: the {phase.counted} one counts. "
+            "Values of this one stay hidden."
+        )
+    return "It is scored. Values of this phase are shown when its board is published; nothing is left to do until then."
 
 
 def comparison(first: Submission, second: Submission) -> list[tuple[str, Any, Any]]:

@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models.signals import post_save
 from django.dispatch import receiver
 
+from surgeval.host.pages.history import advice_on
 from surgeval.host.pages.site import challenge_name
-from surgeval.host.pages.words import NEXT_BY_STAGE, SETTLED, STAGE_WORDS
+from surgeval.host.pages.words import SETTLED, STAGE_WORDS
 from surgeval.host.people.models import Team
 from surgeval.host.people.teams import members_of
 from surgeval.host.runs.models import GateDecision, StageChange
-from surgeval.submissions.stages import Stage
 
 FOOT = "\n\n{address}\nSwitch these mails off on the page of your account.\n"
 
@@ -26,8 +26,7 @@ def on_stage(sender: Any, instance: StageChange, created: bool, **more: Any) -> 
     submission = instance.submission
     if created and instance.stage in SETTLED and submission.team_id is not None:
         words = f"Submission {submission.pk} is {STAGE_WORDS[instance.stage]}."
-        advice = NEXT_BY_STAGE.get(Stage(instance.stage), "")
-        _tell(submission.team, words, f"{words} {advice}", f"/submissions/{submission.pk}/")
+        _tell(submission.team, words, f"{words} {advice_on(submission)}", f"/submissions/{submission.pk}/")
 
 
 @receiver(post_save, sender=GateDecision)

@@ -62,8 +62,14 @@ def organise(request: HttpRequest) -> HttpResponse:
         teams=Team.objects.filter(merged_into__isnull=True).count(),
         flags=len([flag for flag in (*flags.browser_flags(), *flags.image_flags()) if flag.review is None]),
         undescribed=Submission.objects.filter(description__isnull=False, description_verdict="").count(),
-        unpublished=BoardSnapshot.objects.filter(publication__isnull=True).count(),
+        unpublished=_unpublished(),
     )
+
+
+def _unpublished() -> int:
+    """Boards whose newest snapshot waits; older ones are past."""
+    rows = BoardSnapshot.objects.order_by("number").values_list("phase", "board", "publication__published_at")
+    return list({(phase, board): at for phase, board, at in rows}.values()).count(None)
 
 
 def submissions(request: HttpRequest) -> HttpResponse:

@@ -16,6 +16,7 @@ from surgeval.host.pages.answers import page
 from surgeval.host.pages.markdown import as_html
 from surgeval.host.pages.next_step import next_step
 from surgeval.host.pages.site import challenge_now, text_of
+from surgeval.host.people.countries import COUNTRIES
 from surgeval.host.people.models import User
 from surgeval.host.people.rules import rules_now
 from surgeval.host.people.terms import accepted_terms
@@ -103,6 +104,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         text=as_html(text_of(challenge.texts.get("rules", ""))),
         phases=[phase_facts(phase) for phase in challenge.phases],
         people=rules_now(),
+        excluded=sorted(COUNTRIES.get(code, code) for code in rules_now().excluded_countries),
         changes=ChallengeVersion.objects.order_by("-number"),
     )
 

@@ -11,8 +11,8 @@ from surgeval.host.acts import boards as acts
 from surgeval.host.acts.gates import decide_by_hand
 from surgeval.host.acts.refused import Refused
 from surgeval.host.acts.submissions import refresh_boards
-from surgeval.host.pages.answers import attempted, page
-from surgeval.host.pages.boards import rows_of
+from surgeval.host.pages.answers import attempted, page, whole_number
+from surgeval.host.pages.boards import limits_of, rows_of
 from surgeval.host.pages.permissions import person
 from surgeval.host.pages.site import challenge_now
 from surgeval.host.people.journal import actor
@@ -50,6 +50,7 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
         snapshot=stored,
         publication=getattr(stored, "publication", None),
         rows=rows,
+        limits=limits_of(stored, rows),
         digits=DIGITS,
         currency=rules.prizes.currency if rules and rules.prizes else "",
         proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],
@@ -99,8 +100,7 @@ def gate(request: HttpRequest) -> HttpResponse:
 
 def open_gate(request: HttpRequest) -> HttpResponse:
     """Decides a gate by hand, with a reason."""
-    number = request.POST.get("team", "")
-    stored = get_object_or_404(Team, pk=int(number) if number.isdigit() else 0)
+    stored = get_object_or_404(Team, pk=whole_number(request.POST.get("team", "")))
     opened, reason = request.POST.get("opened") == "yes", request.POST.get("reason", "")
     phase = request.POST.get("phase", "")
 
@@ -131,17 +131,19 @@ def sign(request: HttpRequest, number: int, proposal: int) -> HttpResponse:
 
 
 def _time(text: str) -> datetime:
+    """The moment that a text names: in UTC, unless it says another offset."""
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
-        raise Refused("time-unreadable", f"'{text}' is no time. Write it as 2026-10-04T18:00, in UTC.")
+        at = datetime.fromisoformat(text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Refused("time-unreadable", f"'{text[:40]}' is no time. Write it as 2026-10-04T18:00, in UTC.")
 
 
 def _amount(text: str) -> float:
     try:
         value = float(text or 0)
     except ValueError:
-        raise Refused("amount-unreadable", f"'{text}' is no amount of money.")
+        value = -1.0
     if not 0 <= value < float("inf"):
-        raise Refused("amount-unreadable", f"'{text}' is no amount of money.")
+        raise Refused("amount-unreadable", f"'{text[:40]}' is no amount of money. Write it as 1250.50.")
     return value

@@ -26,6 +26,11 @@ def not_here(request: HttpRequest, exception: Exception | None = None) -> HttpRe
     return _page(request, 404, "There is no such page", "Check the address, or begin at the overview.")
 
 
+def unreadable(request: HttpRequest) -> HttpResponse:
+    """The page for a request with a character in it that is none."""
+    return _page(request, 400, "This cannot be read", "It has the character NUL in it. Go back and type it anew.")
+
+
 def broken(request: HttpRequest) -> HttpResponse:
     """The page for a fault of ours; it must not need the database."""
     return HttpResponse(

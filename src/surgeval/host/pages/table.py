@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from django.urls import URLPattern, path
 
-from surgeval.host.pages import accounts, boards, organise, public, publishing, submissions, team
+from surgeval.host.pages import accounts, boards, organise, planning, public, publishing, submissions, team, workers
 from surgeval.host.pages.permissions import Allow, View, guarded
 
 READ, WRITE, BOTH = ("GET",), ("POST",), ("GET", "POST")
@@ -84,6 +84,15 @@ PAGES = (
     Page("organise/news/say/", organise.say, "announce", Allow.EDITOR, WRITE),
     Page("organise/roles/", organise.roles, "organise_roles", Allow.VIEWER),
     Page("organise/roles/give/", organise.give_role, "give_role", Allow.OWNER, WRITE),
+    Page("organise/workers/", workers.workers, "organise_workers", Allow.VIEWER),
+    Page("organise/workers/make/", workers.make_worker, "make_worker", Allow.OWNER, WRITE),
+    Page("organise/workers/<int:token>/revoke/", workers.revoke_worker, "revoke_worker", Allow.OWNER, WRITE),
+    Page("organise/costs/", planning.costs, "organise_costs", Allow.VIEWER),
+    Page("organise/exports/", planning.exports, "organise_exports", Allow.EDITOR),
+    Page("organise/exports/make/", planning.make_export, "make_export", Allow.EDITOR, WRITE),
+    Page("organise/exports/<str:name>", planning.export_file, "export_file", Allow.EDITOR),
+    Page("organise/coauthors/", planning.coauthors, "organise_coauthors", Allow.VIEWER),
+    Page("organise/coauthors/table.csv", planning.coauthors_table, "coauthors_table", Allow.VIEWER),
     Page("organise/log/", organise.log, "organise_log", Allow.VIEWER),
 )  # fmt: skip
 

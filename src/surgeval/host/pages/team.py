@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.core.mail import send_mail
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from surgeval.host.acts.refused import Refused
 from surgeval.host.pages import site
-from surgeval.host.pages.answers import attempted, page, with_form
+from surgeval.host.pages.answers import attempted, page, whole_number, with_form
 from surgeval.host.pages.forms import CoauthorsForm, InviteForm, TeamForm
 from surgeval.host.pages.history import comparison, rows_of_team
 from surgeval.host.pages.permissions import person
@@ -74,7 +75,11 @@ def invite(request: HttpRequest) -> HttpResponse:
         address = request.build_absolute_uri(reverse("invitation", kwargs={"secret": secret}))
         words = {"who": person(request), "team": mine, "challenge": site.challenge_name(), "email": invitation.email}
         subject = f"[{site.challenge_name()}] Invitation to the team {mine}"
-        send_mail(subject, MAIL.format(address=address, **words), None, [invitation.email])
+        try:
+            send_mail(subject, MAIL.format(address=address, **words), None, [invitation.email])
+        except OSError:  # every error of a mail server is one
+            teams.revoke_invitation(invitation, by=person(request))
+            raise Refused("mail-not-sent", f"the mail to {invitation.email} could not be sent. Try again later.")
 
     return with_form(request, form, act, done="The invitation is sent.", to="team")
 
@@ -106,7 +111,7 @@ def leave(request: HttpRequest) -> HttpResponse:
 
 def hand_lead(request: HttpRequest) -> HttpResponse:
     """Hands the lead to another member."""
-    heir = User.objects.filter(pk=_number(request, "member")).first()
+    heir = User.objects.filter(pk=whole_number(request.POST.get("member", ""))).first()
 
     def act() -> None:
         if heir is None:
@@ -128,7 +133,7 @@ def coauthors(request: HttpRequest) -> HttpResponse:
 
 def ask_to_merge(request: HttpRequest) -> HttpResponse:
     """Asks another team to take one's own in."""
-    target = Team.objects.filter(pk=_number(request, "team")).first()
+    target = Team.objects.filter(pk=whole_number(request.POST.get("team", ""))).first()
 
     def act() -> None:
         if target is None:
@@ -154,10 +159,11 @@ def answer_merge(request: HttpRequest, asked: int) -> HttpResponse:
 def compare(request: HttpRequest) -> HttpResponse:
     """Two submissions of one's own team, side by side."""
     mine = _mine(request)
-    chosen = [number for number in request.GET.getlist("submission") if number.isdigit()][:2]
+    chosen = request.GET.getlist("submission")
     if len(chosen) != 2:
+        messages.error(request, f"Tick two submissions to compare them; you ticked {len(chosen)}.")
         return HttpResponseRedirect(reverse("team"))
-    pair = [mine.submissions.filter(pk=int(number)).first() for number in chosen]
+    pair = [mine.submissions.filter(pk=whole_number(number)).first() for number in chosen]
     if None in pair:
         raise Http404
     return page(request, "compare", "Two submissions", pair=pair, rows=comparison(*pair))
@@ -172,8 +178,3 @@ def _mine(request: HttpRequest) -> Team:
 
 def _invitations_of(user: Any) -> list[Invitation]:
     return [one for one in Invitation.objects.filter(email__iexact=user.email).select_related("team") if one.is_open]
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    value = request.POST.get(name, "")
-    return int(value) if value.isdigit() else 0

@@ -19,7 +19,8 @@ STAGE_WORDS = {
     Stage.DISQUALIFIED.value: "disqualified",
     Stage.REINSTATED.value: "reinstated",
 }
-SETTLED = frozenset((Stage.INTAKE_REFUSED, Stage.SCORED, Stage.PUBLISHED, Stage.FAILED_PARTICIPANT, *HELD))
+SETTLED = frozenset((Stage.INTAKE_REFUSED, Stage.SCORED, Stage.PUBLISHED, Stage.FAILED_PARTICIPANT,
+                     Stage.FAILED_INFRA, *HELD))  # fmt: skip
 """Stages after which nothing happens by itself."""
 NEXT_BY_STAGE = {
     Stage.UPLOADED: "Wait: the archive is being looked at. This takes a few minutes.",
@@ -30,8 +31,8 @@ NEXT_BY_STAGE = {
     Stage.INFERRED: "Wait: the answers are being scored.",
     Stage.SCORED: "The result is in. See where your team stands, or hand in the next one.",
     Stage.PUBLISHED: "The result is on the board.",
-    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval submission rehearse`, and hand in again.",
-    Stage.FAILED_INFRA: "Nothing to do for you: it stopped on our side and runs again by itself.",
+    Stage.FAILED_PARTICIPANT: "Read the reasons below, try it with `surgeval rehearse`, and hand in again.",
+    Stage.FAILED_INFRA: "Nothing to do: it stopped on our side, at no cost to you; the organisers can run it again.",
     Stage.CANCELLED: "It does not run. Hand in again when you are ready.",
     Stage.DISQUALIFIED: "Read the reason below and write to the organisers.",
 }

@@ -8,6 +8,7 @@ __all__ = [
     "journal",
     "merging",
     "models",
+    "names",
     "privacy",
     "rules",
     "secrets",

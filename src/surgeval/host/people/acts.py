@@ -16,6 +16,7 @@ from surgeval.host.people.models import (
     Team,
     User,
 )
+from surgeval.host.people.names import readable
 from surgeval.host.people.secrets import digest
 
 RANK = {Role.VIEWER: 0, Role.JUDGE: 1, Role.EDITOR: 2, Role.OWNER: 3}
@@ -71,8 +72,8 @@ def save_profile(
     memberships = user.memberships.filter(left_at__isnull=True).select_related("team")
     with acting(actor(user), "change profile", f"user-{user.pk}", organiser_lab=organiser_lab):
         User.objects.filter(pk=user.pk).update(
-            name=name.strip(),
-            institution=institution.strip(),
+            name=readable(name, what="your name"),
+            institution=readable(institution, what="the institution"),
             country=country.upper(),
             organiser_lab=organiser_lab,
             wants_mail=wants_mail,

@@ -6,6 +6,7 @@ Acts happen one after another (`surgeval.host.log.acting`), so what one of them 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from allauth.account.models import EmailAddress
 from django.db import IntegrityError
@@ -17,10 +18,13 @@ from surgeval.host.log.acting import acting
 from surgeval.host.people.acts import narrow_eligibility
 from surgeval.host.people.journal import actor
 from surgeval.host.people.models import Eligibility, Invitation, Membership, Team, User
+from surgeval.host.people.names import look, readable
 from surgeval.host.people.rules import PeopleRules
 from surgeval.host.people.secrets import digest, new_secret
 from surgeval.host.people.terms import accepted_terms
 
+MOST_INVITATIONS = 20
+"""That a team sends in a day: they are mail to people who did not ask for it."""
 _IN_A_TEAM = Refused("one-team", "you are in a team already. Leave it before you found or join another one.")
 
 
@@ -48,19 +52,25 @@ def has_verified_mail(user: User) -> bool:
 
 def found_team(user: User, name: str, rules: PeopleRules) -> Team:
     """The new team, led by the person who founds it."""
-    name = " ".join(name.split())
+    name = readable(name, what="a team name")
     if not 2 <= len(name) <= 60:
         raise Refused("team-name", f"a team name has 2 to 60 characters, not {len(name)}. Choose another one.")
     try:
         with acting(actor(user), "found team", name=name) as doing:
             check_may_join(user, rules)
+            if look(name) in map(look, Team.objects.values_list("name", flat=True)):
+                raise _taken(name)
             team = Team.objects.create(name=name, leader=user, institution=user.institution)
             Eligibility.objects.create(team=team)
             _add_member(team, user)
             doing.about(f"team-{team.pk}")
     except IntegrityError:
-        raise Refused("team-name-taken", f"a team is called '{name}' already. Choose another name.")
+        raise _taken(name)
     return team
+
+
+def _taken(name: str) -> Refused:
+    return Refused("team-name-taken", f"a team is called '{name}' already. Choose another name.")
 
 
 def invite(team: Team, email: str, *, by: User, rules: PeopleRules) -> tuple[Invitation, str]:
@@ -71,6 +81,11 @@ def invite(team: Team, email: str, *, by: User, rules: PeopleRules) -> tuple[Inv
         open_ones = [one for one in team.invitations.all() if one.is_open]
         if any(one.email == email for one in open_ones):
             raise Refused("invited-already", f"{email} has an open invitation already. Revoke it to send a new one.")
+        if team.invitations.filter(created_at__gt=timezone.now() - timedelta(days=1)).count() >= MOST_INVITATIONS:
+            raise Refused(
+                "too-many-invitations",
+                f"a team sends at most {MOST_INVITATIONS} invitations in 24 hours. Try again tomorrow.",
+            )
         if len(members_of(team)) + len(open_ones) >= rules.largest_team:
             raise Refused(
                 "team-full",
@@ -124,6 +139,12 @@ def leave(user: User) -> None:
             raise Refused("no-team", "you are in no team.")
         if team.leader_id == user.pk and len(members_of(team)) > 1:
             raise Refused("leader-leaves", "you lead the team. Hand the lead to another member first.")
+        if len(members_of(team)) == 1 and has_submitted(team):
+            raise Refused(
+                "last-member",
+                "you are the only member, and the team has submitted: nobody could invite you back, and what it "
+                "used keeps you from another team. Invite somebody first, or ask the organisers.",
+            )
         Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())
         doing.about(f"team-{team.pk}")
 
@@ -139,7 +160,7 @@ def hand_lead(team: Team, heir: User, *, by: User) -> None:
 
 def name_coauthors(team: Team, names: Iterable[str], *, by: User, rules: PeopleRules) -> None:
     """Nothing; the team's authors of the challenge paper are stored."""
-    chosen = [name.strip() for name in names if name.strip()]
+    chosen = [readable(name, what="a name") for name in names if name.strip()]
     with acting(actor(by), "name co-authors", f"team-{team.pk}", count=len(chosen)):
         check_leads(team, by)
         if len(chosen) > rules.largest_coauthors:

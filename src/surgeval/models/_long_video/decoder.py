@@ -157,7 +157,7 @@ class Decoder:
             if not length:
                 return self._causal_alone(q, k, v)
             before = self._shared(q, keys[:, :length], values[:, :length])
-            return _merged(*before, *self._causal(q, k, v))
+            return self._merged(before, self._causal(q, k, v))
 
         with torch.inference_mode():
             hidden = self._through(rows[None], positions[:, None], attend, last_only=True)
@@ -250,11 +250,12 @@ class Decoder:
         rows = self.embedding[tokens][:, None]
         positions = fork.positions[None, :, None].expand(3, -1, -1)
         fork.mask.index_fill_(1, fork.slot, 0.0)
+        mask = fork.mask.repeat_interleave(self.heads, dim=0)[:, None]
 
         def attend(number: int, q: Any, k: Any, v: Any) -> Any:
             fork.keys[number].index_copy_(2, fork.slot, k)
             fork.values[number].index_copy_(2, fork.slot, v)
-            beside = _plain(q, fork.keys[number], fork.values[number], fork.mask[:, None, None, None])
+            beside = _plain(q, fork.keys[number], fork.values[number], mask, self.steps.weighed)
             return self._with_prefix(fork, number, q, beside)
 
         hidden = self._through(rows, positions, attend)
@@ -267,7 +268,12 @@ class Decoder:
         if not length:
             return beside[0]
         keys, values = fork.prefix.keys[number][:, :length], fork.prefix.values[number][:, :length]
-        return _merged(*self._shared(q, keys, values), *beside)
+        return self._merged(self._shared(q, keys, values), beside)
+
+    def _merged(self, *parts: tuple[Any, Any]) -> Any:
+        """One softmax over two sets of keys, from what was seen of each and the logarithms of their sums."""
+        rows = [piece for seen, sums in parts for piece in (seen.reshape(-1, self.size), sums.reshape(-1, 1))]
+        return self.steps.merged(*rows).view(parts[0][0].shape)
 
     def _through(self, x: Any, positions: Any, attend: Attend, *, last_only: bool = False) -> Any:
         """Normalised hidden states of `(batch, tokens, width)`."""
@@ -298,7 +304,7 @@ class Decoder:
         if self._is_flash:
             seen, sums = self._summed(rows, keys[None], values[None], is_causal=False)
         else:
-            seen, sums = _plain(rows, keys[None], values[None], None)
+            seen, sums = _plain(rows, keys[None], values[None])
         seen = seen.reshape(self.key_heads, batch, group, count, size).transpose(0, 1).reshape(q.shape)
         sums = sums.reshape(self.key_heads, batch, group, count).transpose(0, 1).reshape(q.shape[:3])
         return seen, sums
@@ -336,23 +342,17 @@ class Decoder:
             return attend(q, k, v, is_causal=True, enable_gqa=True)
 
 
-def _plain(q: Any, k: Any, v: Any, mask: Any) -> tuple[Any, Any]:
-    """Attention with the logarithms of its sums, written out; queries may have more heads than keys."""
+def _plain(q: Any, k: Any, v: Any, mask: Any = 0.0, weighed: Callable[..., Any] = PLAIN.weighed) -> tuple[Any, Any]:
+    """Attention with the logarithms of its sums, written out; queries may have more heads than keys.
+
+    Heads that share keys are rows of one product: nothing is copied for each of them.
+    """
     batch, heads, count, size = q.shape
-    group = heads // k.shape[1]
-    rows = q.reshape(batch, k.shape[1], group, count, size)
-    scores = torch.matmul(rows, k[:, :, None].transpose(-1, -2)).float() * size**-0.5
-    if mask is not None:
-        scores = scores + mask
-    sums = torch.logsumexp(scores, dim=-1)
-    seen = torch.matmul((scores - sums[..., None]).exp().to(v.dtype), v[:, :, None])
-    return seen.reshape(q.shape), sums.reshape(q.shape[:3])
-
-
-def _merged(seen: Any, sums: Any, other: Any, other_sums: Any) -> Any:
-    """One softmax over two sets of keys, from what was seen of each and the logarithms of their sums."""
-    share = torch.sigmoid(sums - other_sums)[..., None]
-    return (seen * share + other * (1 - share)).to(seen.dtype)
+    rows = q.reshape(batch, k.shape[1], -1, size)
+    scores = torch.matmul(rows, k.transpose(-1, -2)).view(batch * heads, count, -1)
+    shares, sums = weighed(scores, mask, size**-0.5)
+    seen = torch.matmul(shares.view(*rows.shape[:3], -1), v)
+    return seen.view(q.shape), sums.view(q.shape[:3])
 
 
 def _fused(modules: Sequence[Any], name: str) -> Any:

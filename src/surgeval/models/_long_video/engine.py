@@ -185,7 +185,7 @@ class LongVideo:
 
         Raises:
             ValueError: Not even two small frames fit the context.
-            MemoryError: Not even two small frames fit the memory of the GPU.
+            MemoryError: Not even two small frames, or a single question, fit the memory of the GPU.
         """
         forms = [asked.named_form(self.classes) for asked in questions]
         seen, is_reused = self._seen(film, questions, deadline)
@@ -350,7 +350,11 @@ class LongVideo:
         for numbers in groups.values():
             prefix, mark = seen.until(questions[numbers[0]].end_s)
             suffixes = [self._question(prefix, mark, questions[number].text) for number in numbers]
-            texts = self._decoded(prefix, suffixes, [forms[number][1] for number in numbers], deadline)
+            try:
+                texts = self._fitting(prefix, suffixes, [forms[number][1] for number in numbers], deadline)
+            except MemoryError:
+                problem = f"the memory of the GPU does not hold a question beside the prefix of {mark.frames} frames"
+                raise MemoryError(f"{problem}; show fewer (most_frames)") from None
             for number, (text, is_cut) in zip(numbers, texts, strict=True):
                 replies[number] = Answered(
                     text, forms[number][0], mark.frames, prefix.length, seen.shown.is_reduced, is_cut
@@ -367,6 +371,21 @@ class LongVideo:
         spoken = text.replace("<|", "< |")  # nobody's question opens or closes a turn
         pieces.append((self._text(f"\n{spoken}{_CLOSING}")[-_QUESTION_TOKENS + ANSWER_TOKENS :], None, None))
         return self._placed(pieces, prefix.next_position)
+
+    def _fitting(
+        self, prefix: Prefix, suffixes: Sequence[tuple[Any, Any]], forms: Sequence[Form], deadline: float
+    ) -> list[tuple[str, bool]]:
+        """Answers to as many questions at once as the memory holds."""
+        try:
+            return self._decoded(prefix, suffixes, forms, deadline)
+        except torch.cuda.OutOfMemoryError:
+            prefix.recorded.clear()
+            half = len(suffixes) // 2
+        torch.cuda.empty_cache()
+        if not half:
+            raise MemoryError
+        first = self._fitting(prefix, suffixes[:half], forms[:half], deadline)
+        return first + self._fitting(prefix, suffixes[half:], forms[half:], deadline)
 
     def _decoded(
         self, prefix: Prefix, suffixes: Sequence[tuple[Any, Any]], forms: Sequence[Form], deadline: float
@@ -389,12 +408,14 @@ class LongVideo:
             return reply
         start, end = max(asked.start_s, inside[0] - _LOOK_S), min(asked.end_s, film.end_s, inside[0] + _LOOK_S)
         times = [start + (number + 0.5) * (end - start) / _LOOK_FRAMES for number in range(_LOOK_FRAMES)]
-        look = self._features(self._read(film, seen.shown, times)[0], times)
         prefix, mark = seen.until(asked.end_s)
-        label = f"\nA closer look from {_clock(start)} on: "
-        suffix = self._question(prefix, mark, asked.text, (label, *look))
-        usual = self.pace.per_question
-        ((text, is_cut),) = self._decoded(prefix, [suffix], [form[1]], deadline)
+        label, usual = f"\nA closer look from {_clock(start)} on: ", self.pace.per_question
+        try:
+            look = self._features(self._read(film, seen.shown, times)[0], times)
+            suffix = self._question(prefix, mark, asked.text, (label, *look))
+            ((text, is_cut),) = self._decoded(prefix, [suffix], [form[1]], deadline)
+        except torch.cuda.OutOfMemoryError:
+            return reply
         self.pace.per_question = usual  # other questions come without frames
         if is_cut:
             return reply

@@ -7,13 +7,15 @@ they become smaller, one size after the other, and only at the smallest size doe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil, inf
+from math import ceil, exp, inf
 
 UNIT_PX, PER_SLICE = 28, 2
 """Side of a merged patch, and frames that share their tokens."""
 HEIGHTS_PX = (252, 168, 140, 84)
 _USUAL_ANSWER = 24
 """Tokens for which time is kept."""
+_MEMORY_S = 1.0
+"""Seconds of work, by the guesses, after which a chunk counts for a third."""
 MOST_PER_S, LEAST_PER_S, LEAST_FRAMES = 2.0, 0.05, 64
 
 
@@ -33,13 +35,24 @@ class Pace:
     """To read one, up to the first token of its answer."""
     per_answer_token: float = 0.02
     """For every other one."""
+    per_recording: float = 0.1
+    """To record the steps of answers of a kind, once for a video."""
+    per_chunk: float = 0.06
+    """To start a chunk of frames, whatever its size."""
     safety: float = 1.25
     chunks: int = 0
     """From which it was learnt."""
+    _taken: float = 0.0
+    _guessed: float = 0.0
+    """Seconds that the last chunks took, and that the guesses above would have given them: small ones count little."""
 
     def answer(self) -> float:
         """For a question and an answer of usual length."""
-        return self.safety * (self.per_question + _USUAL_ANSWER * self.per_answer_token)
+        return self.safety * self.per_question + self.recorded_answer()
+
+    def recorded_answer(self) -> float:
+        """For the tokens behind the first, where their steps are recorded before."""
+        return self.safety * (self.per_recording + _USUAL_ANSWER * self.per_answer_token)
 
     def seconds(self, frames: int, tokens_per_slice: int, *, before: int = 0) -> float:
         """For so many frames of a size, behind so many tokens."""
@@ -47,15 +60,24 @@ class Pace:
         return self.safety * (frames * self.per_frame + self._work(tokens, before))
 
     def _work(self, tokens: int, before: int) -> float:
+        slowness = self._taken / self._guessed if self._guessed else 1.0
+        return slowness * self._guess(tokens, before)
+
+    def _guess(self, tokens: int, before: int) -> float:
         return tokens * (self.per_token + self.per_prefilled) + tokens * (before + tokens / 2) * self.per_pair
 
     def learnt(self, *, frames: int, read_s: float, tokens: int, before: int, work_s: float) -> None:
-        """Take what the first chunk took for the truth, and move towards what later ones do."""
-        ratio, weight = work_s / max(self._work(tokens, before), 1e-9), 0.7 if self.chunks else 1.0
-        for name in ("per_token", "per_prefilled", "per_pair"):
-            setattr(self, name, getattr(self, name) * ratio**weight)
+        """Take what the first chunk took for the truth, and move towards what later ones do, the more the larger."""
+        guess = self._guess(tokens, before)
+        fading, weight = exp(-guess / _MEMORY_S), 0.7 if self.chunks else 1.0
+        self._taken = fading * self._taken + max(work_s - self.per_chunk, work_s / 5)
+        self._guessed = fading * self._guessed + guess
         self.per_frame = (1 - weight) * self.per_frame + weight * read_s / max(frames, 1)
         self.chunks += 1
+
+    def recorded(self, taken_s: float) -> None:
+        """Move towards what a recording took."""
+        self.per_recording = 0.5 * self.per_recording + 0.5 * taken_s
 
     def answered(self, *, read_s: float, steps: int, steps_s: float) -> None:
         """Move towards what a question and the tokens behind the first took."""

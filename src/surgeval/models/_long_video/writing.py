@@ -89,18 +89,36 @@ def written(
             break
         if clock() + pace.safety * pace.per_answer_token > deadline:
             break
-        if steps == 0 and any(line.form.is_free or len(line.form.finished(line.form.start)) > _FEW for line in lines):
+        if steps == 0 and fork.graph is None and _is_long(lines) and clock() + pace.recorded_answer() <= deadline:
             decoder.record(fork)
+            pace.recorded(clock() - begin)
+            begin = clock()
         decoder.step(fork, torch.tensor(tokens, device=decoder.device))
         steps += 1
     pace.answered(read_s=read_s, steps=steps, steps_s=clock() - begin)
     return [line.whole() for line in lines]
 
 
+def _is_long(lines: Sequence[Line]) -> bool:
+    """Whether an answer may have so many steps that recording them pays."""
+    return any(line.form.is_free or len(line.form.finished(line.form.start)) > _FEW for line in lines)
+
+
 def _chosen(fork: Fork, lines: Sequence[Line]) -> list[int | None]:
-    """For each question the likeliest token among those that its form admits."""
-    chosen: list[int | None] = []
-    for logits, line in zip(fork.logits, lines, strict=True):
-        options = line.options(logits.device)
-        chosen.append(int(options[logits[options].argmax()]) if len(options) else None)
-    return chosen
+    """For each question the likeliest token among those that its form admits, waiting for the GPU once."""
+    logits, alike = fork.logits, _alike([line.options(fork.logits.device) for line in lines])
+    if not alike:
+        return [None] * len(lines)
+    picked = [logits if len(rows) == len(lines) else logits[rows] for rows, _ in alike]
+    best = [options[of[:, options].argmax(dim=-1)] for of, (_, options) in zip(picked, alike, strict=True)]
+    chosen = dict(zip((row for rows, _ in alike for row in rows), torch.cat(best).tolist(), strict=True))
+    return [chosen.get(row) for row in range(len(lines))]
+
+
+def _alike(options: Sequence[Any]) -> list[tuple[list[int], Any]]:
+    """Questions that may choose among the same tokens, and the tokens."""
+    groups: dict[int, tuple[list[int], Any]] = {}
+    for row, tensor in enumerate(options):
+        if len(tensor):
+            groups.setdefault(id(tensor), ([], tensor))[0].append(row)
+    return list(groups.values())

@@ -23,7 +23,7 @@ def reach_title(rows: pl.DataFrame, *, larger: bool | None = True) -> str:
         larger: Whether larger values are better; None where nobody said.
     """
     known = rows.drop_nulls("value")
-    if larger is None or known["model"].n_unique() < 2 or _is_close(known, larger):
+    if larger is None or min(known["model"].n_unique(), known["value"].n_unique()) < 2 or _is_close(known, larger):
         return "What each model reaches"
     best = pl.col("value").max() if larger else pl.col("value").min()
     verb = "reaches most" if larger else "has the smallest value"

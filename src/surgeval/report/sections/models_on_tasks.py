@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -11,9 +13,13 @@ from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.section import Block, Note, Prose, Section, Table
 from surgeval.report.sections._wording import missing
 from surgeval.tasks import TASKS
-from surgeval.tasks.board import published_rows
+from surgeval.tasks.board import published_rows, ways_of
 
 NAME, TITLE = "models_on_tasks", "Models on tasks"
+_CAPTION = (
+    "Value and interval; a dash where there is no run. Runs with other cases than most of their task (a limit, a "
+    "shard, another split) are marked: their values are not to be set against the rest."
+)
 _READ = ("ok", "repaired", "failed", "refused", "no_answer")
 
 
@@ -25,12 +31,13 @@ def section(inputs: Inputs) -> Section:
     if not runs:
         return missing(NAME, TITLE, "No model was run on a task.", "surgeval task run NAME --model SPEC ... --out DIR")
     rows = pl.DataFrame([_row(result) for result in runs], infer_schema_length=None)
+    others = _other_cases(runs)
     blocks: list[Block] = [
         Prose(
             "Every value is the headline metric of its task; an answer that could not be read counts as wrong. The "
             "floor is what the best predictor reaches that does not look. Intervals are over videos."
         ),
-        Table("task-matrix", "Models by tasks", _matrix(rows), "Value and interval; a dash where there is no run."),
+        Table("task-matrix", "Models by tasks", _matrix(rows, others), _CAPTION),
         Table("task-runs", "Every run", rows),
     ]
     blocks += [Note(text) for text in (*_unfinished(rows), *_lost(rows))]
@@ -53,21 +60,34 @@ def _row(result: StoredResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _matrix(rows: pl.DataFrame) -> pl.DataFrame:
-    """Models by tasks, each cell a value with its interval."""
+def _matrix(rows: pl.DataFrame, others: Sequence[bool]) -> pl.DataFrame:
+    """Models by tasks, each cell a value with its interval; a model that was run several ways has a row for each."""
     cells = [
         ("-" if value is None else f"{value:.2f}" if low is None else f"{value:.2f} [{low:.2f}, {high:.2f}]")
         + (" (not finished)" if unfinished else "")
-        for value, low, high, unfinished in rows.select("value", "low", "high", "unfinished").rows()
+        + (" (other cases)" if other else "")
+        for (value, low, high, unfinished), other in zip(
+            rows.select("value", "low", "high", "unfinished").rows(), others, strict=True
+        )
     ]
-    wide = rows.select("task", "model").with_columns(pl.Series("cell", cells))
-    return wide.pivot("task", index="model", values="cell", aggregate_function="first").fill_null("-")
+    wide = rows.select("task", ways_of(rows).alias("model")).with_columns(pl.Series("cell", cells))
+    return wide.pivot("task", index="model", values="cell").fill_null("-")
+
+
+def _other_cases(runs: Sequence[StoredResult]) -> list[bool]:
+    """Whether a run was asked about other cases than most runs of its task."""
+    asked = [(result.records["run"]["task"], frozenset(result.frame("answers")["case"])) for result in runs]
+    counts = Counter(asked)
+    usual: dict[str, frozenset[str]] = {}
+    for task, cases in sorted(counts, key=lambda one: (counts[one], len(one[1]))):
+        usual[task] = cases
+    return [cases != usual[task] for task, cases in asked]
 
 
 def _unfinished(rows: pl.DataFrame) -> list[str]:
     return [
-        f"{model} on {task} is not finished: {number:,} requests got no answer because the server was not there or the "
-        "money was spent, and count as wrong until the same command is run again."
+        f"{model} on {task} is not finished: {number:,} requests have no answer, because no reply could be used or "
+        "the money was spent, and count as wrong until the same command is run again."
         for model, task, number in rows.filter(pl.col("unfinished") > 0).select("model", "task", "unfinished").rows()
     ]
 

@@ -156,7 +156,8 @@ def _why(examined: Examined, measure: Measure) -> list[Block]:
 
 def _limits(inputs: Inputs) -> Points:
     grave, total = gravest(inputs), len(limitations(inputs))
-    rest = f"{total - len(grave)} more are listed further down." if total > len(grave) else ""
+    more = total - len(grave)
+    rest = f"{more} more {'is' if more == 1 else 'are'} listed further down." if more > 0 else ""
     none = "None that can be found automatically; how cases were chosen cannot be seen from here."
     return Points("limits", "What limits this most", tuple(Point(text) for text in grave or [none]), rest)
 

@@ -96,7 +96,8 @@ def title_of(leads: Sequence[Lead]) -> str:
 
 def sentences(lead: Lead, measure: Measure) -> list[str]:
     """One board in words: who is first and how sure, by how much, and what a tie-break decided."""
-    tie = f" The tie-break decided among {lead.tied} models that were level." if lead.tied > 1 else ""
+    decided = lead.tied > 1 and len(lead.models) == 1
+    tie = f" The tie-break decided among {lead.tied} models that were level." if decided else ""
     return [f"On {lead.where}, {_short(lead)}.{tie}", *_margin(lead, measure)]
 
 
@@ -181,13 +182,15 @@ def _short(lead: Lead) -> str:
 
 
 def _most(leads: Sequence[Lead]) -> str:
-    boards = Counter(names_of(lead.models) for lead in leads).most_common()
-    most = [name for name, count in boards if count == boards[0][1]]
+    boards = Counter(lead.models for lead in leads).most_common()
+    most = [models for models, count in boards if count == boards[0][1]]
+    first = f"{names_of(most[0])} {'comes first' if len(most[0]) == 1 else 'share the first place'}"
     if len(boards) == 1:
-        return f"{most[0]} comes first on all {len(leads)} boards"
+        return f"{first} on {'both' if len(leads) == 2 else f'all {len(leads)}'} boards"
     if len(most) == 1:
-        return f"{most[0]} comes first on {boards[0][1]} of {len(leads)} boards"
-    return f"No model leads: {names_of(most)} come first on {boards[0][1]} of {len(leads)} boards each"
+        return f"{first} on {boards[0][1]} of {len(leads)} boards"
+    listed = names_of([names_of(models) for models in most])
+    return f"No model leads: {listed} come first on {boards[0][1]} of {len(leads)} boards each"
 
 
 def _how_firmly(leads: Sequence[Lead]) -> str:
@@ -196,7 +199,7 @@ def _how_firmly(leads: Sequence[Lead]) -> str:
         return "; every lead is clear"
     if clear:
         return f"; {'one lead is' if clear == 1 else f'{clear} leads are'} clear"
-    if all(lead.firmness in (Firmness.NOTHING, Firmness.ALONE) for lead in leads):
+    if all(lead.firmness in (Firmness.NOTHING, Firmness.ALONE) or len(lead.models) == lead.rivals for lead in leads):
         return ", but nothing can be concluded about who is better"
     return "; no lead is clear"
 

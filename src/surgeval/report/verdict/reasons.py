@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from surgeval.report.sections._wording import bucket_label, count_of, percent
+from surgeval.report.sections._wording import bucket_label, count_of, names_of, percent
 from surgeval.report.verdict.measure import Measure
 from surgeval.report.verdict.weaknesses import Behind, Effect, Examined, Lost, Weaknesses
 from surgeval.report.words import plain, term_words
@@ -45,15 +45,19 @@ def reasons(examined: Examined, measure: Measure) -> list[Reason]:
 
 
 def _reason(one: Weaknesses, examined: Examined, measure: Measure) -> Reason:
-    causes = [*_lost(one), *_effects(one, examined, measure), *_behind(one, examined, measure)]
+    causes = [*_lost(one, examined), *_effects(one, examined, measure), *_behind(one, examined, measure)]
+    tracks = f"it took no part in {names_of(one.elsewhere)}; " if one.elsewhere else ""
     if not causes:
-        return Reason(one.model, _unexplained(one, examined, measure), False)
-    return Reason(one.model, "; ".join(causes) + ".", True, one.effects[0].term if one.effects else "")
+        return Reason(one.model, tracks + _unexplained(one, examined, measure), False)
+    return Reason(one.model, f"{tracks}{'; '.join(causes)}.", True, one.effects[0].term if one.effects else "")
 
 
-def _lost(one: Weaknesses) -> Iterator[str]:
-    for lost in [lost for lost in one.lost if lost.share >= LOST_FROM][:MOST_CAUSES]:
-        yield f"{percent(lost.share)} of its answers {_LOST.get(lost.status, lost.status.value)}{_of_wrong(one, lost)}"
+def _lost(one: Weaknesses, examined: Examined) -> Iterator[str]:
+    skipped = names_of([spoken_kind(kind, examined.column) for kind in one.skipped]) if one.skipped else ""
+    for place, lost in enumerate([lost for lost in one.lost if lost.share >= LOST_FROM or skipped][:MOST_CAUSES]):
+        among = f", among them all on {skipped}" if skipped and not place else ""
+        what = _LOST.get(lost.status, lost.status.value)
+        yield f"{percent(lost.share)} of its answers {what}{_of_wrong(one, lost)}{among}"
 
 
 def _of_wrong(one: Weaknesses, lost: Lost) -> str:
@@ -84,14 +88,18 @@ def _behind(one: Weaknesses, examined: Examined, measure: Measure) -> Iterator[s
     if not one.behind:
         return
     if len(one.behind) == one.kinds > 1:
-        gaps = [kind.difference for kind in one.behind]
-        yield (
-            f"it is behind the other models on all {one.kinds} {_kinds(examined)} examined, by"
-            f" {measure.gap_ends(min(gaps), max(gaps))}{' points' if measure.is_accuracy else ''}"
-        )
+        least, most = (measure.gap(end(kind.difference for kind in one.behind)) for end in (min, max))
+        every = "both" if one.kinds == 2 else f"all {one.kinds}"
+        by = f"by {least}" if least == most else f"by {least} at least and {most} at most"
+        yield f"it is behind {_others(examined)} on {every} {_kinds(examined)} examined, {by}"
         return
     named = [f"{spoken_kind(kind.kind, examined.column)} ({_gap(kind, measure)})" for kind in one.behind[:MOST_CAUSES]]
-    yield f"it is behind the other models on {' and '.join(named)}"
+    yield f"it is behind {_others(examined)} on {' and '.join(named)}"
+
+
+def _others(examined: Examined) -> str:
+    """Whom a model is compared with: the other one, or the mean of all others."""
+    return "the other model" if len(examined.models) + examined.more == 2 else "the mean of the other models"
 
 
 def _gap(kind: Behind, measure: Measure) -> str:

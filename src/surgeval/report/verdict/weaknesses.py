@@ -7,6 +7,7 @@ with the mean of the other competitors on the same questions, corrected over all
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from surgeval.report.inputs import Inputs, StoredResult
 from surgeval.report.sections._wording import boards_of, competitors
 from surgeval.schema.missing import Absences
 from surgeval.schema.outcomes import WITHOUT_ANSWER, Status
-from surgeval.schema.score_matrix import ScoreMatrix
+from surgeval.schema.score_matrix import TRACK, ScoreMatrix, took_no_part
 from surgeval.scoring.verdict import ALPHA
 from surgeval.stats.comparison import pair_row
 from surgeval.stats.corrections import adjusted
@@ -86,6 +87,10 @@ class Weaknesses(NamedTuple):
     """Share of its questions that it has wrong; None where scores are no right or wrong."""
     nearest: Effect | None = None
     """The surest harmful property that does not stand out after correction, but nearly."""
+    skipped: tuple[str, ...] = ()
+    """Kinds of question of which it has no score at all though others do."""
+    elsewhere: tuple[str, ...] = ()
+    """Tracks in which it took no part."""
 
 
 class Examined(NamedTuple):
@@ -106,18 +111,21 @@ def weaknesses(inputs: Inputs, *, most: int = MOST_MODELS) -> Examined:
     everybody = _ordered(inputs)
     shown = everybody[:most]
     effects = _effects(inputs)
-    column, behind = _behind(inputs, shown)
+    compared_by, behind = _behind(inputs, shown)
+    column = compared_by or ("" if inputs.rows.is_empty() else _kinds_column(inputs, inputs.rows))
+    apart = {} if inputs.rows.is_empty() else took_no_part(inputs.rows)
     listed = []
     for model in shown:
         of_model = effects.filter(pl.col("model") == model)
-        kinds = behind.filter(pl.col("model") == model)
-        lost, harmful, worse = _lost(inputs, model), _harmful(of_model, inputs), _worse(kinds)
+        skipped = _skipped(inputs, model, column, apart.get(model, ()))
+        kinds = behind.filter((pl.col("model") == model) & ~pl.col("kind").is_in(skipped))
+        lost, harmful, worse = _lost(inputs, model, apart.get(model, ())), _harmful(of_model, inputs), _worse(kinds)
         looked_at = of_model["p"].count(), kinds["p"].count()
         nearly = [effect for effect in _harmful(of_model, inputs, up_to=NEARLY) if effect not in harmful]
         listed.append(
             Weaknesses(
                 model, tuple(lost), tuple(harmful), tuple(worse), *looked_at, _wrong(inputs, model),
-                nearly[0] if nearly else None,
+                nearly[0] if nearly else None, skipped, apart.get(model, ()),
             )
         )  # fmt: skip
     return Examined(tuple(listed), effects["p"].count(), behind["p"].count(), column, len(everybody) - len(shown))
@@ -145,19 +153,35 @@ def _by_value(inputs: Inputs) -> list[str]:
     return frame["model"].to_list()
 
 
-def _lost(inputs: Inputs, model: str) -> list[Lost]:
+def _asked(inputs: Inputs, elsewhere: Sequence[str]) -> pl.DataFrame:
+    """The rows of the cases that a model was tried on: those of tracks in which it took part."""
+    rows = inputs.rows
+    return rows if not elsewhere else rows.filter(~pl.col(TRACK).cast(pl.String).is_in(elsewhere).fill_null(False))
+
+
+def _skipped(inputs: Inputs, model: str, column: str, elsewhere: Sequence[str]) -> tuple[str, ...]:
+    rows = inputs.rows
+    if not column or column not in rows.columns:
+        return ()
+    tried = _asked(inputs, elsewhere).filter(pl.col("value").is_not_null())
+    kinds = tried[column].drop_nulls().cast(pl.String).unique().sort()
+    mine = set(tried.filter(pl.col("model") == model)[column].drop_nulls().cast(pl.String))
+    return tuple(kind for kind in kinds if kind not in mine) if mine else ()
+
+
+def _lost(inputs: Inputs, model: str, elsewhere: Sequence[str]) -> list[Lost]:
     rows = inputs.rows
     if rows.is_empty() or not {"status", "value"} <= set(rows.columns):
         return []
     mine = rows.filter(pl.col("model") == model)
-    wrong = mine.filter(pl.col("value").fill_null(0.0) < 1).height
-    counts = mine.filter(pl.col("status").is_in(sorted({*WITHOUT_ANSWER, Status.UNREADABLE})))["status"]
-    return [
-        Lost(Status(status), count / mine.height, count / max(wrong, 1))
-        for status, count in counts.value_counts(sort=True)
-        .sort("count", "status", descending=[True, False])
-        .iter_rows()
-    ]
+    asked = max(_asked(inputs, elsewhere)["case"].n_unique(), mine.height)
+    absent = asked - mine.height
+    wrong = mine.filter(pl.col("value").fill_null(0.0) < 1).height + absent
+    counts = Counter(mine["status"].to_list())
+    counts[Status.MISSING.value] += absent
+    kept = {status: counts[status] for status in sorted({*WITHOUT_ANSWER, Status.UNREADABLE}) if counts[status]}
+    ordered = sorted(kept.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [Lost(Status(status), count / asked, count / max(wrong, 1)) for status, count in ordered]
 
 
 def _wrong(inputs: Inputs, model: str) -> float | None:
@@ -224,7 +248,7 @@ def _behind(inputs: Inputs, models: Sequence[str]) -> tuple[str, pl.DataFrame]:
     """Every model against the mean of the other competitors, kind by kind, corrected over all."""
     empty = pl.DataFrame(schema=_BEHIND)
     matrix = _matrix(inputs)
-    column = "" if matrix is None else _kinds_column(inputs, matrix)
+    column = "" if matrix is None else _kinds_column(inputs, matrix.cases)
     if matrix is None or not column or inputs.better is None:
         return "", empty
     rivals = _rivals(inputs, matrix)
@@ -253,12 +277,10 @@ def _matrix(inputs: Inputs) -> ScoreMatrix | None:
         return None
 
 
-def _kinds_column(inputs: Inputs, matrix: ScoreMatrix) -> str:
+def _kinds_column(inputs: Inputs, cases: pl.DataFrame) -> str:
     """What a question asks for; of other tables the first condition that splits cases."""
     listed = [*_KINDS, *(inputs.live.strata_columns if inputs.live is not None else [])]
-    several = (
-        name for name in listed if name in matrix.cases.columns and matrix.cases[name].drop_nulls().n_unique() > 1
-    )
+    several = (name for name in listed if name in cases.columns and cases[name].drop_nulls().n_unique() > 1)
     return next(several, "")
 
 

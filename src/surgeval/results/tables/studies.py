@@ -11,6 +11,8 @@ PAIRS = Table(
     **{name: column for name, column in statistics.COMPARE.columns.items() if name not in ("p_false_claim", "favours")},
     p_corrected=number("of all pairs of models", needed=False), tests=whole("pairs that were corrected for"),
     difference_videos=number("mean over patients of the difference within each", needed=False),
+    difference_scored=number("where both have a score, if some are not there for no reason given", needed=False),
+    p_scored=number("of that difference, uncorrected", needed=False),
 )  # fmt: skip
 PATIENTS = Table(
     "patients", "One model and one patient (or video).",

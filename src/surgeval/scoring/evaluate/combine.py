@@ -69,4 +69,8 @@ def combined(given: Sequence[ShardFile], step: Step) -> EvaluationResult:
 def _prepared(head: Mapping[str, Any], shards: int) -> Prepared:
     notes = [Finding.of_dict(one) if isinstance(one, Mapping) else str(one) for one in head["notes"]]
     prose = f"{head['prose']} It was put together from {shards} shards."
-    return Prepared(None, {}, head["conventions"], None, prose, tuple(notes), head["clusters"])
+    lacking = head["lacking"]
+    files = None if lacking is None else ()  # as for references of a data set, whose files the shards have read
+    return Prepared(
+        None, {}, head["conventions"], files, prose, tuple(notes), head["clusters"], lacking=tuple(lacking or ())
+    )

@@ -103,15 +103,19 @@ def references_of(
     clusters = dict(table.select("video", compared.cluster).rows()) if compared.cluster != "video" else {}
     usual = {name: value for name, value in compared.options.items() if (kind, name) != ("detection", "classes")}
     return Prepared(
-        given, {**usual, **options}, facts, files, prose, _notes(read, compared, left_out, clusters),
+        given, {**usual, **options}, facts, files, prose, _notes(read, table, compared, left_out, clusters),
         clusters, compared.metrics if kind == compared.kind else (), lacking,
     )  # fmt: skip
 
 
 def _notes(
-    read: References, compared: Comparison, left_out: Mapping[str, str], clusters: Mapping[str, str]
+    read: References,
+    table: pl.DataFrame,
+    compared: Comparison,
+    left_out: Mapping[str, str],
+    clusters: Mapping[str, str],
 ) -> tuple[str | Finding, ...]:
-    """What whoever uses the numbers must be told about the references."""
+    """What whoever uses the numbers must be told about the references, of which `table` counts."""
     notes: list[str | Finding] = [one for one in read.findings if one.code not in _TOLD_BY_THE_CHECK]
     if compared.caution:
         notes.append(compared.caution)
@@ -119,8 +123,9 @@ def _notes(
         count = len(set(clusters.values()))
         unit = compared.cluster
         notes.append(f"{len(clusters)} videos of {count} {unit}s: intervals leave out one {unit} at a time.")
+    counted = set(table["video"])
     for video, why in compared.doubtful.items():
-        if video in set(read.table["video"]):
+        if video in counted or video in left_out:
             what = "is left out: " if video in left_out else "counts since it was asked for by name, although "
             more = ". Name it with --videos to count it." if video in left_out else "."
             notes.append(Finding("doubtful-video", Severity.WARNING, f"{video} {what}{why}{more}"))

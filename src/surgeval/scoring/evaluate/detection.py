@@ -29,7 +29,7 @@ from surgeval.scoring.evaluate.per_class import ClassJob
 from surgeval.scoring.evaluate.shards import Cut, Gathered
 from surgeval.scoring.evaluate.video_names import videos_of_records
 from surgeval.scoring.predictions.box_columns import read_box_columns
-from surgeval.scoring.predictions.boxes import Read, read_boxes
+from surgeval.scoring.predictions.boxes import Read, class_number_hint, read_boxes
 from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.sanity.boxes import (
     Boxes,
@@ -193,7 +193,10 @@ def read_detections(
     if overlap not in ("box", "mask"):
         raise UnknownName("kind of overlap", overlap, ("box", "mask"))
     dataset, (results, form) = _read(predictions, references, readings or {})
-    read = coco_cases(dataset, results, kind=overlap)
+    try:
+        read = coco_cases(dataset, results, kind=overlap)
+    except InputInvalid as error:
+        raise InputInvalid(error.where, [*error.problems, *class_number_hint(results, dataset)]) from None
     records = _in_order(dataset, read)
     videos = videos_of_records(records, column=video_column, pattern=video_pattern)
     if not records:

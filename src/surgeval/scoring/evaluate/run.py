@@ -203,6 +203,7 @@ def _head(
         "prose": prepared.prose,
         "clusters": dict(prepared.clusters),
         "notes": [one.as_dict() if isinstance(one, Finding) else one for one in prepared.notes],
+        "lacking": None if prepared.files is None else list(prepared.lacking),
     }
 
 

@@ -5,7 +5,8 @@ labels and scores of moments, boxes, tracks, or pixel counts and scores of image
 parts together and measures once, so the result is that of all videos read at once, whichever way they were cut.
 
     shard.json   version, kind, model, shard, videos (of all shards), settings, metrics, by, conventions, clusters,
-                 prose, notes, and facts: what the kind needs besides the tables
+                 prose, notes, lacking (of the split of a data set; null without one), and facts: what the kind
+                 needs besides the tables
 A file of a later version is refused; nothing that a file names is imported or run.
 """
 
@@ -116,7 +117,8 @@ def read_shard(folder: str | Path) -> ShardFile:
         names = [name for name in head["tables"] if str(name).isidentifier()]
         frames = {name: pl.read_parquet(place / _TABLE.format(name)) for name in names}
         gathered = Gathered(head["facts"], frames, tuple(map(str, head["videos"])))
-        made = ShardFile(str(folder), {name: head[name] for name in (*_AGREED, "shard", "clusters", "notes")}, gathered)
+        needed = {name: head[name] for name in (*_AGREED, "shard", "clusters", "notes")}
+        made = ShardFile(str(folder), {**needed, "lacking": head.get("lacking")}, gathered)
         Shard.read(str(head["shard"]))
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
@@ -158,7 +160,15 @@ def agreed(shards: Sequence[ShardFile]) -> Mapping[str, Any]:
         raise InputInvalid("shards", problems)
     clusters = {video: unit for one in shards for video, unit in one.head["clusters"].items()}
     notes = list(dict.fromkeys(note for one in shards for note in one.head["notes"]))
-    return {**first, "clusters": clusters, "notes": notes}
+    return {**first, "clusters": clusters, "notes": notes, "lacking": _lacking(shards)}
+
+
+def _lacking(shards: Sequence[ShardFile]) -> list[str] | None:
+    """What the split of a data set lacks: shards of one run say the same, those of several sites each their own."""
+    lacking = [one.head["lacking"] for one in shards]
+    if all(one == lacking[0] for one in lacking):
+        return lacking[0] if lacking[0] is None else list(lacking[0])
+    return [f"{one.place}: {text}" for one in shards for text in one.head["lacking"] or ()]
 
 
 def videos_in(gathered: Gathered) -> list[str]:

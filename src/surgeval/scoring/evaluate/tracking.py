@@ -8,6 +8,7 @@ predictions, which these metrics do not use.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +20,13 @@ from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics import TRACKING
 from surgeval.metrics.tracking import TrackSequence, overlaps
 from surgeval.metrics.tracking.sequences import Overlaps
+from surgeval.schema.left_behind import put_there
 from surgeval.schema.metric import Metric
 from surgeval.scoring.evaluate.measure import Job, Material, Part, open_chosen
 from surgeval.scoring.evaluate.per_class import ClassJob, OneByOne
 from surgeval.scoring.evaluate.records import with_properties
 from surgeval.scoring.evaluate.shards import Cut, Gathered, stacked
+from surgeval.scoring.predictions.same_videos import same_videos
 from surgeval.scoring.sanity.boxes import Boxes, boxes_elsewhere, detections_doubled, sampled
 from surgeval.scoring.sanity.doubt import Looked
 
@@ -202,8 +205,8 @@ def _files(source: Path, where: str) -> dict[str, Path]:
         return {source.parent.parent.name if source.name == "gt.txt" else source.stem: source}
     if not source.is_dir():
         raise FileUnreadable(str(source), ["no such file or folder"])
-    paths = {path.stem: path for path in sorted(source.glob("*.txt"))}
-    paths |= {path.parent.parent.name: path for path in sorted(source.glob("*/gt/gt.txt"))}
+    paths = {path.stem: path for path in put_there(source.glob("*.txt"), source)}
+    paths |= {path.parent.parent.name: path for path in put_there(source.glob("*/gt/gt.txt"), source)}
     if not paths:
         raise InputInvalid(where, [f"{source} holds neither VIDEO.txt nor VIDEO/gt/gt.txt"])
     return paths
@@ -212,6 +215,8 @@ def _files(source: Path, where: str) -> dict[str, Path]:
 def _sequences(
     ours: Mapping[str, Path | Tracks], theirs: Mapping[str, Path], use_classes: bool
 ) -> tuple[list[TrackSequence], int, int]:
+    renamed = same_videos(ours, theirs)
+    theirs = {renamed.get(video, video): path for video, path in theirs.items()}
     problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
     problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
     sequences, ignored, frames = [], 0, 0
@@ -280,10 +285,20 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
 def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
     """The finite numbers of a comma-separated file; what is none is listed and becomes nothing."""
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{where}: {error}")
         lines = []
+    if not lines:
+        return np.zeros((0, 9))
+    with suppress(ValueError):  # the usual file, all at once; any other is looked at line by line
+        table = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+        if np.isfinite(table).all():
+            return table
+    return _line_by_line(lines, where, problems)
+
+
+def _line_by_line(lines: Sequence[str], where: str, problems: list[str]) -> np.ndarray:
     rows, wrong = [], []
     for place, line in enumerate(lines, start=1):
         try:
@@ -297,7 +312,7 @@ def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
         )
         problems.append(f"{where}: {what}")
         return np.zeros((0, 9))
-    return np.array(rows) if rows else np.zeros((0, 9))
+    return np.array(rows)
 
 
 def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from surgeval.errors import FileUnreadable, Misuse
+from surgeval.schema.left_behind import put_there
 from surgeval.scoring.predictions.box_json import boxes_of_json
 from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.predictions.npz import read_npz
@@ -28,7 +29,7 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
         FileUnreadable: No file of a known kind, or files of several.
     """
     files: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in put_there(folder.rglob("*"), folder):
         if path.is_file() and path.suffix.lower() in _KINDS and path.name.lower() not in NAME_FILES:
             files.setdefault(path.suffix.lower(), []).append(path)
     if len(files) != 1:
@@ -38,10 +39,15 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
     if kind == ".txt":
         return yolo_boxes(paths, folder, columns or {})
     if kind == ".xml":
-        return voc_boxes(paths)
+        return voc_boxes(paths, folder)
     if kind == ".npz":
-        return _arrays(paths)
-    return _joined([boxes_of_json(read_json(path), path.stem) for path in paths], folder)
+        return _arrays(paths, folder)
+    return _joined([boxes_of_json(read_json(path), _image(path, folder)) for path in paths], folder)
+
+
+def _image(path: Path, folder: Path) -> str:
+    """The image that a file is about: its path in the folder without ending."""
+    return path.relative_to(folder).with_suffix("").as_posix()
 
 
 def _joined(parts: list[RawBoxes], folder: Path) -> RawBoxes:
@@ -55,7 +61,7 @@ def _joined(parts: list[RawBoxes], folder: Path) -> RawBoxes:
     return first
 
 
-def _arrays(paths: list[Path]) -> RawBoxes:
+def _arrays(paths: list[Path], folder: Path) -> RawBoxes:
     raw = RawBoxes("arrays per image (torchvision: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
     for path in paths:
         arrays = read_npz(path)
@@ -63,7 +69,7 @@ def _arrays(paths: list[Path]) -> RawBoxes:
             raw.problems.append(f"{path.name}: no array {', '.join(lacking)}")
             continue
         scores = arrays.get("scores", np.full(len(arrays["boxes"]), np.nan)).tolist()
-        raw.add_image(path.stem, arrays["labels"].tolist(), arrays["boxes"].tolist(), scores)
+        raw.add_image(_image(path, folder), arrays["labels"].tolist(), arrays["boxes"].tolist(), scores)
     return raw
 
 
@@ -71,7 +77,7 @@ def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> R
     """`class cx cy w h`, or `class x1 y1 x2 y2 ...`, as shares of the image, then maybe a confidence and a track."""
     rows, problems = [], []
     for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), start=1):
             cells = line.split()
             try:
                 values = [float(cell) for cell in cells]
@@ -80,7 +86,7 @@ def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> R
             if cells and (len(values) < 5 or not np.isfinite(values).all() or not values[0].is_integer()):
                 problems.append(f"{path.name}, line {number}: expected a class and at least four numbers")
             elif cells:
-                rows.append((path.stem, values))
+                rows.append((_image(path, folder), values))
     tail = _tail([values for _, values in rows], columns)
     raw = RawBoxes(
         f"YOLO text files (shares of the image; {tail or 'no confidence'})", ("cxcywhn",), (FROM_0, IDS),
@@ -150,7 +156,7 @@ def names_beside(folder: Path) -> tuple[str, ...]:
         for name in NAME_FILES:
             path = place / name
             if path.is_file():
-                text = path.read_text(encoding="utf-8", errors="replace")
+                text = path.read_text(encoding="utf-8-sig", errors="replace")
                 names = _yaml_names(text) if path.suffix in (".yaml", ".yml") else text.splitlines()
                 return tuple(name.strip() for name in names if name.strip())
     return ()
@@ -168,7 +174,7 @@ def _yaml_names(text: str) -> list[str]:
     ]
 
 
-def voc_boxes(paths: list[Path]) -> RawBoxes:
+def voc_boxes(paths: list[Path], folder: Path) -> RawBoxes:
     """Pascal VOC: one XML file per image, corners in pixels, names of classes, a score where a model wrote one."""
     raw = RawBoxes("Pascal VOC (corners in pixels, names of classes)", (XYXY,), (IDS,))
     for path in paths:
@@ -180,7 +186,7 @@ def voc_boxes(paths: list[Path]) -> RawBoxes:
         except (OSError, ElementTree.ParseError, ValueError) as error:
             raw.problems.append(f"{path.name}: no XML ({error})")
             continue
-        image = root.findtext("filename") or path.stem
+        image = root.findtext("filename") or _image(path, folder)
         for one in root.iter("object"):
             box = [one.findtext(f"bndbox/{side}") for side in ("xmin", "ymin", "xmax", "ymax")]
             score = one.findtext("score") or one.findtext("confidence")

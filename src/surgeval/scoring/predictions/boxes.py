@@ -6,15 +6,16 @@ that there is not, a box that leaves the image). Exactly one must remain, else t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgeval.metrics.detection.coco_records import BoxColumns
+from surgeval.schema.table_files import read_frame
 from surgeval.schema.tabular import first_line
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.box_folders import boxes_of_folder
@@ -106,6 +107,8 @@ def _is_plain(source: Any, dataset: Mapping[str, Any]) -> bool:
     first = source[0] if source else {}
     if "image_id" not in first or "boxes" in first or "keypoints" in first:
         return not source
+    if isinstance(first.get("category_id"), str):
+        return any(record.get("id") == first["category_id"] for record in _records(dataset, "categories"))
     if "file_name" not in first and not isinstance(first["image_id"], str):
         return True
     return any(record.get("id") == first["image_id"] for record in _records(dataset, "images"))
@@ -132,23 +135,14 @@ def _raw(source: Any, columns: Mapping[str, str]) -> RawBoxes:
     if suffix in (".json", ".jsonl"):
         return boxes_of_json(read_json(path), path.stem)
     if suffix in (".csv", ".tsv", ".parquet"):
-        return boxes_of_table(_table(path), path.name, columns)
+        return boxes_of_table(read_frame(path), path.name, columns)
     raise FileUnreadable(
         str(path), ["expected JSON, CSV, Parquet or a folder with a file per image (text, XML, JSON, NPZ)"]
     )
 
 
-def _table(path: Path) -> pl.DataFrame:
-    try:
-        if path.suffix.lower() == ".parquet":
-            return pl.read_parquet(path)
-        return pl.read_csv(path, separator="\t" if path.suffix.lower() == ".tsv" else ",", infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise FileUnreadable(str(path), [first_line(error)]) from None
-
-
 class _Images:
-    """The images of a data set by id, name, name without folder or ending, and video with frame."""
+    """The images of a data set by id, name, name without its first folders or ending, and video with frame."""
 
     def __init__(self, dataset: Mapping[str, Any]) -> None:
         records = [one for one in _records(dataset, "images") if isinstance(one.get("id"), int | str)]
@@ -161,28 +155,30 @@ class _Images:
         some = next(iter(records), {})
         self.shown = repr(some.get("file_name") or some.get("id"))
 
-    def _add(self, spell: Callable[[Mapping[str, Any]], Key | None], records: list[Mapping[str, Any]]) -> None:
+    def _add(self, spell: Callable[[Mapping[str, Any]], Iterable[Key]], records: list[Mapping[str, Any]]) -> None:
         """Names of one spelling; one that two images share names neither."""
         by_name: dict[Key, Any] = {}
         shared: set[Key] = set()
         for one in records:
-            name = spell(one)
-            if name is not None and by_name.setdefault(name, one["id"]) != one["id"]:
-                shared.add(name)
+            shared.update(name for name in spell(one) if by_name.setdefault(name, one["id"]) != one["id"])
         for name, number in by_name.items():
             if name not in shared:
                 self._names.setdefault(name, number)
 
     def number(self, key: Key) -> Any:
         """The id of an image, or None."""
-        if key in self._names:
-            return self._names[key]
-        if isinstance(key, str):
-            whole = key.replace("\\", "/")
-            return next(
-                (self._names[name] for name in (whole, _stem(whole), _base(whole)) if name in self._names), None
-            )
-        return None
+        if key in self._names or not isinstance(key, str):
+            return self._names.get(key)
+        place = PurePosixPath(key.replace("\\", "/"))
+        image = next((self._names[name] for name in _endings(place) if name in self._names), None)
+        if image is None and place.stem.isdecimal():
+            return self._names.get((place.parent.name, int(place.stem)))
+        return image if image is None or self._may_be(image, place) else None
+
+    def _may_be(self, number: Any, place: PurePosixPath) -> bool:
+        """Whether an image can lie at a place: folders that both carry numbers, and others, are of different videos."""
+        ours, theirs = (_digits(one.parent.name) for one in (PurePosixPath(_name(self._records[number]) or ""), place))
+        return not ours or not theirs or ours == theirs
 
     def size(self, number: Any) -> tuple[float, float] | None:
         """Width and height, where the data set states them."""
@@ -195,26 +191,31 @@ def _name(one: Mapping[str, Any]) -> str | None:
     return one["file_name"].replace("\\", "/") if isinstance(one.get("file_name"), str) else None
 
 
-def _base(text: str) -> str:
-    return PurePosixPath(text).name
+def _endings(place: PurePosixPath) -> list[str]:
+    """A path without its first folders, longest first, each with and without the ending of the file.
+
+    Example:
+        >>> _endings(PurePosixPath("video01/26.jpg"))
+        ['video01/26.jpg', 'video01/26', '26.jpg', '26']
+    """
+    tails = ["/".join(place.parts[at:]) for at in range(len(place.parts))]
+    return [name for tail in tails for name in (tail, tail.removesuffix(place.suffix))]
 
 
-def _stem(text: str) -> str:
-    return PurePosixPath(text).stem
+def _digits(text: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d{1,12}", text)]
 
 
-def _frame(one: Mapping[str, Any]) -> int | None:
-    return one["frame"] if isinstance(one.get("frame"), int) else None
+def _frame(one: Mapping[str, Any]) -> list[Key]:
+    return [one["frame"]] if isinstance(one.get("frame"), int) else []
 
 
-_SPELLINGS: tuple[Callable[[Mapping[str, Any]], Key | None], ...] = (
-    lambda one: one["id"],
-    _name,
-    lambda one: str(one["id"]),
-    lambda one: (name := _name(one)) and str(PurePosixPath(name).with_suffix("")),
-    lambda one: (name := _name(one)) and _base(name),
-    lambda one: (name := _name(one)) and _stem(name),
-    lambda one: (str(one["video"]), one["frame"]) if "video" in one and isinstance(one.get("frame"), int) else None,
+_SPELLINGS: tuple[Callable[[Mapping[str, Any]], Iterable[Key]], ...] = (
+    lambda one: [one["id"]],
+    lambda one: [name] if (name := _name(one)) else [],
+    lambda one: [str(one["id"])],
+    lambda one: _endings(PurePosixPath(_name(one) or "")),
+    lambda one: [(str(one["video"]), frame) for frame in _frame(one)] if "video" in one else [],
 )
 
 
@@ -289,6 +290,19 @@ def _by_names(
         )
     ((reading, mapping),) = readings.items()
     return mapping, f"classes by the names {', '.join(names)}, counted from {counted[reading]}"
+
+
+def class_number_hint(results: Sequence[Any] | BoxColumns, dataset: Mapping[str, Any]) -> list[str]:
+    """What to say about class numbers that the references do not have, where counting in their order fits."""
+    known = {one["id"]: "" for one in _records(dataset, "categories") if isinstance(one.get("id"), int)}
+    columns = results.category.tolist() if isinstance(results, BoxColumns) else None
+    given = columns or [one.get("category_id") for one in results if isinstance(one, Mapping)]
+    numbers = {number for number in given if isinstance(number, int)}
+    if numbers <= set(known):
+        return []
+    fitting = [way for way in (FROM_0, FROM_1) if all(_at(n, way, list(known), known) is not None for n in numbers)]
+    counted = " or ".join(f"{way} where classes are counted in the references' order from {way[-1]}" for way in fitting)
+    return [f"say --class-numbers {counted}"] if fitting else []
 
 
 def _at(number: int, reading: str, ordered: list[Any], known: Mapping[Any, str]) -> Any:

@@ -18,9 +18,9 @@ def read_json(path: Path) -> Any:
     if not path.is_file():
         raise FileUnreadable(str(path), ["no such file"])
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".jsonl":
-            return [json.loads(line) for line in text.splitlines() if line.strip()]
+            return [json.loads(line) for line in text.split("\n") if line.strip()]
         return json.loads(text)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FileUnreadable(str(path), [f"no JSON: {error}"]) from None

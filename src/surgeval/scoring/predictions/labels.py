@@ -20,8 +20,10 @@ import numpy as np
 import polars as pl
 
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
+from surgeval.schema.left_behind import put_there
 from surgeval.scoring.predictions.arrow_folders import is_saved_data_set, read_saved_data_set
 from surgeval.scoring.predictions.npz import read_npy, read_npz
+from surgeval.scoring.predictions.same_videos import same_videos
 
 _ENDINGS = re.compile(
     r"([-_](phase|phases|pred|preds|prediction|predictions|label|labels|scores|result))+$", re.IGNORECASE
@@ -60,18 +62,29 @@ def read_labels(path: Path, classes: Sequence[str]) -> Labels:
     if path.is_dir() and is_saved_data_set(path):
         return Labels(read_saved_data_set(path), "a saved data set (Arrow files)")
     if not path.is_dir():
-        return _one_file(path, classes)
-    files = [
-        one for one in sorted(path.iterdir()) if one.is_file() and one.suffix.lower() in _KINDS and one.name[0] != "."
-    ]
+        return _one_file(path, classes, video_of(path))
+    files = _files(path)
     kinds = {one.suffix.lower() or ".txt" for one in files}
     if len(kinds) != 1:
         listed = ", ".join(sorted(kinds)) or "none"
         raise FileUnreadable(str(path), [f"expected text or array files of one kind, one per video, got {listed}"])
     if kinds == {".txt"}:
-        return _joined([_text(one) for one in files], path)
-    parts = [_one_file(one, classes) for one in files]
+        return _joined([_text(one, video) for one, video in files.items()], path)
+    parts = [_one_file(one, classes, video) for one, video in files.items()]
     return _joined(parts, path)
+
+
+def _files(folder: Path) -> dict[Path, str]:
+    """The file of every video and the video: named after it, or alone in a folder that is (`video_41/actions.txt`)."""
+    here = [one for one in put_there(folder.iterdir(), folder) if one.is_file() and one.suffix.lower() in _KINDS]
+    if here:
+        return {one: video_of(one) for one in here}
+    below = [one for one in put_there(folder.glob("*/*"), folder) if one.is_file() and one.suffix.lower() in _KINDS[:3]]
+    crowded = sorted({one.parent.name for one in below if sum(other.parent == one.parent for other in below) > 1})
+    if crowded:
+        shown = ", ".join(crowded[:3])
+        raise FileUnreadable(str(folder), [f"several text or array files in a folder ({shown}); keep one per video"])
+    return {one: one.parent.name for one in below}
 
 
 def video_of(path: Path) -> str:
@@ -92,7 +105,7 @@ def _joined(parts: list[Labels], path: Path) -> Labels:
     return Labels(pl.concat([one.frame for one in parts]), f"{len(parts)} files, one per video: {'; '.join(form)}")
 
 
-def _text(path: Path) -> Labels:
+def _text(path: Path, video: str) -> Labels:
     """The labels of one video's text file."""
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
@@ -100,20 +113,26 @@ def _text(path: Path) -> Labels:
         raise FileUnreadable(str(path), [f"no text ({error})"]) from None
     if not lines:
         raise FileUnreadable(str(path), ["no labels"])
-    video = video_of(path)
     if lines[0] == _MS_TCN:
         return _in_order(video, " ".join(lines[1:]).split(), "MS-TCN's list of labels")
-    rows = [re.split(r"[\t,; ]+", line) for line in lines]
+    rows = [_cells(line) for line in lines]
+    moment = "frame"
     if _is_header(rows):
+        moment = "second" if rows[0][0].lower() in ("second", "seconds") else "frame"
         rows = rows[1:]
     if all(len(row) == 2 and row[0].isdecimal() for row in rows):
         numbers = [int(row[0]) for row in rows]
-        frame = pl.DataFrame({"video": [video] * len(rows), "frame": numbers, "prediction": [row[1] for row in rows]})
-        return Labels(frame, "frame and label per line")
+        frame = pl.DataFrame({"video": [video] * len(rows), moment: numbers, "prediction": [row[1] for row in rows]})
+        return Labels(frame, f"{moment} and label per line")
     if all(len(row) == 1 for row in rows):
         return _in_order(video, [row[0] for row in rows], "one label per line")
-    shown = next((line for line in lines if len(re.split(r"[\t,; ]+", line)) not in (1, 2)), lines[0])
+    shown = next((line for line in lines if len(_cells(line)) not in (1, 2)), lines[0])
     raise FileUnreadable(str(path), [f"expected a frame number and a label, or a label, per line; got {shown[:60]!r}"])
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line; between tabs a label may have blanks."""
+    return [cell.strip() for cell in re.split(r"\t+" if "\t" in line else r"[,; ]+", line)]
 
 
 def _is_header(rows: list[list[str]]) -> bool:
@@ -129,18 +148,18 @@ def _in_order(video: str, labels: Sequence[str], form: str) -> Labels:
     return Labels(pl.DataFrame(columns), f"{form}, in the order of the references")
 
 
-def _one_file(path: Path, classes: Sequence[str]) -> Labels:
+def _one_file(path: Path, classes: Sequence[str], video: str) -> Labels:
     if path.suffix.lower() == ".txt":
-        return _text(path)
+        return _text(path, video)
     if path.suffix.lower() == ".npy":
-        return _scores(video_of(path), read_npy(path), None, classes, path)
+        return _scores(video, read_npy(path), None, classes, path)
     arrays = read_npz(path)
     if "video" in arrays:
         return _rows(arrays, classes, path)
     if "scores" in arrays or "logits" in arrays or "probabilities" in arrays:
         values = next(arrays[name] for name in ("scores", "probabilities", "logits") if name in arrays)
         moments = next((arrays[name] for name in ("frames", "frame") if name in arrays), None)
-        return _scores(video_of(path), values, moments, classes, path)
+        return _scores(video, values, moments, classes, path)
     parts = [_scores(name, array, None, classes, path) for name, array in arrays.items()]
     if not parts:
         raise FileUnreadable(str(path), ["no arrays"])
@@ -257,24 +276,9 @@ def in_order_of(references: pl.DataFrame, predictions: pl.DataFrame, moment: str
 
 
 def matched_videos(references: Sequence[str], predictions: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Predictions under the references' names of videos, where case or zeros differ and each fits one alone."""
-    known = set(references)
-    named = predictions["video"].unique().to_list()
-    if not set(named) - known:
-        return predictions, ""
-    plain: dict[str, list[str]] = {}
-    for video in known:
-        plain.setdefault(_plain(video), []).append(video)
-    renamed = {
-        name: plain[_plain(name)][0] for name in named if name not in known and len(plain.get(_plain(name), ())) == 1
-    }
-    if not renamed or len(set(renamed.values()) | (set(named) & known)) < len(renamed) + len(set(named) & known):
+    """Predictions under the references' names of videos, and a word on those that were called otherwise."""
+    renamed = same_videos(references, predictions["video"].unique(maintain_order=True).to_list())
+    if not renamed:
         return predictions, ""
     shown = ", ".join(f"{theirs} as {ours}" for theirs, ours in list(renamed.items())[:3])
-    return predictions.with_columns(
-        pl.col("video").replace(renamed)
-    ), f"videos by name without case and zeros ({shown})"
-
-
-def _plain(video: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", video.casefold())
+    return predictions.with_columns(pl.col("video").replace(renamed)), f"videos by name in another spelling ({shown})"

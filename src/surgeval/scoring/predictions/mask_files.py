@@ -8,7 +8,7 @@ when asked for, so a large folder is never held in memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
 from surgeval.metrics.detection.masks import Mask
 from surgeval.metrics.detection.polygons import mask_of_segmentation
+from surgeval.schema.left_behind import put_there
 from surgeval.scoring.predictions.documents import read_json
 from surgeval.scoring.predictions.nifti import NiftiFiles, is_nifti
 from surgeval.scoring.predictions.npz import read_npy, read_npz
@@ -44,7 +45,12 @@ class PngFiles(Mapping[str, np.ndarray]):
 
 def png_folder(folder: Path) -> PngFiles:
     """The PNG files below a folder, named by their path in it."""
-    return PngFiles({p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.png"))})
+    return PngFiles(_named(folder, "*.png"))
+
+
+def _named(folder: Path, pattern: str) -> dict[str, Path]:
+    """The files of a pattern below a folder by their path in it, without their ending."""
+    return {_stem(path.relative_to(folder).as_posix()): path for path in put_there(folder.rglob(pattern), folder)}
 
 
 class NpyFiles(Mapping[str, np.ndarray]):
@@ -182,8 +188,8 @@ def _folder(
 ) -> Mapping[str, np.ndarray]:
     """The masks of a folder, which are files of one kind."""
     png = png_folder(folder)
-    npy = {p.relative_to(folder).with_suffix("").as_posix(): p for p in sorted(folder.rglob("*.npy"))}
-    nifti = {_stem(p.relative_to(folder).as_posix()): p for p in sorted(folder.rglob("*.nii*")) if is_nifti(p)}
+    npy = _named(folder, "*.npy")
+    nifti = {name: path for name, path in _named(folder, "*.nii*").items() if is_nifti(path)}
     kinds = [name for name, files in (("PNG", png), ("NPY", npy), ("NIfTI", nifti)) if files]
     if len(kinds) > 1:
         raise FileUnreadable(str(folder), [f"masks of several kinds ({', '.join(kinds)}); keep one kind in the folder"])
@@ -193,7 +199,7 @@ def _folder(
 
 
 def _stem(name: str) -> str:
-    return name.removesuffix(".gz").removesuffix(".nii")
+    return PurePosixPath(name.removesuffix(".gz")).with_suffix("").as_posix()
 
 
 def _maps_of_records(records: Any, where: str) -> dict[str, np.ndarray]:

@@ -80,7 +80,7 @@ def loss_of(result: FailuresResult) -> Loss:
     """
     family, better = result.fit.family, result.better
     if better is None:
-        raise Misuse("recommendations need to know which values of the outcome are better; state it with better")
+        raise Misuse("recommendations need to know which values of the outcome are better; state it (better, --better)")
     if family in ("binomial", "ordered-beta"):
         return Loss(1.0, 1.0) if better == "larger" else Loss(0.0, -1.0)
     if family == "poisson" and better == "smaller":

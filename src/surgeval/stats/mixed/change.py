@@ -33,10 +33,11 @@ from surgeval.stats.comparison import pair_row
 from surgeval.stats.corrections import adjusted
 from surgeval.stats.interval import Settings
 from surgeval.stats.mixed.design import Design, design_of, factor_of
+from surgeval.stats.mixed.design_checks import absent_columns
 from surgeval.stats.mixed.failures import renamed_term, renamed_terms
 from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.formula import FamilyName, Slope, column_of, fixed_terms, random_terms
-from surgeval.stats.mixed.request import Request
+from surgeval.stats.mixed.request import NO_OUTCOME, Request
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.roles import Roles, roles_of
 from surgeval.stats.mixed.structure import Factor
@@ -107,9 +108,9 @@ def change_tables(
         Misuse: No outcome, no video, or models that do not belong together.
     """
     if (outcome is None) == (successes is None or trials is None):
-        raise Misuse("give successes and trials, or an outcome")
+        raise Misuse(NO_OUTCOME)
     if not fixed:
-        raise Misuse("changes are of properties; name them with fixed")
+        raise Misuse("changes are of properties; name their columns (fixed, --fixed)")
     ours = {theirs: mine for mine, theirs in (columns or {}).items()}
     terms, groups, targets = (renamed_terms(names, ours) for names in (fixed, random, target))
     given = (outcome, successes, trials, unit)
@@ -140,7 +141,7 @@ def changed(before: Rows, after: Rows, asked: ChangeRequest) -> Changed:
     frame, settled, _ = settle_outcome(stacked, request, asked.family, "none", "before and after")
     better = before.better or ("larger" if settled.family == "binomial" else None)
     if better is None:
-        raise Misuse("a gain needs to know which values of the outcome are better; state it with better")
+        raise Misuse("a gain needs to know which values of the outcome are better; state it (better, --better)")
     design, video = _design(frame, settled)
     known = {*asked.fixed, *design.names[1:]}
     if strange := [name for name in asked.target if name not in known]:
@@ -162,9 +163,11 @@ def _paired(before: Rows, after: Rows, asked: ChangeRequest) -> tuple[pl.DataFra
     groups, slopes = random_terms(asked.random)
     if slopes:
         raise Misuse(f"random slopes are added here by themselves; leave {slopes[0]} out")
+    _check_rounds(frames, asked, fixed, groups)
     roles = roles_of(before.frame, groups, unit=asked.unit, where="before")
     if not roles.video:
-        raise Misuse("changes have to hold between videos; name their column (video or patient) as a random effect")
+        raise Misuse("changes have to hold between videos; name their column, video or patient, among the random "
+                     "effects (random, --random)")  # fmt: skip
     if clash := [name for name, frame in frames.items() if AFTER in frame.columns]:
         raise TableInvalid(clash[0], [f"column {AFTER!r} is needed to tell the rounds apart; rename yours"])
     groups, roles = _without_models(frames, groups, roles)
@@ -180,7 +183,11 @@ def _paired(before: Rows, after: Rows, asked: ChangeRequest) -> tuple[pl.DataFra
     both = {name: _matched(frame, frames["after" if name == "before" else "before"], keys).sort(keys)
             for name, frame in frames.items()}  # fmt: skip
     if both["before"].is_empty():
-        raise TableInvalid("before and after", [f"no row of one has the {', '.join(keys)} of a row of the other"])
+        firsts = "; ".join(
+            f"{name}: {', '.join(map(repr, frame.select(keys).row(0)))}" for name, frame in frames.items()
+        )
+        raise TableInvalid("before and after", [f"no row of one has the {', '.join(keys)} of a row of the other (first "
+                           f"of {firsts}); both rounds (--before, --after) have to be of the same cases"])  # fmt: skip
     if problems := list(_disagreements(both, asked)):
         raise TableInvalid("before and after", problems)
     stacked = pl.concat(
@@ -195,6 +202,21 @@ def _paired(before: Rows, after: Rows, asked: ChangeRequest) -> tuple[pl.DataFra
         "random", "binomial", slopes=(Slope(AFTER, roles.video),), roles=roles,
     )  # fmt: skip
     return stacked, request, notes
+
+
+def _check_rounds(
+    frames: Mapping[str, pl.DataFrame], asked: ChangeRequest, fixed: Sequence[str], groups: Sequence[str]
+) -> None:
+    """Refuse rounds without rows or columns that are asked about, with the option that names each."""
+    named = {
+        "outcome": [asked.outcome], "trials": [asked.trials] if asked.trials else [],
+        "fixed": [*map(column_of, fixed)], "random": [column for name in groups for column in name.split(":")],
+    }  # fmt: skip
+    problems = [f"{where}: {problem} (option {option})" for where, frame in frames.items()
+                for option, names in named.items() for problem in absent_columns(frame, names)]  # fmt: skip
+    problems += [f"{where}: the table has no rows" for where, frame in frames.items() if frame.is_empty()]
+    if problems:
+        raise TableInvalid("before and after", problems)
 
 
 def _columns(asked: ChangeRequest, keys: Sequence[str]) -> list[str]:

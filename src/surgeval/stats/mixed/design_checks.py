@@ -16,11 +16,17 @@ LARGEST_WEIGHT = 1e15
 
 def check_columns(table: pl.DataFrame, names: Iterable[str], where: str) -> None:
     """Refuse a table without rows, or without one of these columns."""
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise TableInvalid(where, [f"column {name!r} does not exist; {_hint(name, table.columns)}" for name in absent])
+    if problems := absent_columns(table, names):
+        raise TableInvalid(where, problems)
     if table.is_empty():
         raise TableInvalid(where, ["the table has no rows"])
+
+
+def absent_columns(table: pl.DataFrame, names: Iterable[str]) -> list[str]:
+    """What is said about every column that is not there."""
+    return [
+        f"column {name!r} does not exist; {_hint(name, table.columns)}" for name in names if name not in table.columns
+    ]
 
 
 def _hint(name: str, known: list[str]) -> str:

@@ -32,7 +32,7 @@ from surgeval.stats.mixed.inference import Ratio, likelihood_ratio
 from surgeval.stats.mixed.influence import leave_one_out
 from surgeval.stats.mixed.recommend import check_recommendation, recommended
 from surgeval.stats.mixed.report import FailuresResult, Specifications, effects_table, unassessed
-from surgeval.stats.mixed.request import ROLES, ModelRole, Request, Spec
+from surgeval.stats.mixed.request import NO_OUTCOME, ROLES, ModelRole, Request, Spec
 from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.mixed.risk import risk_tables
@@ -315,7 +315,7 @@ def _check_options(
     if (successes is None) != (trials is None):
         raise Misuse("successes and trials go together; give both, or an outcome instead")
     if outcome is None and successes is None:
-        raise Misuse("give successes and trials, or an outcome")
+        raise Misuse(NO_OUTCOME)
     if spec not in ("default", "paper"):
         raise UnknownName("specification", spec, ["default", "paper"])
     if role not in ROLES:

@@ -46,6 +46,8 @@ class _Judged(NamedTuple):
     verdict: str
     cases: int
     videos: int
+    room: float
+    """Mean loss of its rows: no improvement can be larger."""
     needed: Needed | None
 
 
@@ -61,8 +63,11 @@ def recommended(
         picture: The column that says where the picture of a case is; by default one of `PICTURES`.
 
     Raises:
-        Misuse: An outcome of which no share can be attributed, or tests that take rows of one video as independent.
+        Misuse: No property, an outcome of which no share can be attributed, or tests that take rows of one video as
+            independent.
     """
+    if not result.fit.design.model.fixed:
+        raise Misuse("recommendations are of properties; name their columns (fixed, --fixed)")
     case, video = case_of(result, rows), _video_of(result, rows)
     effects = {row["term"]: row for row in result.table.iter_rows(named=True)}
     judged = [
@@ -95,14 +100,21 @@ def check_recommendation(improvement: float, picture: str | None, columns: Seque
         raise UnknownName("column of pictures", picture, columns)
 
 
+def case_key(result: FailuresResult, rows: pl.DataFrame) -> str:
+    """What tells the cases of a video apart: the column `case`, else the finest unit; empty where it is the row."""
+    video = result.tests.video.split(":") if result.tests is not None and result.tests.video else []
+    unit = result.unit.split(":") if all(name in rows.columns for name in result.unit.split(":")) else []
+    if "case" not in rows.columns:
+        return ":".join(unit)
+    by_case, by_unit = (rows.select(list(dict.fromkeys([*names, *video]))).n_unique() for names in (["case"], unit))
+    return "case" if not unit or by_case >= by_unit else ":".join(unit)
+
+
 def case_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
-    """What tells cases apart: the column `case`, else the finest unit, else the row."""
-    unit = result.unit if all(name in rows.columns for name in result.unit.split(":")) else ""
-    if "case" in rows.columns and (not unit or rows["case"].n_unique() >= rows.select(unit.split(":")).n_unique()):
-        return rows["case"].cast(pl.String)
-    if not unit:
+    """The name of every row's case."""
+    if not (key := case_key(result, rows)):
         return pl.Series("case", np.arange(rows.height).astype(str))
-    return rows.select(pl.concat_str(pl.col(unit.split(":")).cast(pl.String), separator=":")).to_series().alias("case")
+    return rows.select(pl.concat_str(pl.col(key.split(":")).cast(pl.String), separator=":")).to_series().alias("case")
 
 
 def models_of(result: FailuresResult) -> pl.Series:
@@ -113,13 +125,23 @@ def models_of(result: FailuresResult) -> pl.Series:
     return pl.Series(["model"] * frame.height)
 
 
-def _video_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
-    names = result.tests.video.split(":") if result.tests is not None and result.tests.video else []
-    if not names:
+def check_videos(result: FailuresResult, what: str) -> str:
+    """The grouping that stands for videos, where rows of one video do not count as independent.
+
+    Raises:
+        Misuse: No random effect is a grouping of rows, or the table has videos that are none.
+    """
+    video = result.tests.video if result.tests is not None else ""
+    if not video or any(one.code == "video-not-modelled" for one in result.more_findings):
         raise Misuse(
-            "recommendations rest on tests over videos, and here rows of one video count as independent; name the "
-            "videos among the random effects (random, --random model,video)"
+            f"{what} over videos, and here rows of one video count as independent; name the videos among the random "
+            "effects (random, --random model,video)"
         )
+    return video
+
+
+def _video_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:
+    names = check_videos(result, "recommendations rest on tests").split(":")
     return rows.select(pl.concat_str(pl.col(names).cast(pl.String), separator=":")).to_series().alias("video")
 
 
@@ -128,16 +150,16 @@ def _judged(
     improvement: float,
 ) -> _Judged:  # fmt: skip
     kept = pl.Series(group.rows)
-    cases = case.filter(kept).n_unique()
+    cases = pl.DataFrame([case, video]).filter(kept).n_unique()
     having, lacking = video.filter(kept).n_unique(), video.filter(~kept).n_unique()
     share = attributable(result, group)
     verdict = _verdict(effect, share, min(having, lacking))
-    needed = None
-    if verdict != "refused":
-        scores = pl.DataFrame({"model": models_of(result), "case": case, "video": video,
+    room, needed = float(observed_loss(result)[group.rows].mean()), None
+    if verdict != "refused" and improvement <= room:
+        scores = pl.DataFrame({"model": models_of(result), "case": video + "\0" + case, "video": video,
                                "value": observed_loss(result), "subgroup": kept})  # fmt: skip
         needed = needed_videos(scores, improvement, level=result.level)
-    return _Judged(group, effect, share, verdict, cases, having, needed)
+    return _Judged(group, effect, share, verdict, cases, having, room, needed)
 
 
 def _verdict(effect: Mapping[str, Any], share: Share | None, videos: int) -> str:
@@ -179,6 +201,10 @@ def _sentences(one: _Judged, improvement: float, level: float) -> Iterator[str]:
     if one.verdict == "few videos":
         yield "Established on few videos only: look at the cases before anything is built on it."
     yield f"Annotated: {one.cases:,} cases in {one.videos:,} videos."
+    if improvement > one.room:
+        yield (f"Its cases lose {one.room:.2g} on average, so an improvement of {improvement:g} there is out of reach; "
+               "plan with a smaller one (--improvement).")  # fmt: skip
+        return
     if one.needed is None or one.needed.held is None:
         yield f"How many videos would show an improvement of {improvement:g} there cannot be said from these data."
         return

@@ -13,6 +13,7 @@ import polars as pl
 from scipy import stats
 
 from surgeval.errors import Misuse
+from surgeval.results.registration import CODES
 from surgeval.results.result import Result
 from surgeval.results.tables import failures as tables_of
 from surgeval.schema.findings import Finding, Severity
@@ -113,7 +114,8 @@ class FailuresResult(Result):
             tables["parts"] = self.parts.table
         tables |= {name: frame for more in self.additions for name, frame in more.tables.items()}
         self._set(main="effects", tables=FitTables(tables, self.fit, level=self.level))
-        self._set(findings=tuple(_findings(self)))
+        kept = (finding for finding in self.findings if finding.code in CODES)
+        self._set(findings=(*kept, *_findings(self)))
         words = [_prose(self), *(more.prose for more in self.additions if more.prose)]
         self._set(prose="\n\n".join(words), records={"fit": _record(self)})
 

@@ -11,6 +11,7 @@ from surgeval.stats.mixed.roles import Roles
 Spec = Literal["default", "paper"]
 ModelRole = Literal["random", "fixed", "removed", "aggregated"]
 ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
+NO_OUTCOME = "give an outcome (--outcome COLUMN), or successes and trials (--successes COLUMN --trials COLUMN)"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from surgeval.stats.mixed.fit import fit
 from surgeval.stats.mixed.formula import column_of
 from surgeval.stats.mixed.penalised import penalties, unbounded
 from surgeval.stats.mixed.predict import design_rows
-from surgeval.stats.mixed.recommend import case_of
+from surgeval.stats.mixed.recommend import case_key, case_of, check_videos
 from surgeval.stats.mixed.report import FailuresResult
 from surgeval.stats.mixed.result import MixedFit
 from surgeval.stats.video_jackknife import mean_interval
@@ -83,7 +83,8 @@ def risk_tables(result: FailuresResult, rows: pl.DataFrame, wanted: pl.DataFrame
     if result.fit.family not in ("binomial", "ordered-beta"):
         raise Misuse(f"risks lie between 0 and 1; those of a {result.fit.family} model do not (use a 0/1 outcome, "
                      "counts of trials, or family ordered-beta)")  # fmt: skip
-    cases = _named_cases(result, wanted)
+    cases = _named_cases(result, rows, wanted)
+    _check_same(result, rows, cases)
     held = _held_out(result, rows)
     every = _recalibration(held.cases)
     weighed = _weighed(result, cases, held, every)
@@ -98,9 +99,7 @@ def risk_tables(result: FailuresResult, rows: pl.DataFrame, wanted: pl.DataFrame
 
 def _held_out(result: FailuresResult, rows: pl.DataFrame) -> _HeldOut:
     """Every case of the analysis with the risk that the other videos predict."""
-    design, video = result.fit.design, result.tests.video if result.tests is not None else ""
-    if not video:
-        raise Misuse("risks are held out by video; name its column among the random effects (video or patient)")
+    design, video = result.fit.design, check_videos(result, "risks are held out")
     group = factor_of(design.frame, video)
     if group.levels < FEWEST_VIDEOS:
         raise TooFewVideos(f"{group.levels} levels of {video}: too few to hold some out, {FEWEST_VIDEOS} are needed")
@@ -171,43 +170,92 @@ def _recalibration(cases: pl.DataFrame) -> Recalibration:
 def _weighed(result: FailuresResult, cases: pl.DataFrame, held: _HeldOut, every: Recalibration) -> list[dict[str, Any]]:
     """The cases asked for with their risks and weights."""
     seen = held.cases.select("case", "video", "risk", "raw", source=pl.lit("held out"))
-    known = cases.select("case").join(seen, on="case", how="inner", maintain_order="left")
-    new = cases.join(seen.select("case"), on="case", how="anti", maintain_order="left")
+    names = _names(cases)
+    known = cases.select(names).join(seen, on=names, how="inner", maintain_order="left")
+    new = cases.join(seen, on=names, how="anti", maintain_order="left")
     rows = known.to_dicts()
     if new.height:
         raw = _new_risks(result, new, float(held.cases["observed"].mean()))  # type: ignore[arg-type]
-        video = (
-            new["video"].cast(pl.String) if "video" in new.columns else pl.Series([None] * new.height, dtype=pl.String)
-        )
+        video = new["video"] if "video" in new.columns else pl.Series([None] * new.height, dtype=pl.String)
         rows += pl.DataFrame({"case": new["case"], "video": video, "risk": every.of(raw), "raw": raw,
                               "source": ["new"] * new.height}).to_dicts()  # fmt: skip
     mean = float(np.mean([row["risk"] for row in rows])) if rows else 1.0
     return [{**row, "weight": row["risk"] / mean} for row in rows]
 
 
-def _named_cases(result: FailuresResult, wanted: pl.DataFrame) -> pl.DataFrame:
-    """One row per case, with its name and its properties.
+def _named_cases(result: FailuresResult, rows: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """One row per case, with its name, its video where the table says it, and its properties.
 
     Raises:
         TableInvalid: With every column that is not there, and cases whose rows disagree.
     """
-    names = [column_of(variable) for term in result.fit.design.model.fixed for variable in term.split(":")]
-    needed = [name for name in dict.fromkeys(names) if name != result.model_column]
-    key = "case" if "case" in wanted.columns else result.unit
+    needed = _properties_of(result)
+    key = case_key(result, rows)
+    if "case" in wanted.columns and not all(name in wanted.columns for name in key.split(":")):
+        key = "case"
     problems = [f"column {name!r} does not exist" for name in (*key.split(":"), *needed) if name not in wanted.columns]
     if problems:
         raise TableInvalid("cases to weigh", problems)
-    named = wanted.with_columns(pl.concat_str(pl.col(key.split(":")).cast(pl.String), separator=":").alias("case"))
-    if "video" not in named.columns and result.tests is not None and result.tests.video in named.columns:
-        named = named.with_columns(pl.col(result.tests.video).alias("video"))
-    kept = [name for name in dict.fromkeys(("case", "video", *needed)) if name in named.columns]
+    video = result.tests.video if result.tests is not None else ""
+    known = all(name in wanted.columns for name in video.split(":"))
+    named = wanted.with_columns(_joined(key, "case"), *([_joined(video, "video")] if known else []))
+    kept = list(dict.fromkeys(("case", *(["video"] if known else []), *needed)))
     once = named.select(kept).unique(maintain_order=True)
-    if repeated := once.filter(pl.col("case").is_duplicated())["case"].unique(maintain_order=True).to_list():
+    if repeated := once.filter(pl.struct(_names(once)).is_duplicated())["case"].unique(maintain_order=True).to_list():
         raise TableInvalid("cases to weigh", [f"{len(repeated)} cases have rows with other properties (first: "
-                                              f"{repeated[0]!r}); give one row per case"])  # fmt: skip
+                                              f"{repeated[0]!r}); give one row per case, and the column "
+                                              f"{video!r} where videos number their cases alike"])  # fmt: skip
     if empty := sum(once[name].null_count() for name in needed):
         raise TableInvalid("cases to weigh", [f"{empty} properties are empty; a case without them has no risk"])
     return once
+
+
+def _check_same(result: FailuresResult, rows: pl.DataFrame, cases: pl.DataFrame) -> None:
+    """Refuse cases that only have the name of one that was analysed: they would get the risk of another picture.
+
+    Raises:
+        TableInvalid: Names that stand for several videos, or for cases with other properties.
+    """
+    needed, names = _properties_of(result), _names(cases)
+    video = result.tests.video if result.tests is not None else ""
+    analysed = rows.select(case_of(result, rows).alias("case"), *([_joined(video, "video")] if video else []),
+                       *(pl.col(name).alias(f"\0{name}") for name in needed)).unique(maintain_order=True)  # fmt: skip
+    both = cases.join(analysed, on=names, how="inner", maintain_order="left")
+    alike = pl.all_horizontal(_as_text(both[name]).eq_missing(_as_text(both[f"\0{name}"])) for name in needed)
+    named = both.with_columns(alike.alias("\0alike")).group_by(names, maintain_order=True).agg(
+        pl.col("\0alike").any(), pl.col("video").n_unique().alias("\0videos") if video else pl.lit(1).alias("\0videos")
+    )  # fmt: skip
+    problems = []
+    if several := named.filter(pl.col("\0videos") > 1)["case"].to_list():
+        problems.append(f"{len(several)} cases have the name of cases of several videos (first: {several[0]!r}); give "
+                        f"the column {video!r} too")  # fmt: skip
+    elif other := named.filter(~pl.col("\0alike"))["case"].to_list():
+        problems.append(f"{len(other)} cases have the name of a case that was analysed and other properties (first"
+                        f": {other[0]!r}); a picture that is another one needs another name")  # fmt: skip
+    if problems:
+        raise TableInvalid("cases to weigh", problems)
+
+
+def _properties_of(result: FailuresResult) -> list[str]:
+    """The columns that a risk is predicted from."""
+    names = [column_of(variable) for term in result.fit.design.model.fixed for variable in term.split(":")]
+    return [name for name in dict.fromkeys(names) if name != result.model_column]
+
+
+def _names(cases: pl.DataFrame) -> list[str]:
+    """What tells cases apart: their names, and the video where it is said."""
+    return [name for name in ("case", "video") if name in cases.columns]
+
+
+def _joined(key: str, name: str) -> pl.Expr:
+    """A column, or a combination of several, as text."""
+    return pl.concat_str(pl.col(key.split(":")).cast(pl.String), separator=":").alias(name)
+
+
+def _as_text(values: pl.Series) -> pl.Series:
+    """Values as text, whole numbers and booleans alike in every type."""
+    is_number = values.dtype.is_numeric() or values.dtype == pl.Boolean
+    return (values.cast(pl.Float64) if is_number else values).cast(pl.String)
 
 
 def _new_risks(result: FailuresResult, cases: pl.DataFrame, otherwise: float) -> np.ndarray:

@@ -92,7 +92,9 @@ def _problems(options: RankOptions) -> list[str]:
         problems.append(f"alpha must lie between 0 and 1, got {options.alpha}")
     replicates = options.replicates
     if replicates is not None and not 0 <= replicates <= MOST_REPLICATES:
-        problems.append(f"replicates must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {replicates}")
+        problems.append(
+            f"replicates (--boot) must be 0 (no resampling) or at most {MOST_REPLICATES:,}, got {replicates}"
+        )
     if not 0 <= options.seed < 2**63:
         problems.append(f"seed must lie between 0 and 2**63 - 1, got {options.seed}")
     if options.prize_pool is not None and not (math.isfinite(options.prize_pool) and options.prize_pool >= 0):

@@ -12,11 +12,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_THINKING = re.compile(r"<(think|thinking|reasoning|reflection|scratchpad)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_UNFINISHED = re.compile(r"<(think|thinking|reasoning|reflection|scratchpad)>", re.IGNORECASE)
-_ENDED = re.compile(r".*</(think|thinking|reasoning|reflection|scratchpad)>", re.DOTALL | re.IGNORECASE)
+_NAMES = "think|thinking|reasoning|reflection|scratchpad"
+_THINKING = re.compile(rf"<({_NAMES})>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_UNFINISHED = re.compile(rf"<(?:{_NAMES})>", re.IGNORECASE)
+_ENDED = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
 _FENCE = re.compile(r"```[\w+-]*")
-_OPENERS = {"{": "}", "[": "]"}
+_OPENERS, _CLOSERS, _QUOTE = {"{": "}", "[": "]"}, frozenset("}]"), '"'
+_BRACKETS = re.compile(r"[{}\[\]]")
+_WITH_QUOTES = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*"|"', re.DOTALL)
+_MOST_WALKS = 20
+"""Each begins within quotes of the ones before; more are needed only where quotes are escaped over and over."""
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _BARE_WORD = re.compile(r"([:\[,]\s*)(true|false|none|null|yes|no|present|absent)(?=\s*[,}\]])", re.IGNORECASE)
 _CLOCK = re.compile(r"(:\s*)(\d{1,2}(?::\d{2}){1,2}(?:\.\d+)?)(?=\s*[,}])")
@@ -39,11 +44,17 @@ def without_reasoning(text: str) -> str:
         >>> without_reasoning("<think>{1}</think>```json\\n{}\\n```").strip()
         '{}'
     """
-    text = _THINKING.sub(" ", text[:_MOST_LETTERS])
-    text = _ENDED.sub(" ", text)
+    text = text[:_MOST_LETTERS]
+    reasoned = _behind_the_last_end(text)
+    text = _THINKING.sub(" ", text[:reasoned]) + text[reasoned:]
+    text = text[_behind_the_last_end(text) :]
     if opened := _UNFINISHED.search(text):
         text = text[: opened.start()]
     return _FENCE.sub("", text)
+
+
+def _behind_the_last_end(text: str) -> int:
+    return max((match.end() for match in _ENDED.finditer(text)), default=0)
 
 
 def last_object(text: str) -> Held | None:
@@ -62,64 +73,59 @@ def last_list(text: str) -> Held | None:
 
 
 def _last(text: str, kind: type[Any]) -> Held | None:
-    for piece in reversed(list(_balanced(text, "{" if kind is dict else "["))):
+    for piece in reversed(list(balanced(text, "{" if kind is dict else "["))):
         held = _read(piece)
         if held is not None and isinstance(held.value, kind):
             return held
     return None
 
 
-def _balanced(text: str, opener: str) -> Iterator[str]:
-    """The outermost balanced stretches that begin with an opener."""
+def balanced(text: str, opener: str) -> Iterator[str]:
+    """The outermost balanced stretches that begin with an opener; quotes hide brackets, where they close again.
+
+    Example:
+        >>> list(balanced('{"}"} {[}] {{}', "{"))
+        ['{"}"}', '{}']
+    """
+    careful, plain = _Ends(text, _WITH_QUOTES), _Ends(text, _BRACKETS)
     at = text.find(opener)
     while at >= 0:
-        end = _end_of(text, at)
-        if end is None:
-            at = text.find(opener, at + 1)
-        else:
+        end = careful.of(at) or plain.of(at)
+        if end is not None:
             yield text[at:end]
-            at = text.find(opener, end)
+        at = text.find(opener, at + 1 if end is None else end)
 
 
-def _end_of(text: str, start: int) -> int | None:
-    """One past the bracket that closes the one at `start`; quotes hide brackets, where they close again."""
-    for careful in (True, False):
-        if (end := _walked(text, start, careful)) is not None:
-            return end
-    return None
+class _Ends:
+    """Where the brackets of a text close. One walk settles every bracket that it meets outside of quotes, so that few
+    walks are needed however many brackets there are."""
 
+    def __init__(self, text: str, pieces: re.Pattern[str]) -> None:
+        self._text, self._pieces = text, pieces
+        self._known: dict[int, int | None] = {}
+        self._walks = 0
 
-def _walked(text: str, start: int, careful: bool) -> int | None:
-    stack: list[str] = []
-    at = start
-    while at < len(text):
-        letter = text[at]
-        if letter == '"' and careful:
-            close = _closing_quote(text, at)
-            if close is None:
-                return None
-            at = close
-        elif letter in _OPENERS:
-            stack.append(_OPENERS[letter])
-        elif stack and letter == stack[-1]:
-            stack.pop()
-            if not stack:
-                return at + 1
-        elif letter in "}]":
-            return None
-        at += 1
-    return None
+    def of(self, start: int) -> int | None:
+        """One past the bracket that closes the one at `start`; None where none does."""
+        if start not in self._known and self._walks < _MOST_WALKS:
+            self._walk(start)
+        return self._known.get(start)
 
-
-def _closing_quote(text: str, start: int) -> int | None:
-    at = start + 1
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == '"':
-            return at
-        at += 1
-    return None
+    def _walk(self, start: int) -> None:
+        self._walks += 1
+        open_ones: list[int] = []
+        for match in self._pieces.finditer(self._text, start):
+            piece, at = match[0], match.start()
+            if piece in _OPENERS:
+                self._known[at] = None
+                open_ones.append(at)
+            elif piece == _QUOTE:  # one that never closes
+                return
+            elif piece in _CLOSERS and open_ones:
+                if _OPENERS[self._text[open_ones[-1]]] == piece:
+                    self._known[open_ones.pop()] = at + 1
+                else:
+                    open_ones.clear()
 
 
 def _read(piece: str) -> Held | None:

@@ -14,6 +14,9 @@ _NOT = re.compile(
     r"\b(?:not|isn't|isnt|no|never|neither|nor|without|cannot be|can't be|rather than)(?:\s+\w+){0,2}\s*$"
 )
 
+_REACH = 80
+"""Letters before a name within which it can be denied: a few words."""
+
 
 def folded(name: str) -> str:
     """A name as it is compared: small letters, words apart by one blank.
@@ -60,7 +63,8 @@ class ClassNames:
         small = _APART.sub(" ", text.replace("n't", " not")).casefold()
         if self._words is None:
             return False
-        return any(_NOT.search(small[: match.start()]) for match in self._words.finditer(small))
+        starts = (match.start() for match in self._words.finditer(small))
+        return any(_NOT.search(small, max(0, start - _REACH), start) for start in starts)
 
 
 def _forms(name: str) -> set[str]:

@@ -321,3 +321,68 @@ def test_predictions_with_images_of_their_own_are_mapped_by_name(tmp_path: Path)
     read = read_boxes(path, references())
     assert boxes_of(read) == EXPECTED[:1]
     assert "a COCO data set with images and categories of its own" in read.form
+
+
+def of_two_videos(*names: str) -> dict[str, Any]:
+    images = [
+        {"id": place, "file_name": name, "video": f"video0{place}", "frame": 26, "width": 100, "height": 100}
+        for place, name in enumerate(names, start=1)
+    ]
+    notes = [{"id": one["id"], "image_id": one["id"], "category_id": 1, "bbox": [10, 10, 20, 20]} for one in images]
+    return {"images": images, "annotations": notes, "categories": [{"id": 1, "name": "hook"}]}
+
+
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (("video01/000026.jpg", "video02/000026.jpg"), ("video01/000026", "video02/000026")),
+        (("images/video01/000026.jpg", "images/video02/000026.jpg"), ("video01/000026", "video02/000026")),
+        (("video01/000026.jpg", "video02/000026.jpg"), ("labels/video01/000026", "labels/video02/000026")),
+        (("test/a_1.jpg", "test/a_2.jpg"), ("labels/a_1", "labels/a_2")),
+        (("video01_000026.jpg", "video02_000026.jpg"), ("video01/000026", "video02/000026")),
+    ],
+)
+def test_folders_in_a_folder_tell_images_of_one_name_apart(
+    names: tuple[str, ...], places: tuple[str, ...], tmp_path: Path
+) -> None:
+    for place in places:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{place}.txt").write_text("0 0.2 0.2 0.2 0.2 0.5\n")
+    read = read_boxes(tmp_path, of_two_videos(*names), class_numbers="from-0")
+    assert [one["image_id"] for one in read.results] == [1, 2]
+
+
+def test_an_image_of_another_numbered_folder_is_another_image(tmp_path: Path) -> None:
+    (tmp_path / "video02").mkdir()
+    (tmp_path / "video02" / "000026.txt").write_text("0 0.2 0.2 0.2 0.2 0.5\n")
+    with pytest.raises(InputInvalid, match="first: 'video02/000026'"):
+        read_boxes(tmp_path, of_two_videos("video01/000026.jpg"), class_numbers="from-0")
+    results = [{"image_id": 7, "file_name": "video02/000026.jpg", "category_id": 1, "bbox": BOXES[0], "score": 0.5}]
+    with pytest.raises(InputInvalid, match="images that the references do not have"):
+        read_boxes(results, of_two_videos("video01/000026.jpg"), class_numbers="ids")
+
+
+def test_names_of_classes_in_coco_results_are_names() -> None:
+    results = [{"image_id": 26, "category_id": name, "bbox": BOXES[0], "score": 0.5} for name in ("Hook", "grasper")]
+    assert [one["category_id"] for one in read_boxes(results, references()).results] == [2, 1]
+
+
+@pytest.mark.parametrize("form", ["file", "list"])
+def test_class_numbers_that_the_references_do_not_have_name_the_option(form: str, tmp_path: Path) -> None:
+    results = [{"image_id": 26, "category_id": number, "bbox": BOXES[0], "score": 0.5} for number in (0, 1)]
+    (tmp_path / "found.json").write_text(json.dumps(results))
+    given = results if form == "list" else tmp_path / "found.json"
+    with pytest.raises(InputInvalid, match=r"say --class-numbers from-0 where .* counted .* from 0"):
+        surgeval.evaluate("detection", given, references())
+    result = surgeval.evaluate("detection", given, references(), class_numbers="from-0")
+    assert result.value("coco_ap50") > 0
+    other = [{**one, "category_id": one["category_id"] + 90} for one in results]
+    with pytest.raises(InputInvalid) as told:
+        surgeval.evaluate("detection", other, references())
+    assert "--class-numbers" not in str(told.value)
+
+
+def test_a_table_with_semicolons_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "found.csv").write_text("image;x1;y1;x2;y2;label;score\na.jpg;1,5;2,0;3,5;4,0;hook;0,5\n")
+    with pytest.raises(FileUnreadable, match="separated by semicolons; save it with commas"):
+        read_boxes(tmp_path / "found.csv", references())

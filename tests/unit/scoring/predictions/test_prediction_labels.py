@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 import surgeval
+from data_set_files import BUILDERS
 from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.scoring.predictions.labels import read_labels
+from surgeval.scoring.predictions.labels import matched_videos, read_labels
 
 REAL = Path(__file__).parents[5] / "shared" / "data" / "real_formats" / "predictions"
 PHASES = (
@@ -84,7 +85,7 @@ def test_videos_are_matched_without_case_and_zeros_and_it_is_said(tmp_path: Path
     (tmp_path / "Video7-phase.txt").write_text("Frame\tPhase\n0\ta\n1\tb\n")
     result = surgeval.evaluate("phases", tmp_path, references(["a", "b"], video="video07"), fps=1)
     assert result.value("phase_accuracy") == 1.0
-    assert "videos by name without case and zeros (Video7 as video07)" in result.notes[0]
+    assert "videos by name in another spelling (Video7 as video07)" in result.notes[0]
 
 
 def test_scores_of_a_video_are_read_with_the_names_of_their_classes(tmp_path: Path) -> None:
@@ -143,3 +144,47 @@ def test_files_of_several_kinds_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "v2.npy", np.zeros((1, 2)))
     with pytest.raises(FileUnreadable, match=r"one per video, got \.npy, \.txt"):
         surgeval.evaluate("classification", tmp_path, references(["a"], video="v1"))
+
+
+def test_a_label_of_two_words_after_a_tab_is_one_label(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("Frame\tPhase\n0\tClipping and Cutting\n25\tDissection\n")
+    assert read_labels(tmp_path / "v.txt", ()).frame["prediction"].to_list() == ["Clipping and Cutting", "Dissection"]
+
+
+def test_a_header_says_that_numbers_are_seconds(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("Second\tPhase\n0\tclip\n1\tcut\n")
+    assert read_labels(tmp_path / "v.txt", ()).frame.rows(named=True) == [
+        {"video": "v", "second": 0, "prediction": "clip"}, {"video": "v", "second": 1, "prediction": "cut"}
+    ]  # fmt: skip
+
+
+def test_seconds_are_compared_with_frames_of_a_known_rate(tmp_path: Path) -> None:
+    BUILDERS["cholec80"](tmp_path / "data")
+    for video in ("video01", "video41"):
+        place = tmp_path / "guess" / f"{video}.txt"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("second\tphase\n0\tPreparation\n1\tPreparation\n2\tCalotTriangleDissection\n")
+    options = {"data_set": "cholec80", "rate_hz": 1.0}
+    result = surgeval.evaluate("phases", tmp_path / "guess", tmp_path / "data", **options)
+    assert result.value("phase_accuracy") == 1.0
+
+
+def test_a_folder_per_video_names_the_video(tmp_path: Path) -> None:
+    for video in ("video_41", "video_42"):
+        (tmp_path / video).mkdir()
+        (tmp_path / video / "action_discrete.txt").write_text("000000000,0\n000000006,1\n")
+    frame = read_labels(tmp_path, ()).frame
+    assert frame["video"].unique(maintain_order=True).to_list() == ["video_41", "video_42"]
+    assert frame["frame"].to_list() == [0, 6, 0, 6]
+    (tmp_path / "video_42" / "more.txt").write_text("0,0\n")
+    with pytest.raises(FileUnreadable, match="several text or array files"):
+        read_labels(tmp_path, ())
+
+
+def test_a_number_names_the_only_video_that_has_it() -> None:
+    guesses = pl.DataFrame({"video": ["41", "42"], "frame": [0, 0]})
+    named, how = matched_videos(["video41", "video42"], guesses)
+    assert named["video"].to_list() == ["video41", "video42"]
+    assert "41 as video41" in how
+    for references in (["video41", "test41", "video42"], ["video41_2", "video42"]):
+        assert "41" in matched_videos(references, guesses)[0]["video"].to_list()

@@ -109,7 +109,7 @@ def test_rounds_that_do_not_belong_together_are_refused() -> None:
     other = pl.when(pl.col("case") == "0/0").then(1 - pl.col("smoke")).otherwise("smoke")
     with pytest.raises(TableInvalid, match="'smoke' differs between the rounds for 1 of the same cases"):
         failure_change(old, new.with_columns(smoke=other), **ASKED)
-    with pytest.raises(TableInvalid, match="no row of one has"):
+    with pytest.raises(TableInvalid, match="no row of one has the video, case"):
         failure_change(old, new.with_columns(case=pl.col("case") + "x"), **ASKED)
     with pytest.raises(TableInvalid, match="rows repeat"):
         failure_change(pl.concat([old, old]), new, **ASKED)
@@ -118,6 +118,31 @@ def test_rounds_that_do_not_belong_together_are_refused() -> None:
         failure_change(several, new, **ASKED)
     with pytest.raises(Misuse, match="hold between videos"):
         failure_change(old, new, **{**ASKED, "random": []})
+
+
+def test_every_column_that_a_round_lacks_is_named_with_its_option() -> None:
+    old, new = two_rounds()
+    with pytest.raises(TableInvalid) as said:
+        failure_change(old.drop("size"), new.drop("score", "video").rename({"smoke": "smok"}), **ASKED)
+    problems = said.value.problems
+    assert len(problems) == 4
+    for words in ("before: column 'size'", "after: column 'score'", "after: column 'video'",
+                  "after: column 'smoke' does not exist; did you mean 'smok'? (option fixed)"):  # fmt: skip
+        assert any(words in problem for problem in problems)
+    with pytest.raises(TableInvalid, match="after: the table has no rows"):
+        failure_change(old, new.clear(), **ASKED)
+
+
+def test_rounds_on_other_videos_are_shown_beside_each_other() -> None:
+    old, new = two_rounds()
+    with pytest.raises(TableInvalid, match=r"first of before: 0, '0/0'; after: 100, '0/0'\); both rounds \(--before"):
+        failure_change(old, new.with_columns(video=pl.col("video") + 100), **ASKED)
+
+
+def test_what_is_missing_is_asked_for_by_the_option() -> None:
+    for option, value in (("outcome", None), ("fixed", []), ("random", []), ("better", None)):
+        with pytest.raises(Misuse, match=f"--{option}"):
+            failure_change(*two_rounds(), **{**ASKED, option: value})
 
 
 def test_below_six_videos_no_gain_is_claimed() -> None:

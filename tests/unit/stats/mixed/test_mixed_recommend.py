@@ -102,6 +102,14 @@ def test_the_videos_needed_are_those_of_a_plan_for_the_subgroup() -> None:
     assert (alone.held or 0) > 0
 
 
+def test_cases_that_videos_number_alike_are_different_cases() -> None:
+    numbered = weak_table().with_columns(case=pl.col("case").str.split("/").list.last())
+    options: dict[str, Any] = {"outcome": "right", "fixed": ["smoke"], "recommend": True}
+    table = failures(numbered, random=["model", "video", "video:case"], **options).tables["recommendations"]
+    smoky = weak_table().filter(pl.col("smoke") == "yes")["case"].n_unique()
+    assert table["cases"].to_list() == [smoky]
+
+
 def test_the_category_that_suffers_is_named_whichever_comes_first_in_the_alphabet() -> None:
     turned = weak_table().with_columns(view=pl.col("smoke").replace_strict({"yes": "bad", "no": "good"}))
     table = failures(turned, outcome="right", fixed=["view"], random=RANDOM, recommend=True).tables["recommendations"]
@@ -124,7 +132,25 @@ def test_what_cannot_be_attributed_is_refused() -> None:
         failures(seconds, better="larger", **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"random": ["model"]}])
+@pytest.mark.parametrize("options", [{}, {"random": ["model"]}, {"random": ["model", "case"]}])
 def test_nothing_is_recommended_where_rows_of_one_video_count_as_independent(options: dict[str, Any]) -> None:
     with pytest.raises(Misuse, match="recommendations rest on tests over videos"):
         failures(weak_table(), outcome="right", fixed=["smoke"], recommend=True, **options)
+
+
+def test_recommendations_without_a_property_are_refused() -> None:
+    with pytest.raises(Misuse, match="--fixed"):
+        failures(weak_table(), outcome="right", random=RANDOM, recommend=True)
+
+
+def test_no_study_is_planned_for_an_improvement_that_there_is_no_room_for() -> None:
+    lost = weak_table().filter(pl.col("smoke") == "yes").select(1 - pl.col("right").mean()).item()
+    options: dict[str, Any] = {"outcome": "right", "fixed": ["smoke"], "random": RANDOM, "recommend": True}
+    planned, out_of_reach = (
+        failures(weak_table(), improvement=size, **options).tables["recommendations"].row(0, named=True)
+        for size in (lost - 0.01, lost + 0.01)
+    )
+    assert planned["videos_needed"] is not None
+    assert out_of_reach["videos_needed"] is None
+    assert "out of reach" in out_of_reach["advice"]
+    assert "out of reach" not in planned["advice"]

@@ -91,3 +91,32 @@ def test_cases_that_cannot_be_weighed_are_refused() -> None:
     with pytest.raises(Misuse, match="risks lie between 0 and 1"):
         failures(counted().with_columns(t=pl.col("hits") * 1.37 + pl.int_range(pl.len()) % 7), outcome="t",
                  fixed=["smoke", "phase"], random=["model", "video"], risk=counted(), family="gaussian")  # fmt: skip
+
+
+def test_a_case_is_the_one_that_was_analysed_by_video_and_properties_and_not_by_its_name_alone() -> None:
+    numbered = counted().with_columns(case=pl.col("case").str.split("/").list.last())
+    asked = {**ASKED, "random": ["model", "video", "video:case"]}
+    result = failures(numbered, **asked)
+    seen = numbered.filter(pl.col("model") == "a").select("case", "video", "smoke", "phase")
+    elsewhere = seen.with_columns(video="other " + pl.col("video"))
+    risk = risk_tables(result, numbered, pl.concat([seen, elsewhere])).tables["risk"]
+    assert risk["source"].to_list() == ["held out"] * seen.height + ["new"] * seen.height
+    assert risk["video"].to_list() == [*seen["video"], *elsewhere["video"]]
+    other = seen.with_columns(smoke=pl.when(pl.col("case") == "0").then(1 - pl.col("smoke")).otherwise("smoke"))
+    with pytest.raises(TableInvalid, match="10 cases have the name of a case that was analysed and other properties"):
+        risk_tables(result, numbered, other)
+    as_float = risk_tables(result, numbered, seen.with_columns(pl.col("smoke").cast(pl.Float64))).tables["risk"]
+    assert as_float["risk"].to_list() == risk_tables(result, numbered, seen).tables["risk"]["risk"].to_list()
+
+
+def test_names_that_stand_for_cases_of_several_videos_need_the_video() -> None:
+    numbered = counted().with_columns(case=pl.col("case").str.split("/").list.last())
+    result = failures(numbered, **ASKED)
+    one_video = numbered.filter((pl.col("model") == "a") & (pl.col("video") == "v0"))
+    with pytest.raises(TableInvalid, match=r"8 cases have the name of cases of several videos .* column 'video'"):
+        risk_tables(result, numbered, one_video.select("case", "smoke", "phase"))
+
+
+def test_risks_are_not_held_out_by_case_where_the_table_has_videos() -> None:
+    with pytest.raises(Misuse, match="risks are held out over videos"):
+        failures(counted(), **{**ASKED, "random": ["model", "case"]}, risk=counted())

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
 from django.template.context import RequestContext
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from surgeval.host.log.acting import now
 from surgeval.host.pages.words import STAGE_WORDS, stage_mood
 
 register = template.Library()
@@ -23,6 +26,20 @@ def place(context: RequestContext, name: str, label: str) -> SafeString:
     path = context["request"].path
     here = path == address or (address != reverse("home") and path.startswith(address))
     return format_html('<a href="{}"{}>{}</a>', address, SafeString(' aria-current="page"') if here else "", label)
+
+
+@register.simple_tag
+def board_row(row: dict[str, Any], digits: int, mine: str) -> SafeString:
+    """A row of a board. Everybody looks at the same rows, so each is drawn once for as long as it says the same."""
+    kinds = tuple(map(type, row.values()))  # 1 and 1.0 are equal, and not shown alike
+    return _drawn_row(tuple(row.items()), kinds, digits, row["model"] == mine)
+
+
+@lru_cache(maxsize=4096)
+def _drawn_row(
+    items: tuple[tuple[str, Any], ...], kinds: tuple[type, ...], digits: int, is_mine: bool
+) -> SafeString:  # fmt: skip
+    return render_to_string("pages/_board_row.html", {"row": dict(items), "digits": digits, "is_mine": is_mine})
 
 
 @register.filter
@@ -40,6 +57,12 @@ def moment(value: datetime | None) -> SafeString | str:
 
 
 @register.filter
+def is_over(value: datetime) -> bool:
+    """Whether a time is past."""
+    return value <= now()
+
+
+@register.filter
 def figure(value: Any, digits: int = 3) -> str:
     """A number of the boards, or a dash."""
     return "–" if value in (None, "") else f"{value:.{digits}f}" if isinstance(value, float) else str(value)
@@ -48,7 +71,10 @@ def figure(value: Any, digits: int = 3) -> str:
 @register.filter
 def megabytes(value: int) -> str:
     """A size in the unit that fits it."""
-    return f"{value / 2**30:.1f} GiB" if value >= 2**30 else f"{value / 2**20:.1f} MiB"
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if value >= 2**power:
+            return f"{value / 2**power:.1f} {unit}"
+    return f"{value} bytes"
 
 
 @register.filter

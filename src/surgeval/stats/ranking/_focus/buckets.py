@@ -151,10 +151,14 @@ def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[Sco
     matrix = table.matrix(metric, missing=options.missing)
     if matrix.absent.elsewhere and np.isnan(matrix.values).any():
         raise Misuse(f"{', '.join(map(repr, matrix.absent.elsewhere))} took part in some tracks only, and rule 'focus' "
-                     "compares models on the same questions; rank each track by itself, or use missing='drop-case'"
+                     "compares models on the same questions; rank each track by itself, or use missing='drop-case' "
+                     "(--missing drop-case)"
                      )  # fmt: skip
     if np.isnan(matrix.values).any():
-        raise Misuse("rule 'focus' compares models on the same questions; use missing='drop-case', not 'drop-score'")
+        raise Misuse(
+            "rule 'focus' compares models on the same questions; use missing='drop-case' (--missing drop-case), "
+            "not 'drop-score'"
+        )
     sentences = matrix.absent.sentences
     whole = matrix.columns(sorted(matrix.models))
     return (
