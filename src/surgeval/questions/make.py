@@ -112,7 +112,7 @@ def make_questions(
     known = _classes(objects)
     sources = sources_of(annotations)
     review = review_in(history)
-    procedures = opened(sources, annotated=options.annotated, states=review.states)
+    procedures = opened(sources, annotated=options.annotated, review=review)
     videos, drafts, tally = _draft_all(procedures, options, known, review, progress or _silent)
     splits = split_videos(
         videos,

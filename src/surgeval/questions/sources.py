@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from surgeval.questions.stages.history import Action, ReviewState, history_from
+from surgeval.questions.stages.history import Action, ReviewState, box_digest, history_from
 from surgeval.schema.declaration import declared
 from surgeval.schema.procedure_files import procedure_paths, read_procedure
 from surgeval.schema.procedure_problems import contradictions, procedure_problems, rate_problems
@@ -25,22 +25,21 @@ def sources_of(annotations: Annotations) -> list[Path | Procedure]:
     return sources
 
 
-def opened(
-    sources: Iterable[Path | Procedure], *, annotated: Collection[str], states: Mapping[str, ReviewState]
-) -> Iterator[Procedure]:
+def opened(sources: Iterable[Path | Procedure], *, annotated: Collection[str], review: Review) -> Iterator[Procedure]:
     """The procedures, one at a time.
 
     Args:
         sources: Procedures or their files.
         annotated: What was annotated in those that declare nothing themselves, in the words of `declared`.
-        states: Where every proposed instance stands in the review; two people's word makes it a confirmed one.
+        review: Where every proposed instance stands; two people's word makes it a confirmed one, with the boxes that
+            they saw.
     """
     default = declared(annotated, kinds=tuple(EventKind)) if annotated else None
     for source in sources:
         procedure = source if isinstance(source, Procedure) else read_procedure(source)
         if procedure.declared is None and default is not None:
             procedure = replace(procedure, declared=default.with_what_occurs(procedure.annotated))
-        waiting = [i for i in procedure.proposed if states.get(f"{procedure.video}/{i}") is not ReviewState.CONFIRMED]
+        waiting = [instance for instance in procedure.proposed if not review.confirms(procedure, instance)]
         yield replace(procedure, proposed=tuple(waiting)) if len(waiting) < len(procedure.proposed) else procedure
 
 
@@ -52,6 +51,18 @@ class Review:
     """Where every item stands: an instance is called `VIDEO/INSTANCE`, a question by its identifier."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """Answers that whoever decided has corrected, by question."""
+    boxes: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the boxes that were proposed and not changed since, by instance."""
+
+    def confirms(self, procedure: Procedure, instance: str) -> bool:
+        """Whether two people have confirmed an instance as the procedure has it."""
+        item = f"{procedure.video}/{instance}"
+        if self.states.get(item) is not ReviewState.CONFIRMED:
+            return False
+        track = procedure.track(instance)
+        seen = track.in_view
+        now = box_digest(track.class_name, track.seconds[seen], track.boxes[seen])
+        return self.boxes.get(item, now) == now
 
     def against(self, case: str, answer: str) -> str | None:
         """Why a question is not asked, or None: the annotations have to be mended first."""
@@ -70,7 +81,7 @@ def review_in(history: Any) -> Review:
     table = read_frame(Path(history), texts) if isinstance(history, str | Path) else history
     log = history_from(table)
     corrected = [entry for entry in log.entries if entry.action is Action.CHANGED and entry.field == "answer"]
-    return Review(log.states(), {entry.item: entry.after for entry in corrected})
+    return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
 
 
 def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:
@@ -80,7 +91,8 @@ def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverifie
     if procedure.proposed and not unverified and not problems:
         count, first = len(procedure.proposed), procedure.proposed[0]
         problems = [
-            f"{count} of {len(procedure.tracks)} instances were proposed by a program and confirmed by nobody (first: "
-            f"{first!r}); give the history of their review (--history), or say --unverified to use and mark them"
+            f"{count} of {len(procedure.tracks)} instances were proposed by a program and confirmed by nobody as they "
+            f"stand (first: {first!r}); give the history of their review (--history), or say --unverified to use and "
+            "mark them"
         ]
     return problems

@@ -80,7 +80,8 @@ class Stamp(NamedTuple):
         if self.left >= right or self.top >= bottom:
             return False
         height, width = self.sprite.shape.shape
-        return left < min(self.left + width, right) and top < min(self.top + height, bottom)
+        meets: bool = left < min(self.left + width, right) and top < min(self.top + height, bottom)
+        return meets
 
     def hide(self, hidden: NDArray[np.bool_], rect: Rect) -> None:
         """Mark what it hides of a rectangle, in place."""

@@ -1,7 +1,9 @@
 """Nothing is guessed: what nobody annotated is not asked about, and what nobody confirmed is not used unmarked."""
 
 from dataclasses import replace
+from itertools import product
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -9,6 +11,8 @@ from procedures import random_procedure, tiny_procedure
 from surgeval.errors import ProcedureInvalid, UnknownName
 from surgeval.questions.catalogue import TEMPLATES
 from surgeval.questions.make import make_questions
+from surgeval.questions.stages.box_tables import boxes_of
+from surgeval.questions.stages.history import Action, first_proposals
 from surgeval.schema.declaration import Declaration
 from surgeval.schema.procedure_files import procedure_from_dict, procedure_to_dict
 from surgeval.schema.tracks import EVERYTHING, EventKind
@@ -102,6 +106,26 @@ def test_two_people_confirm_an_instance(approvals, accepted):
     else:
         with pytest.raises(ProcedureInvalid, match="confirmed by nobody"):
             make_questions(doubtful, per_video=20, test_share=0, history=pl.DataFrame(rows))
+
+
+def test_approvals_do_not_pass_to_other_boxes_of_the_same_name():
+    """Annotations that are imported or linked again after the review bear old names for new objects."""
+    seen = random_procedure(0, most_objects=10, longest_s=600)
+    seen = replace(seen, proposed=tuple(track.instance for track in seen.tracks))
+    history = first_proposals(boxes_of(seen), "linker", at="2026-01-01")
+    for item, who in product([f"{seen.video}/{name}" for name in seen.proposed], ("anna", "ben")):
+        history = history.add(item, Action.APPROVED, who, at="2026-01-02")
+    options = {"per_video": 20, "test_share": 0, "history": history.table()}
+    assert make_questions(procedure_from_dict(procedure_to_dict(seen)), **options).questions
+    first, *others = seen.tracks
+    shifted = replace(first, boxes=first.boxes + np.array([1.0, 0, 0, 0]))
+    again = replace(seen, tracks=(shifted, *others), width_px=seen.width_px + 1)
+    with pytest.raises(ProcedureInvalid, match=f"1 of {len(seen.tracks)} instances .* confirmed by nobody as they"):
+        make_questions(again, **options)
+    moved = history.add(f"{seen.video}/{first.instance}", Action.CHANGED, "anna", at="2026-01-03", field="x", after="1")
+    for who in ("ben", "carla"):
+        moved = moved.add(f"{seen.video}/{first.instance}", Action.APPROVED, who, at="2026-01-04")
+    assert make_questions(again, **{**options, "history": moved.table()}).questions
 
 
 def test_a_declaration_survives_its_file_and_contradictions_to_it_are_named():

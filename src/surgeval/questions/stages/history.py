@@ -12,15 +12,18 @@ objections so far no longer count, and the word of the adjudicator counts like a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.questions.stages.box_tables import needed_columns
+from surgeval.questions.stages.box_tables import SIDES, needed_columns
 from surgeval.schema.tabular import as_frame
 
 
@@ -58,6 +61,8 @@ class Entry:
     note: str = ""
 
 
+BOXES = "boxes"
+"""The field of a proposal that tells which boxes were proposed."""
 _COLUMNS = tuple(Entry.__dataclass_fields__)
 
 
@@ -114,6 +119,11 @@ class History:
             raise Misuse(f"nobody ever proposed {unknown[0]!r}")
         return {item: _state(listed) for item, listed in entries.items()}
 
+    def proposed_boxes(self) -> Mapping[str, str]:
+        """By item whose proposal stands unchanged, the digest of the boxes that were proposed."""
+        last = {e.item: e for e in self.entries if e.action in (Action.PROPOSED, Action.CHANGED)}
+        return {i: e.after for i, e in last.items() if e.action is Action.PROPOSED and e.field == BOXES}
+
     def table(self) -> pl.DataFrame:
         """The history as a plain table, one row per entry."""
         return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
@@ -146,10 +156,29 @@ def action_named(name: str) -> Action:
 def first_proposals(table: Any, who: str, *, at: str) -> History:
     """The history in which somebody, or a program, proposed every instance of a table of boxes.
 
-    An item is called by its video and instance, such as `v1/Clip 2`.
+    An item is called by its video and instance, such as `v1/Clip 2`. Its entry tells by a digest which boxes were
+    proposed, so that nobody's approval passes to other boxes that bear the same name later.
     """
     frame = needed_columns(table, ("video", "instance"), "instances").unique(maintain_order=True)
-    return History(tuple(Entry(f"{v}/{i}", Action.PROPOSED, who, at) for v, i in frame.sort("video").rows()))
+    whole, marks = as_frame(table), dict[tuple[str, str], str]()
+    if {"second", "class_name", *SIDES} <= set(whole.columns):
+        for (video, instance), rows in whole.sort("second", maintain_order=True).group_by("video", "instance"):
+            name = str(rows["class_name"].mode().sort()[0])
+            marks[video, instance] = box_digest(name, rows["second"].to_numpy(), rows.select(SIDES).to_numpy())
+    return History(
+        tuple(
+            Entry(f"{v}/{i}", Action.PROPOSED, who, at, field=BOXES if marks else "", after=marks.get((v, i), ""))
+            for v, i in frame.sort("video").rows()
+        )
+    )
+
+
+def box_digest(class_name: str, seconds: NDArray[np.integer[Any]], boxes: NDArray[np.floating[Any]]) -> str:
+    """A short text that changes when the class, the seconds or a box of an object do (by a hundredth of a pixel)."""
+    content = hashlib.blake2b(class_name.encode(), digest_size=8)
+    content.update(np.ascontiguousarray(seconds, dtype=np.int64).tobytes())
+    content.update(np.ascontiguousarray(np.rint(100 * np.asarray(boxes, dtype=np.float64)), dtype=np.int64).tobytes())
+    return content.hexdigest()
 
 
 def history_from(table: Any) -> History:
