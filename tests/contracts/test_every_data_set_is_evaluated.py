@@ -12,6 +12,7 @@ import pytest
 
 import surgeval
 from data_set_files import BUILDERS
+from surgeval.cli.list import measured_by
 from surgeval.datasets import DATA_SETS, open_data_set
 from surgeval.errors import Misuse
 from surgeval.scoring.evaluate.data_sets import references_of
@@ -73,6 +74,7 @@ def test_the_references_themselves_reach_the_best_value(name: str, task: str, ki
     values = {row["metric"]: row["value"] for row in result.metrics.to_dicts()}
     best = BEST.get(kind, dict.fromkeys(values, 1.0))
     assert {metric: values[metric] for metric in best} == pytest.approx(best)
+    assert measured_by(open_data_set(name).tasks[task]) == f"{kind}: {', '.join(values)}"  # as the page says
     for record in result.conventions.values():
         assert record["conventions"]["references"] == f"{open_data_set(name).title}, {task}"
     assert result.metrics["conventions"].str.contains("; videos: all in the folder").all()

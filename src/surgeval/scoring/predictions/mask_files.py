@@ -90,8 +90,8 @@ def under_names_of(
 ) -> tuple[Mapping[str, np.ndarray], str]:
     """Predictions under the references' names, where each fits one alone, and how they were named.
 
-    A prediction fits a reference whose path ends in its own, or that the data set calls so; `also` is that name of
-    every reference.
+    A prediction fits a reference whose path ends in its own, or that the data set calls so, with zeros before the
+    number or without; `also` is that name of every reference.
     """
     if set(references) == set(predictions):
         return predictions, ""
@@ -102,12 +102,18 @@ def under_names_of(
             tails.setdefault("/".join(parts[place:]), set()).add(name)
         if name in also:
             tails.setdefault(also[name], set()).add(name)
-    matched = {theirs: next(iter(tails[theirs])) for theirs in predictions if len(tails.get(theirs, ())) == 1}
+    fitting = {theirs: tails.get(theirs) or tails.get(_without_zeros(theirs), set()) for theirs in predictions}
+    matched = {theirs: next(iter(names)) for theirs, names in fitting.items() if len(names) == 1}
     if len(matched) < len(predictions) or len(set(matched.values())) < len(matched):
         return predictions, ""
     theirs, ours = next(iter(matched.items()))
     sentence = f"Predicted masks were matched by the end of their names, as {theirs!r} to {ours!r}."
     return Named(predictions, {ours: theirs for theirs, ours in matched.items()}), sentence
+
+
+def _without_zeros(name: str) -> str:
+    folders, slash, number = name.rpartition("/")
+    return f"{folders}{slash}{int(number)}" if number.isascii() and number.isdecimal() else name
 
 
 class Recoded(Mapping[str, np.ndarray]):

@@ -84,7 +84,7 @@ def test_masks_as_arrays_are_read_and_kinds_are_not_mixed(tmp_path: Path) -> Non
         surgeval.evaluate("segmentation", tmp_path, {"v/1": LABELS})
 
 
-@pytest.mark.parametrize("name", ["video_41/segmentation/000000060", "video_41/60"])
+@pytest.mark.parametrize("name", ["video_41/segmentation/000000060", "video_41/60", "video_41/000000060"])
 def test_masks_are_matched_by_the_end_of_their_names_or_by_the_data_sets(name: str, tmp_path: Path) -> None:
     root, guess = tmp_path / "data", tmp_path / "guess"
     BUILDERS["sar_rarp50"](root)
