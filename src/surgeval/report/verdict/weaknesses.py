@@ -111,8 +111,8 @@ def weaknesses(inputs: Inputs, *, most: int = MOST_MODELS) -> Examined:
     everybody = _ordered(inputs)
     shown = everybody[:most]
     effects = _effects(inputs)
-    found, behind = _behind(inputs, shown)
-    column = found or ("" if inputs.rows.is_empty() else _kinds_column(inputs, inputs.rows))
+    compared, behind = _behind(inputs, shown)
+    column = compared or ("" if inputs.rows.is_empty() else _kinds_column(inputs, inputs.rows))
     apart = {} if inputs.rows.is_empty() else took_no_part(inputs.rows)
     listed = []
     for model in shown:
