@@ -86,8 +86,8 @@ def no_legend_is_there_twice(draw: Draw) -> Broken:
     """Marks that mean the same share one legend."""
     groups = [one for one in ElementTree.fromstring(draw(plain_names(3)).svg()).iter() if one.tag.endswith("}g")]
     legends = [one for one in groups if "role-legend" in one.get("class", "").split()]
-    told = [tuple(text.text for text in legend.iter() if text.tag.endswith("}text")) for legend in legends]
-    yield from (f"a legend is drawn twice: {labels}" for labels in dict.fromkeys(told) if told.count(labels) > 1)
+    worded = [tuple(text.text for text in legend.iter() if text.tag.endswith("}text")) for legend in legends]
+    yield from (f"a legend is drawn twice: {labels}" for labels in dict.fromkeys(worded) if worded.count(labels) > 1)
 
 
 def _expressions(spec: object) -> Iterator[str]:
