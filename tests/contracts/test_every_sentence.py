@@ -26,17 +26,15 @@ SOURCE, TESTS = Path(surgeval.__file__).parent, Path(__file__).parents[1]
 
 def texts(tree: ast.AST) -> Iterator[tuple[int, list[str]]]:
     """The texts of some code with their lines, in pieces where values stand between; docstrings and errors are none."""
-    passed = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
-    passed += [
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    ]
-    seen = {id(inner) for node in passed for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    everything = list(ast.walk(tree))
+    errors = [node for node in everything if isinstance(node, ast.Raise)]
+    alone = [node.value for node in everything if isinstance(node, ast.Expr)]
+    docstrings = [node for node in alone if isinstance(node, ast.Constant)]
+    seen = {id(inner) for node in (*errors, *docstrings) for inner in ast.walk(node)}
+    for node in everything:
         if id(node) in seen or not isinstance(node, ast.JoinedStr | ast.Constant):
             continue
-        parts = (
-            [node] if isinstance(node, ast.Constant) else [one for one in node.values if isinstance(one, ast.Constant)]
-        )
+        parts = [one for one in getattr(node, "values", [node]) if isinstance(one, ast.Constant)]
         seen |= {id(one) for one in parts}
         yield node.lineno, [" ".join(one.value.split()) for one in parts if isinstance(one.value, str)]
 

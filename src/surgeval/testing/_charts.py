@@ -82,6 +82,14 @@ def it_never_asks_the_network(draw: Draw) -> Broken:
         yield "its specification names an address to load from"
 
 
+def no_legend_is_there_twice(draw: Draw) -> Broken:
+    """Marks that mean the same share one legend."""
+    groups = [one for one in ElementTree.fromstring(draw(plain_names(3)).svg()).iter() if one.tag.endswith("}g")]
+    legends = [one for one in groups if "role-legend" in one.get("class", "").split()]
+    worded = [tuple(text.text for text in legend.iter() if text.tag.endswith("}text")) for legend in legends]
+    yield from (f"a legend is drawn twice: {labels}" for labels in dict.fromkeys(worded) if worded.count(labels) > 1)
+
+
 def _expressions(spec: object) -> Iterator[str]:
     """All strings of a specification that Vega would evaluate."""
     if isinstance(spec, dict):
@@ -95,4 +103,5 @@ CHART_RULES = (
     hostile_names_stay_text,
     a_chart_of_nothing_says_so,
     it_never_asks_the_network,
+    no_legend_is_there_twice,
 )

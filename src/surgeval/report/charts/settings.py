@@ -7,7 +7,7 @@ import polars as pl
 from surgeval.report.chart import Chart, altair, drawn, nothing_to_show
 from surgeval.report.charts._encode import LABEL, chart_data
 from surgeval.report.charts._marks import amount, chosen_models, number, tips, typed
-from surgeval.report.theme import WIDTH_PX
+from surgeval.report.theme import PALETTE, SHAPES, WIDTH_PX
 from surgeval.report.words import plain
 
 MOST_LINES = 12
@@ -44,8 +44,11 @@ def setting_curves(
     )
     x = alt.X("setting:N", sort=settings, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y("value:Q", title=plain(what), scale=alt.Scale(zero=False, padding=8))
-    colour = alt.Color(f"{LABEL}:N", sort=labels, title=None)
-    shape = alt.Shape(f"{LABEL}:N", sort=labels, title=None)
+    colours = [PALETTE[place % len(PALETTE)] for place in range(len(labels))]
+    shapes = [SHAPES[(place + place // len(SHAPES)) % len(SHAPES)] for place in range(len(labels))]
+    legend = alt.Legend(title=None, orient="right")
+    colour = alt.Color(f"{LABEL}:N", scale=alt.Scale(domain=labels, range=colours), legend=legend)
+    shape = alt.Shape(f"{LABEL}:N", scale=alt.Scale(domain=labels, range=shapes), legend=legend)
     base = alt.Chart(chart_data(rows), width=WIDTH_PX, height=240)
     line = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
     dots = base.mark_point(filled=True, size=40, opacity=1).encode(

@@ -32,9 +32,9 @@ _DRAWN = 12
 _FEW_BOARDS = 2
 """Boards that sentences are made of; more of them are a table."""
 _CAPTION = (
-    "Values count every kind of question the same; in brackets 95 % intervals over videos. Who is behind on average can"
-    " still come first by the rule of places. May be the best too: models that these videos cannot tell from the best,"
-    " all models held together at 95 %."
+    "Values count every kind of question the same; in brackets 95 % intervals over videos, those of differences for"
+    " that pair alone. Who is behind on average can still come first by the rule of places. May be the best too: models"
+    " that these videos cannot tell from the best, all models held together at 95 %."
 )
 
 
