@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 
@@ -83,20 +84,24 @@ def coauthors_table(request: HttpRequest) -> HttpResponse:
     writer = csv.writer(text)
     writer.writerow(["team", "passed a gate", "author"])
     for row in _authors():
-        writer.writerows([as_cell(row["team"].name), row["passed"], as_cell(name)] for name in row["names"])
+        writer.writerows([as_cell(row.team.name), "yes" if row.passed else "", as_cell(name)] for name in row.names)
     response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="coauthors.csv"'
     return response
 
 
-def _authors() -> list[dict[str, object]]:
+class Authors(NamedTuple):
+    """Whom a team names, and whether it passed a gate."""
+
+    team: Team
+    passed: bool
+    names: list[str]
+
+
+def _authors() -> list[Authors]:
     newest: dict[tuple[int, str], bool] = {}
     for team, phase, opened in GateDecision.objects.order_by("pk").values_list("team", "phase", "opened"):
         newest[team, phase] = opened
     passed = {team for (team, _), opened in newest.items() if opened}
-    rows = [_row(team, team.pk in passed) for team in open_teams()]
-    return sorted(rows, key=lambda row: not row["passed"])
-
-
-def _row(team: Team, passed: bool) -> dict[str, object]:
-    return {"team": team, "passed": "yes" if passed else "", "names": team.coauthors.splitlines()}
+    rows = [Authors(team, team.pk in passed, team.coauthors.splitlines()) for team in open_teams()]
+    return sorted(rows, key=lambda row: not row.passed)
