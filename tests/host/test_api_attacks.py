@@ -116,6 +116,15 @@ def test_no_address_answers_without_its_kind_of_token(token: str, service: Servi
             assert status in (401, 403, 405), (method, address, answer)
 
 
+def test_the_token_of_somebody_who_is_shut_out_opens_nothing(service: Service) -> None:
+    team = service.team("a")
+    call = of(team)
+    assert call("GET", "standing")[0] == 200
+    team.leader.is_active = False
+    team.leader.save()
+    assert call("GET", "standing")[0] == 401
+
+
 def test_a_session_needs_its_csrf_token_and_a_bearer_none(service: Service) -> None:
     team = service.team("a")
     browser = Client(enforce_csrf_checks=True)

@@ -146,6 +146,9 @@ def test_workers_at_once_never_claim_the_same_job(home: object) -> None:
 def test_duties_phases_and_gpus_decide_who_may_claim(service: Service) -> None:
     service.hand_in(service.team("a"))
     assert jobs.claim(service.worker("inference")) is None
+    asking = WorkerToken.objects.get(name="inference")
+    for duties in (["intake"], ["intake", "inference"], ["scoring", "board"]):
+        assert jobs.claim(asking, duties=duties) is None, "who asks for more than the token has gets no more"
     assert jobs.claim(service.worker("intake", name="elsewhere", phases=("final",))) is None
     intake = service.worker("intake", "scoring", "board")
     assert jobs.claim(intake) is not None
