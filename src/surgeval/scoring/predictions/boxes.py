@@ -206,7 +206,7 @@ def _digits(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d{1,12}", text)]
 
 
-def _frame(one: Mapping[str, Any]) -> list[Key]:
+def _frame(one: Mapping[str, Any]) -> list[int]:
     return [one["frame"]] if isinstance(one.get("frame"), int) else []
 
 
