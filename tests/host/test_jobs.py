@@ -14,6 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from host_service import PRE, Clock, Service, at_once
 from surgeval.host.acts import jobs, reports, submissions, tokens
+from surgeval.host.acts.challenge import current_challenge
+from surgeval.host.acts.quotas import usage_of
 from surgeval.host.acts.refused import Refused
 from surgeval.host.log.acting import log_problems
 from surgeval.host.runs.models import Job, JobState, Kind, LogEntry, Submission, WorkerToken
@@ -195,6 +197,8 @@ def test_what_failed_on_our_side_at_intake_can_be_taken_up_again(service: Servic
         jobs.put_back(worker, job.pk, job.fencing, code="engine-failed")
     submission.refresh_from_db()
     assert submission.stage == "failed_infra"
+    usage = usage_of(submission.team, current_challenge().phase(PRE))
+    assert (usage.attempts, usage.scored, usage.under_way) == (0, 0, 0), "what failed on our side costs nothing"
     submissions.run_again("user-1", submission, reason="the disk was full")
     submission.refresh_from_db()
     assert submission.stage == "uploaded"
@@ -202,6 +206,15 @@ def test_what_failed_on_our_side_at_intake_can_be_taken_up_again(service: Servic
     service.let_in(submission, worker)
     submission.refresh_from_db()
     assert submission.stage == "queued"
+
+
+def test_what_was_scored_and_is_run_again_holds_one_place_and_not_two(service: Service) -> None:
+    submission, worker = service.hand_in(service.team("a")), service.worker("intake")
+    service.let_in(submission, worker)
+    Submission.objects.update(stage="scored", values={"technical": 0.5})
+    submissions.run_again("user-1", submission, reason="the machine was slow")
+    usage = usage_of(submission.team, current_challenge().phase(PRE))
+    assert (Submission.objects.get().stage, usage.scored, usage.under_way) == ("queued", 1, 0)
 
 
 def test_a_cancelled_submission_takes_its_jobs_back(service: Service) -> None:
