@@ -20,7 +20,7 @@ _LARGE = 100_000
 
 
 P_VALUES = frozenset(
-    ("p_value", "p_holm", "p_bh", "p_adjusted", "p_corrected", "p_false_claim", "smallest_p", "gain_p",
+    ("p_value", "p_scored", "p_holm", "p_bh", "p_adjusted", "p_corrected", "p_false_claim", "smallest_p", "gain_p",
      "confidence_set_p")
 )  # fmt: skip
 """Columns of published tables that hold p-values; a contract test keeps the list whole."""
