@@ -16,7 +16,7 @@ from django.urls import resolve, reverse
 
 from host_world import World, board_with, scored, small_world
 from surgeval.host.acts import boards
-from surgeval.host.acts.tokens import make_access_token
+from surgeval.host.acts.tokens import UNTRUSTED, make_access_token, make_worker_token
 from surgeval.host.acts.uploads import received_path
 from surgeval.host.log.acting import log_problems
 from surgeval.host.pages.table import PAGES
@@ -69,6 +69,7 @@ def world(home: Path) -> Iterator[World]:
         teams.invite(world.team, "new@example.org", by=world.people["member"], rules=rules)
         merging.ask_to_merge(world.rival, world.team, by=world.people["rival"], rules=rules)
         make_access_token("system", world.people["member"], "laptop")
+        make_worker_token("system", "box", sorted(UNTRUSTED))
         for name in ("member", "rival"):
             acts.see_browser(world.people[name], "one browser")
         final = scored(world.team, "final", image_digest="sha256:a")
