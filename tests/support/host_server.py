@@ -41,6 +41,8 @@ def serving() -> Iterator[str]:
     finally:
         server.close()
         thread.join(5)
+        for channel in [*server.active_channels.values()]:  # of browsers that kept their connection
+            channel.handle_close()
         server.task_dispatcher.shutdown(timeout=2)
         connections.close_all()
 
