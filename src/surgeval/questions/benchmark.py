@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import polars as pl
 
-from surgeval.questions.data_card import DataCard
-from surgeval.questions.drafts import Draft
+from surgeval.questions.data_card import DataCard, Placed
+from surgeval.questions.draft_store import AnyDraft
 from surgeval.questions.template import clock
 from surgeval.results.result import Result
 from surgeval.schema.documents import json_text
@@ -19,6 +19,8 @@ from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.questions import DATA_SET_COLUMNS, Reference, Request
 from surgeval.schema.rows import write_json_rows
 
+AT_ONCE = 4096
+"""Rows that are put into a table at a time."""
 GENERATION = "automatic"
 """How the official data sets call questions that were made from annotations by a program."""
 
@@ -30,7 +32,7 @@ class Question:
     request: Request
     reference: Reference
     split: str
-    draft: Draft
+    draft: AnyDraft
 
     @property
     def track(self) -> str:
@@ -58,11 +60,37 @@ class Question:
         }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Questions(Sequence[Question]):
+    """Questions in order. Each is put into words when it is looked at: only what was chosen is held."""
+
+    placed: Sequence[Placed]
+    worded: Callable[[Placed], Question]
+
+    def __len__(self) -> int:
+        return len(self.placed)
+
+    @overload
+    def __getitem__(self, at: int) -> Question: ...
+    @overload
+    def __getitem__(self, at: slice) -> Questions: ...
+    def __getitem__(self, at: int | slice) -> Question | Questions:
+        return Questions(self.placed[at], self.worded) if isinstance(at, slice) else self.worded(self.placed[at])
+
+    def __iter__(self) -> Iterator[Question]:
+        return map(self.worded, self.placed)
+
+    def of(self, split: str, track: str) -> Questions:
+        """Those of a split and track."""
+        placed = [item for item in self.placed if item.split == split and item.draft.track.value == track]
+        return Questions(placed, self.worded)
+
+
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Benchmark(Result):
     """Questions with references, split by patient, and the card that describes them."""
 
-    questions: tuple[Question, ...]
+    questions: Questions
     card: DataCard
 
     def __post_init__(self) -> None:
@@ -73,7 +101,7 @@ class Benchmark(Result):
     def table(self) -> pl.DataFrame:
         """All questions in the fourteen columns of the public data sets, with their split."""
         return table_of(self.questions).with_columns(
-            split=pl.Series([q.split for q in self.questions], dtype=pl.String)
+            split=pl.Series([item.split for item in self.questions.placed], dtype=pl.String)
         )
 
     @property
@@ -86,11 +114,11 @@ class Benchmark(Result):
         """What is right."""
         return [question.reference for question in self.questions]
 
-    def parts(self) -> Iterator[tuple[str, str, list[Question]]]:
+    def parts(self) -> Iterator[tuple[str, str, Questions]]:
         """The questions by split and track."""
-        for split in dict.fromkeys(question.split for question in self.questions):
-            for track in dict.fromkeys(question.track for question in self.questions):
-                if asked := [q for q in self.questions if (q.split, q.track) == (split, track)]:
+        for split in dict.fromkeys(item.split for item in self.questions.placed):
+            for track in dict.fromkeys(item.draft.track.value for item in self.questions.placed):
+                if asked := self.questions.of(split, track):
                     yield split, track, asked
 
     @property
@@ -131,17 +159,21 @@ def table_of(questions: Sequence[Question]) -> pl.DataFrame:
     Where any has a parameter that does not follow from these (the pattern of a `matching` question, the names of
     classes of one's own), a fifteenth column `format_kwargs` holds it.
     """
-    table = _fourteen(questions)
-    if not any(set(question.reference.parameters) - {"threshold_seconds"} for question in questions):
-        return table
-    parameters = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
-    return table.with_columns(format_kwargs=pl.Series(parameters, dtype=pl.String))
+    pieces, needs_more = [_piece(())], False
+    for first in range(0, len(questions), AT_ONCE):
+        some = list(questions[first : first + AT_ONCE])
+        pieces.append(_piece(some))
+        needs_more |= any(set(question.reference.parameters) - {"threshold_seconds"} for question in some)
+    table = pl.concat(pieces, rechunk=True)
+    return table if needs_more else table.drop("format_kwargs")
 
 
-def _fourteen(questions: Sequence[Question]) -> pl.DataFrame:
+def _piece(questions: Sequence[Question]) -> pl.DataFrame:
     kinds: dict[str, Any] = dict.fromkeys(DATA_SET_COLUMNS, pl.String)
     kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
-    return pl.DataFrame([question.as_data_set_row() for question in questions], schema=kinds)
+    parameters = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
+    rows = pl.DataFrame([question.as_data_set_row() for question in questions], schema=kinds)
+    return rows.with_columns(format_kwargs=pl.Series(parameters, dtype=pl.String))
 
 
 def _write_lines(rows: Iterator[Mapping[str, Any]], path: Path) -> None:

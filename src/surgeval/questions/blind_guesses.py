@@ -21,14 +21,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from surgeval.questions.drafts import Draft
+from surgeval.questions.draft_store import AnyDraft
 from surgeval.questions.template import clock, second_of
 from surgeval.schema.formats import Percentage, Time, time_tolerance_s
 
 CLOSED_FORMATS = frozenset({"time", "percentage"})
 """Formats whose answers lie close together or not; others are equal or not."""
 
-Guess = Callable[[Draft], str | None]
+Guess = Callable[[AnyDraft], str | None]
 """What a fitted predictor answers, or None where it has no answer."""
 Types = Mapping[str, str]
 """The type of procedure of every video."""
@@ -57,7 +57,7 @@ def limit_for(template_format: str, *, most_common_share: float, blind_share: fl
     return most_common_share + (1 - most_common_share) * blind_share
 
 
-def fitted(drafts: Sequence[Draft], types: Types) -> dict[str, Guess]:
+def fitted(drafts: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
     """The predictors of one template, fitted on some of its questions."""
     guesses: dict[str, Guess] = {"constant": _most_frequent(drafts, lambda _: ())}
     guesses["class, type"] = _most_frequent(drafts, lambda draft: _named(draft, types))
@@ -72,7 +72,7 @@ def fitted(drafts: Sequence[Draft], types: Types) -> dict[str, Guess]:
     return guesses
 
 
-def is_right(draft: Draft, answer: str | None) -> bool:
+def is_right(draft: AnyDraft, answer: str | None) -> bool:
     """Whether an answer is right, by the tolerance of the question's format."""
     if answer is None:
         return False
@@ -88,11 +88,12 @@ def is_right(draft: Draft, answer: str | None) -> bool:
 # --- predictors ----------------------------------------------------------------------------------
 
 
-def _named(draft: Draft, types: Types) -> tuple[object, ...]:
-    return types[draft.video], *(draft.slots.get(key) for key in ("object", "other", "event", "phase", "nth"))
+def _named(draft: AnyDraft, types: Types) -> tuple[object, ...]:
+    slots = draft.slots
+    return types[draft.video], *(slots.get(key) for key in ("object", "other", "event", "phase", "nth"))
 
 
-def _most_frequent(drafts: Iterable[Draft], key: Callable[[Draft], tuple[object, ...]]) -> Guess:
+def _most_frequent(drafts: Iterable[AnyDraft], key: Callable[[AnyDraft], tuple[object, ...]]) -> Guess:
     answers: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
     for draft in drafts:
         answers[key(draft)][draft.answer] += 1
@@ -100,19 +101,19 @@ def _most_frequent(drafts: Iterable[Draft], key: Callable[[Draft], tuple[object,
     return lambda draft: best.get(key(draft))
 
 
-def _quoted(draft: Draft) -> int | None:
+def _quoted(draft: AnyDraft) -> int | None:
     """The last time that the question quotes."""
     return max((int(v) for k, v in draft.slots.items() if k in ("at_s", "then_s", "event_s", "to_s")), default=None)
 
 
-_BASES: dict[str, Callable[[Draft], int | None]] = {
+_BASES: dict[str, Callable[[AnyDraft], int | None]] = {
     "start + c": lambda draft: draft.window.start_s,
     "end - c": lambda draft: draft.window.end_s,
     "quoted + c": _quoted,
 }
 
 
-def _shifted(drafts: Sequence[Draft], base: Callable[[Draft], int | None]) -> Guess:
+def _shifted(drafts: Sequence[AnyDraft], base: Callable[[AnyDraft], int | None]) -> Guess:
     """A fixed distance from a time that is known: the one that most answers lie near."""
     far = np.array([second_of(draft.answer) - (base(draft) or 0) for draft in drafts])
     near = np.array([math.floor(time_tolerance_s(draft.window.length_s)) for draft in drafts])
@@ -121,14 +122,14 @@ def _shifted(drafts: Sequence[Draft], base: Callable[[Draft], int | None]) -> Gu
     over = np.sort(far + near).searchsorted(shifts, side="left")
     shift = int(shifts[np.argmax(begun - over)])
 
-    def guess(draft: Draft) -> str | None:
+    def guess(draft: AnyDraft) -> str | None:
         known = base(draft)
         return None if known is None or known + shift < 0 else clock(known + shift)
 
     return guess
 
 
-def _share_of_window(drafts: Sequence[Draft]) -> Guess:
+def _share_of_window(drafts: Sequence[AnyDraft]) -> Guess:
     """A fixed share of the window's length: the one that most answers lie near."""
     rows = [(second_of(d.answer), d.window.frames, time_tolerance_s(d.window.length_s)) for d in drafts]
     long, whole, near = np.array(rows, dtype=np.float64).T
@@ -137,7 +138,7 @@ def _share_of_window(drafts: Sequence[Draft]) -> Guess:
     return lambda draft: clock(round(best * draft.window.frames))
 
 
-def _percentage(drafts: Sequence[Draft]) -> Guess:
+def _percentage(drafts: Sequence[AnyDraft]) -> Guess:
     values, near = [int(draft.answer.rstrip("%")) for draft in drafts], Percentage().threshold_pp
     best = max(range(101), key=lambda share: sum(abs(share - value) <= near for value in values))
     return lambda _: f"{best}%"
@@ -147,7 +148,7 @@ def _percentage(drafts: Sequence[Draft]) -> Guess:
 
 
 def leaks_of(
-    split: str, drafts: Sequence[Draft], train: Sequence[Draft], types: Types, limit: Callable[[str], float]
+    split: str, drafts: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types, limit: Callable[[str], float]
 ) -> list[Leak]:
     """How every predictor does on every template of a split, fitted on the training questions where there are any."""
     learnt = by_template(train)
@@ -160,7 +161,7 @@ def leaks_of(
     return leaks
 
 
-def hits_of(asked: Sequence[Draft], train: Sequence[Draft], types: Types) -> dict[str, list[bool]]:
+def hits_of(asked: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types) -> dict[str, list[bool]]:
     """By predictor, which of the questions of one template it gets right.
 
     It is fitted on the training questions; without any, on the half of the videos to which a question does not belong.
@@ -176,9 +177,9 @@ def hits_of(asked: Sequence[Draft], train: Sequence[Draft], types: Types) -> dic
     return {name: [is_right(d, guesses[1 - place[d.video]][name](d)) for d in asked] for name in names}
 
 
-def by_template(drafts: Iterable[Draft]) -> dict[tuple[str, str], list[Draft]]:
+def by_template(drafts: Iterable[AnyDraft]) -> dict[tuple[str, str], list[AnyDraft]]:
     """The drafts by track and template."""
-    groups: dict[tuple[str, str], list[Draft]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[AnyDraft]] = defaultdict(list)
     for draft in drafts:
         groups[draft.track.value, draft.template.name].append(draft)
     return groups

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgeval.questions.blind_guesses import Leak, leak_table
-from surgeval.questions.drafts import Draft, Tally
+from surgeval.questions.draft_store import AnyDraft
+from surgeval.questions.drafts import Tally
 from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
 from surgeval.questions.template import clock
@@ -27,7 +28,7 @@ from surgeval.schema.ledger_rules import RULES
 class Placed(NamedTuple):
     """A chosen draft with its split and whether it is out of distribution."""
 
-    draft: Draft
+    draft: AnyDraft
     split: str
     ood: bool
 
@@ -177,7 +178,7 @@ def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
 
 
 def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
-    groups: dict[tuple[str, str, str], list[Draft]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[AnyDraft]] = defaultdict(list)
     for item in placed:
         groups[item.split, item.draft.track.value, item.draft.template.name].append(item.draft)
     columns = ["split", "track", "template", "capability", "format", "questions", "videos", "answers", "top_answer",
@@ -193,7 +194,7 @@ def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
 
 
-def _constant_hits(drafts: Iterable[Draft]) -> int:
+def _constant_hits(drafts: Iterable[AnyDraft]) -> int:
     """How many questions the most frequent answer of each template gets right."""
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     for draft in drafts:
@@ -201,18 +202,28 @@ def _constant_hits(drafts: Iterable[Draft]) -> int:
     return sum(max(answers.values()) for answers in groups.values())
 
 
-def _wording_hits(drafts: Sequence[Draft]) -> int:
+def _wording_hits(drafts: Sequence[AnyDraft]) -> int:
     """How many questions the most frequent answer of the same wording in other videos gets right."""
-    total: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    by_wording: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    by_wording: dict[tuple[str, ...], list[AnyDraft]] = defaultdict(list)
     for draft in drafts:
-        total[draft.stem][draft.answer] += 1
-        by_wording[draft.video, *draft.stem][draft.answer] += 1
+        by_wording[draft.stem].append(draft)
+    return sum(_hits_elsewhere(group) for group in by_wording.values())
+
+
+def _hits_elsewhere(drafts: Sequence[AnyDraft]) -> int:
+    """The same for the questions of one wording."""
+    total = Counter(draft.answer for draft in drafts)
+    by_video: dict[str, Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        by_video[draft.video][draft.answer] += 1
+    ranked = sorted(total, key=lambda answer: (-total[answer], answer))
     hits = 0
-    for key, answers in by_wording.items():
-        elsewhere = total[key[1:]] - answers
-        if elsewhere:
-            hits += answers[max(sorted(elsewhere), key=lambda answer: elsewhere[answer])]
+    for answers in by_video.values():
+        foreign = next((answer for answer in ranked if answer not in answers), None)
+        left = {answer: total[answer] - count for answer, count in answers.items()}
+        left |= {} if foreign is None else {foreign: total[foreign]}
+        best = min(left, key=lambda answer: (-left[answer], answer))
+        hits += answers[best] if left[best] else 0
     return hits
 
 
@@ -227,12 +238,12 @@ def _floors(placed: Sequence[Placed]) -> dict[str, float]:
     return floors
 
 
-def _border_hits(drafts: Sequence[Draft]) -> int:
+def _border_hits(drafts: Sequence[AnyDraft]) -> int:
     """How many times the start of the window gets right, or its end, whichever gets more."""
     return max(sum(_is_near(draft, draft.window[side]) for draft in drafts) for side in (0, 1))
 
 
-def _is_near(draft: Draft, second: int) -> bool:
+def _is_near(draft: AnyDraft, second: int) -> bool:
     kind = Time(threshold_seconds=time_tolerance_s(draft.window.length_s))
     return kind.compare(kind.parse(draft.answer), kind.parse(clock(second)))
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import ProcedureInvalid, QuestionsInvalid, SurgevalError
-from surgeval.questions.benchmark import GENERATION, Benchmark, Question
+from surgeval.questions.benchmark import GENERATION, Benchmark, Question, Questions
 from surgeval.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
 from surgeval.questions.catalogue import templates_for
 from surgeval.questions.data_card import Placed, data_card, reasons_for_none
+from surgeval.questions.draft_store import AnyDraft, DraftStore
 from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
 from surgeval.questions.options import Options, checked_options
@@ -123,7 +124,7 @@ def make_questions(
     )
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
-    questions = tuple(_question(item, facts[item.draft.video], known) for item in placed)
+    questions = Questions(placed, partial(_question, facts=facts, objects=known))
     leaks = _leaks(placed, facts, options)
     card = data_card(placed, videos, splits, selections, tally, asdict(options), leaks=leaks)
     if broken := broken_promises(questions, videos, splits, options, objects=known):
@@ -156,11 +157,11 @@ def _draft_all(
     objects: tuple[ForeignObject, ...],
     review: Review,
     progress: Progress,
-) -> tuple[list[VideoFacts], list[Draft], Tally]:
+) -> tuple[list[VideoFacts], DraftStore, Tally]:
     """The facts and drafts of every procedure; one procedure is held at a time when they come from files."""
     names = tuple(kind.name for kind in objects)
     videos: list[VideoFacts] = []
-    drafts: list[Draft] = []
+    drafts = DraftStore()
     tally, problems = Tally(), []
     for procedure in procedures:
         if wrong := problems_of(procedure, names, unverified=options.unverified):
@@ -169,7 +170,8 @@ def _draft_all(
             ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
-                drafts += _undisputed(_drafts(ledger, QuestionTrack(track), options, tally), review, tally)
+                clear = _drafts(ledger, QuestionTrack(track), options, tally)
+                drafts.add(procedure.video, track, _undisputed(clear, review, tally))
         progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
     problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
@@ -218,21 +220,21 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
 
 
 def _select_all(
-    videos: Sequence[VideoFacts], drafts: Sequence[Draft], splits: Splits, options: Options
+    videos: Sequence[VideoFacts], drafts: DraftStore, splits: Splits, options: Options
 ) -> tuple[list[Placed], dict[tuple[str, str], Selection]]:
     placed: list[Placed] = []
     selections: dict[tuple[str, str], Selection] = {}
     types = {facts.video: facts.procedure_type for facts in videos}
-    learnt: dict[tuple[str, str], list[Draft]] = {}
+    learnt: dict[tuple[str, str], list[AnyDraft]] = {}
     for split in splits.names:
-        wanted = options.per_video * sum(splits.of_video[facts.video] == split for facts in videos)
+        shown = [facts.video for facts in videos if splits.of_video[facts.video] == split]
         for track in options.tracks:
-            pool = [d for d in drafts if d.track.value == track and splits.of_video[d.video] == split]
+            pool = [draft for video in shown for draft in drafts.of(video, track)]
             if split == "train":
                 pool = [draft for draft in pool if draft.template.name not in options.ood_templates]
             chosen = select(
                 pool,
-                wanted,
+                options.per_video * len(shown),
                 stream(options.seed, "select", split, track),
                 most_common_share=options.most_common_share,
                 duplicate_share=options.duplicate_share,
@@ -251,7 +253,7 @@ def _select_all(
 
 
 def _blind(
-    drafts: Sequence[Draft], learnt: dict[tuple[str, str], list[Draft]], types: Types
+    drafts: Sequence[AnyDraft], learnt: dict[tuple[str, str], list[AnyDraft]], types: Types
 ) -> Mapping[str, Sequence[bool]]:
     """By predictor, which drafts of a template it gets right, fitted on what was chosen for training."""
     if not drafts:
@@ -273,19 +275,19 @@ def _leaks(placed: Sequence[Placed], facts: Mapping[str, VideoFacts], options: O
     ]
 
 
-def _question(item: Placed, facts: VideoFacts, objects: tuple[ForeignObject, ...]) -> Question:
-    draft, template = item.draft, item.draft.template
+def _question(item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[ForeignObject, ...]) -> Question:
+    draft, template, shown = item.draft, item.draft.template, facts[item.draft.video]
     start, end = draft.window
     parameters: dict[str, object] = template.parameters(draft.slots)
     if template.format == "time":
         parameters["threshold_seconds"] = time_tolerance_s(end - start)
     if template.format == "fo_class" and objects != FOREIGN_OBJECTS:
         parameters["valid_names"] = [kind.name for kind in objects]
-    strata = {"track": draft.track.value, "generation": GENERATION, "center": facts.center}
+    strata = {"track": draft.track.value, "generation": GENERATION, "center": shown.center}
     strata |= {"phase": draft.phase} if draft.phase else {}
-    strata |= {"instances": "unverified"} if facts.proposed else {}
+    strata |= {"instances": "unverified"} if shown.proposed else {}
     return Question(
-        Request(draft.case, draft.video, start, end, facts.procedure_type, draft.text),
+        Request(draft.case, draft.video, start, end, shown.procedure_type, draft.text),
         Reference(
             draft.case,
             template.capability,
@@ -315,13 +317,18 @@ def broken_promises(
 ) -> list[str]:
     """Every promise of the data card that the finished set does not keep; empty when all are kept."""
     problems = leaks(videos, splits)
-    repeated = [case for case, count in Counter(q.request.case for q in questions).items() if count > 1]
-    problems += [f"question {case} appears more than once" for case in repeated]
     names = tuple(kind.name for kind in objects)
+    cases: Counter[str] = Counter()
+    unfit: list[str] = []
+    groups: dict[tuple[str, str, str], list[AnyDraft]] = {}
     for question in questions:
-        problems += _question_problems(question, names)
-    for (split, track, name), group in _grouped(questions).items():
-        answers = Counter(question.draft.answer_group for question in group)
+        cases[question.request.case] += 1
+        unfit += _question_problems(question, names)
+        groups.setdefault((question.split, question.track, question.draft.template.name), []).append(question.draft)
+    problems += [f"question {case} appears more than once" for case, count in cases.items() if count > 1]
+    problems += unfit
+    for (split, track, name), group in groups.items():
+        answers = Counter(draft.answer_group for draft in group)
         where, most = f"{split}/{track}/{name}", answers.most_common(1)[0][1]
         if len(answers) == 1:
             problems.append(f"{where} has one possible answer")
@@ -330,29 +337,21 @@ def broken_promises(
         problems += _given_away(where, group, options.most_common_share)
         if split == "train" and name in options.ood_templates:
             problems.append(f"{where} is held out, but asked in training")
-    doubles = near_duplicates(question.draft for question in questions)
+    doubles = near_duplicates(draft for group in groups.values() for draft in group)
     if doubles > options.duplicate_share * len(questions):
         problems.append(f"{doubles} of {len(questions)} questions are near-duplicates")
     return problems
 
 
-def _given_away(where: str, group: Sequence[Question], share: float) -> Iterable[str]:
+def _given_away(where: str, group: Sequence[AnyDraft], share: float) -> Iterable[str]:
     """Wordings that are asked more than once and have one answer too often."""
     wordings: dict[tuple[str, ...], Counter[str]] = {}
-    for question in group:
-        wordings.setdefault(question.draft.stem, Counter())[question.draft.answer_group] += 1
+    for draft in group:
+        wordings.setdefault(draft.stem, Counter())[draft.answer_group] += 1
     for stem, answers in wordings.items():
         answer, most = answers.most_common(1)[0]
         if most > max(1, share * answers.total()):
             yield f"{where}: the wording {' '.join(stem[1:])!r} has {answer!r} {most} of {answers.total()} times"
-
-
-def _grouped(questions: Sequence[Question]) -> dict[tuple[str, str, str], list[Question]]:
-    groups: dict[tuple[str, str, str], list[Question]] = {}
-    for question in questions:
-        key = (question.split, question.track, question.draft.template.name)
-        groups.setdefault(key, []).append(question)
-    return groups
 
 
 def _question_problems(question: Question, class_names: tuple[str, ...]) -> Iterable[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,18 +64,10 @@ def landmarks_of(procedure: Procedure) -> Landmarks:
 
 def near_copies(videos: Sequence[Landmarks]) -> dict[tuple[int, int], int]:
     """Pairs of videos that are near-identical, as places in the list, with how many different landmarks they share."""
-    where: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number, (tokens, seconds) in enumerate(videos):
-        for token, second in zip(tokens.tolist(), seconds.tolist(), strict=True):
-            where[token].append((number, second))
+    kinds = [np.unique(tokens).size for tokens, _ in videos]
     shifts: dict[tuple[int, int], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for token, places in where.items():
-        if 2 <= len(places) <= _TOO_COMMON:
-            for at, (one, second) in enumerate(places):
-                for other, then in places[at + 1 :]:
-                    if other != one:
-                        shifts[one, other][then - second].add(token)
-    kinds = [len(set(tokens.tolist())) for tokens, _ in videos]
+    for one, other, shift, token in _shared(videos, kinds):
+        shifts[one, other][shift].add(token)
     copies = {}
     for (one, other), shared in shifts.items():
         near = (len(set().union(*(shared.get(shift + step, ()) for step in (-1, 0, 1)))) for shift in list(shared))
@@ -83,6 +75,39 @@ def near_copies(videos: Sequence[Landmarks]) -> dict[tuple[int, int], int]:
         if most >= LEAST and most >= SHARE * min(kinds[one], kinds[other]):
             copies[one, other] = most
     return copies
+
+
+def _shared(videos: Sequence[Landmarks], kinds: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
+    """Landmarks that two videos share: both videos, the distance in time, the landmark.
+
+    Pairs with too few to be near-identical are left out, one video after the other: any two have some in common.
+    """
+    tokens = np.concatenate([NO_LANDMARKS.tokens, *(marks.tokens for marks in videos)])
+    seconds = np.concatenate([NO_LANDMARKS.seconds, *(marks.seconds for marks in videos)])
+    owners = np.repeat(np.arange(len(videos)), [marks.tokens.size for marks in videos])
+    order = np.argsort(tokens, kind="stable")
+    tokens, seconds, owners = tokens[order], seconds[order], owners[order]
+    _, first, group, counts = np.unique(tokens, return_index=True, return_inverse=True, return_counts=True)
+    followers = np.where(counts <= _TOO_COMMON, counts, 0)[group] - (np.arange(tokens.size) - first[group]) - 1
+    sizes = np.array(kinds)
+    for one in range(len(videos)):
+        places = np.flatnonzero((owners == one) & (followers > 0))
+        before = np.repeat(places, followers[places])
+        after = before + 1 + _counted(followers[places])
+        enough = np.bincount(owners[after], minlength=len(videos)) >= np.maximum(
+            LEAST, SHARE * np.minimum(sizes, sizes[one])
+        )
+        enough[one] = False
+        near = enough[owners[after]]
+        before, after = before[near], after[near]
+        shifts = seconds[after] - seconds[before]
+        for other, shift, token in zip(owners[after].tolist(), shifts.tolist(), tokens[after].tolist(), strict=True):
+            yield one, other, shift, token
+
+
+def _counted(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each size the numbers below it, one after the other."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _seen(procedure: Procedure, class_name: str) -> NDArray[np.bool_]:

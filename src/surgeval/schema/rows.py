@@ -81,7 +81,12 @@ def read_rows(path: str | Path, *, report: Report | None = None, deep: bool = Fa
 
 def write_json_rows(rows: Iterable[Row], path: str | Path) -> None:
     """Write rows as the official files are written: a UTF-8 array, two spaces, non-ASCII kept where it can be."""
-    Path(path).write_text(json_text(list(rows), indent=2), encoding="utf-8")
+    with open(path, "w", encoding="utf-8") as handle:
+        between = "[\n  "
+        for row in rows:
+            handle.write(between + json_text(row, indent=2).replace("\n", "\n  "))
+            between = ",\n  "
+        handle.write("[]" if between.startswith("[") else "\n]")
 
 
 def _ignore(_: Finding) -> None:

@@ -1,5 +1,8 @@
 """The floors on the card are what a counting reader gets."""
 
+from collections import Counter
+
+import numpy as np
 import pytest
 
 from surgeval.questions.catalogue import template_named
@@ -63,3 +66,23 @@ def test_without_times_there_is_no_border_floor():
 def test_classes_that_are_named_are_counted_even_if_never_seen():
     card = card_of(placed("a", "Mesh", "no"), placed("a", "Clip", "yes"), placed("b", "Mesh", "no"))
     assert dict(card.classes.select("class", "questions_naming_it").iter_rows()) == {"Clip": 1, "Mesh": 2}
+
+
+def test_the_wording_floor_is_what_counting_all_other_videos_gives():
+    draw = np.random.default_rng(3)
+    for _ in range(40):
+        items = [
+            placed(
+                str(draw.choice(list("abcd"))), str(draw.choice(["Clip", "Mesh"])), str(draw.choice(["1", "2", "3"]))
+            )
+            for _ in range(int(draw.integers(1, 12)))
+        ]
+        hits = 0
+        for item in items:
+            others = Counter(
+                other.draft.answer
+                for other in items
+                if other.draft.stem == item.draft.stem and other.draft.video != item.draft.video
+            )
+            hits += bool(others) and max(sorted(others), key=lambda answer: others[answer]) == item.draft.answer
+        assert card_of(*items).floors["test, most frequent answer per wording in other videos"] == hits / len(items)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import polars as pl
 import pytest
@@ -14,6 +14,7 @@ from surgeval import make_questions
 from surgeval.cli import main
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
 from surgeval.questions.benchmark import Benchmark, table_of
+from surgeval.questions.drafts import Draft
 from surgeval.questions.make import Options, _facts_of, broken_promises
 from surgeval.questions.selection import Selection, select
 from surgeval.questions.splits import Splits
@@ -261,16 +262,19 @@ def options(**changes) -> Options:
     return replace(base, **changes)
 
 
+def changed(draft, **changes) -> Draft:
+    return Draft(**{field.name: getattr(draft, field.name) for field in fields(Draft)} | changes)
+
+
 def lopsided(questions):
     """The questions of one template, with one answer in all but one of them."""
     group = [q for q in questions if q.draft.template.name == questions[0].draft.template.name and q.split == "train"]
-    other = replace(group[0].draft, answer="something else")
-    return [replace(group[0], draft=other)] + [replace(q, draft=replace(q.draft, answer="one")) for q in group[1:]]
+    return [replace(q, draft=changed(q.draft, answer="one" if at else "something else")) for at, q in enumerate(group)]
 
 
 def doubled(questions):
     """The same questions a few seconds later."""
-    later = [replace(q.draft, window=Window(*(s + 2 for s in q.draft.window))) for q in questions]
+    later = [changed(q.draft, window=Window(*(s + 2 for s in q.draft.window))) for q in questions]
     return [
         replace(q, draft=draft, request=replace(q.request, case=draft.case))
         for q, draft in zip(questions, later, strict=True)

@@ -7,7 +7,7 @@ import pytest
 from docs.validate_stages import annotated_again
 
 from surgeval import make_questions
-from surgeval.questions.near_copies import LEAST, NO_LANDMARKS, Landmarks, landmarks_of, near_copies
+from surgeval.questions.near_copies import LEAST, NO_LANDMARKS, SHARE, Landmarks, landmarks_of, near_copies
 from surgeval.schema.tracks import Procedure, track_from_points
 from surgeval.simulation import draw_scene, true_procedure
 
@@ -75,3 +75,37 @@ def test_the_benchmark_keeps_a_recording_and_its_second_annotation_on_one_side()
         sides = dict(made.card.videos.select("video", "split").iter_rows())
         assert sides["renamed"] == sides[first.video]
         assert any("renamed" in defect and "same side" in defect for defect in made.card.defects)
+
+
+def shared_one_by_one(videos: list[Landmarks]) -> dict[tuple[int, int], int]:
+    """The rule as it is told, every pair of videos by itself."""
+    places = [token for tokens, _ in videos for token in tokens.tolist()]
+    copies = {}
+    for other in range(len(videos)):
+        for one in range(other):
+            pairs = [
+                (then - second, token)
+                for token, second in zip(*(column.tolist() for column in videos[one]), strict=True)
+                for same, then in zip(*(column.tolist() for column in videos[other]), strict=True)
+                if same == token and places.count(token) <= 50
+            ]
+            most = max((len({t for s, t in pairs if abs(s - shift) <= 1}) for shift, _ in pairs), default=0)
+            fewer = min(len(set(marks.tokens.tolist())) for marks in (videos[one], videos[other]))
+            if most >= LEAST and most >= SHARE * fewer:
+                copies[one, other] = most
+    return copies
+
+
+def test_many_videos_at_once_give_what_every_pair_gives():
+    copies = 0
+    for seed in range(12):
+        draw, videos = np.random.default_rng(seed), [NO_LANDMARKS]
+        for number in range(7):
+            tokens, seconds = draw.integers(0, 8 + 10 * seed, 40).astype(np.uint64), np.sort(draw.integers(0, 500, 40))
+            if number % 2:
+                kept = draw.random(videos[-1].tokens.size) < 0.7
+                tokens, seconds = videos[-1].tokens[kept], videos[-1].seconds[kept] + draw.integers(4, 7, kept.sum())
+            videos.append(Landmarks(tokens, seconds))
+        assert near_copies(videos) == shared_one_by_one(videos)
+        copies += len(near_copies(videos))
+    assert copies > 20

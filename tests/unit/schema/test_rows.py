@@ -13,6 +13,7 @@ from builders import write_json
 from strategies import json_rows
 from surgeval.errors import FileUnreadable
 from surgeval.schema import rows as rows_module
+from surgeval.schema.documents import json_text
 from surgeval.schema.findings import Finding
 from surgeval.schema.rows import HugeNumber, read_rows, write_json_rows
 
@@ -242,3 +243,11 @@ def test_rows_are_written_as_official_files_are(tmp_path: Path) -> None:
     write_json_rows([{"qID": "ä", "content": "x"}], tmp_path / "out.json")
     assert (tmp_path / "out.json").read_text(encoding="utf-8") == '[\n  {\n    "qID": "ä",\n    "content": "x"\n  }\n]'
     assert read(write_json(tmp_path / "b.json", [{"a": 1}]))[0] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [{}], [{"qID": "a\u2028é", "list": [1, {"b": []}]}, {"text": "line\nbreak", "x": None}]]
+)
+def test_rows_are_written_as_one_array_whether_they_come_at_once_or_one_by_one(rows, tmp_path):
+    write_json_rows(iter(rows), tmp_path / "rows.json")
+    assert (tmp_path / "rows.json").read_text(encoding="utf-8") == json_text(rows, indent=2)
