@@ -9,7 +9,7 @@ import polars as pl
 from surgeval.errors import SurgevalError, TableInvalid
 from surgeval.results.reading import FolderReader, StoredResult, is_file
 from surgeval.results.request import SCORES
-from surgeval.schema.missing import Missing, Rule
+from surgeval.schema.missing import DEFAULTS, Missing, Rule
 from surgeval.schema.score_table import ScoreTable
 from surgeval.schema.shown_text import plain
 from surgeval.schema.table_facts import TableFacts, against_names, merged
@@ -41,13 +41,16 @@ def recorded_missing(parts: Sequence[StoredResult]) -> Missing:
 
 
 def _recorded_rules(result: StoredResult) -> dict[str, Rule] | None:
-    """What scores that are not there counted as in a scoring, by status; None where its manifest cannot be read so."""
+    """Where a scoring departed from the usual rules for scores that are not there; None where its manifest cannot tell.
+
+    A usual rule is not repeated: it would read as asked for, and refuse models that took part in some tracks only.
+    """
     given = result.options.get("missing")
     try:
         rules = MissingRules.of([str(word) for word in given] if isinstance(given, list) else given)
     except SurgevalError:
         return None
-    return {status.value: rule for status, rule in rules.by_status.items()}
+    return {status.value: rule for status, rule in rules.by_status.items() if rule != DEFAULTS[status]}
 
 
 def without_rehearsed(parts: Sequence[StoredResult]) -> tuple[StoredResult, ...]:
