@@ -271,11 +271,11 @@ def _board(host: Host, job: Mapping[str, Any], _: Options, place: Path, __: _Bea
         if len(facts["entries"]) < 2 or set(facts["entries"]) <= set(facts["baselines"]):
             continue  # nobody competes on it yet, or with nobody
         tables = [folder / "scores" / f"{one['submission']}-{one['run']}" for one in facts["entries"].values()]
-        rule, further = job["facts"]["rule"], {}
-        if rule["rule"] == "focus":
-            further = {"board": board, "baselines": facts["baselines"], "unpaid": list(facts["unpaid"]),
-                       "prize_pool": facts["prize_pool"]}  # fmt: skip
-        ranked = rank(tables, rule["rule"], **rule["options"], **further)
+        rule = job["facts"]["rule"]
+        ranked = rank(
+            tables, rule["rule"], **rule["options"], board=board, baselines=facts["baselines"],
+            unpaid=list(facts["unpaid"]), prize_pool=facts["prize_pool"],
+        )  # fmt: skip
         ranked.to_dir(out / board)
         findings = [finding.as_dict() for finding in ranked.findings]
         rows = {name: frame.to_dicts() for name, frame in ranked.tables.items()}

@@ -3,7 +3,9 @@
 __all__ = [
     "accounts",
     "answers",
+    "archives",
     "boards",
+    "coauthors",
     "forms",
     "history",
     "markdown",

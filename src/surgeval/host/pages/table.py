@@ -6,7 +6,19 @@ from typing import NamedTuple
 
 from django.urls import URLPattern, path
 
-from surgeval.host.pages import accounts, boards, organise, planning, public, publishing, submissions, team, workers
+from surgeval.host.pages import (
+    accounts,
+    archives,
+    boards,
+    coauthors,
+    organise,
+    planning,
+    public,
+    publishing,
+    submissions,
+    team,
+    workers,
+)
 from surgeval.host.pages.permissions import Allow, View, guarded
 
 READ, WRITE, BOTH = ("GET",), ("POST",), ("GET", "POST")
@@ -88,11 +100,11 @@ PAGES = (
     Page("organise/workers/make/", workers.make_worker, "make_worker", Allow.OWNER, WRITE),
     Page("organise/workers/<int:token>/revoke/", workers.revoke_worker, "revoke_worker", Allow.OWNER, WRITE),
     Page("organise/costs/", planning.costs, "organise_costs", Allow.VIEWER),
-    Page("organise/exports/", planning.exports, "organise_exports", Allow.EDITOR),
-    Page("organise/exports/make/", planning.make_export, "make_export", Allow.EDITOR, WRITE),
-    Page("organise/exports/<str:name>", planning.export_file, "export_file", Allow.EDITOR),
-    Page("organise/coauthors/", planning.coauthors, "organise_coauthors", Allow.VIEWER),
-    Page("organise/coauthors/table.csv", planning.coauthors_table, "coauthors_table", Allow.VIEWER),
+    Page("organise/exports/", archives.exports, "organise_exports", Allow.EDITOR),
+    Page("organise/exports/make/", archives.make_export, "make_export", Allow.EDITOR, WRITE),
+    Page("organise/exports/<str:name>", archives.export_file, "export_file", Allow.EDITOR),
+    Page("organise/coauthors/", coauthors.listed, "organise_coauthors", Allow.VIEWER),
+    Page("organise/coauthors/table.csv", coauthors.listed_table, "coauthors_table", Allow.VIEWER),
     Page("organise/log/", organise.log, "organise_log", Allow.VIEWER),
 )  # fmt: skip
 
