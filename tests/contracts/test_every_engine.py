@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -35,7 +34,8 @@ from surgeval.sandbox import (
     open_engine,
     trial_run,
 )
-from surgeval.sandbox._kernel import OwnGroup, host_mark
+from surgeval.sandbox._kernel import OwnGroup
+from surgeval.sandbox._leases import MARK, host_mark
 from surgeval.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
 
@@ -552,4 +552,5 @@ def test_nothing_is_left_of_an_engine_that_was_used(any_engine: Bench) -> None:
 
 
 def _belongs_to_another_host(name: str) -> bool:
-    return re.match(r"surgeval-\d+\.\d+\.", name) is not None and not name.startswith(f"surgeval-{host_mark()}-")
+    mark = name.removeprefix(OwnGroup.PREFIX).rpartition("-")[0]
+    return MARK.fullmatch(mark) is not None and mark != host_mark()
