@@ -60,7 +60,7 @@ def test_only_groups_of_dead_hosts_are_swept() -> None:
     stale = next(iter(mine._roots().values())) / f"{OwnGroup.PREFIX}999999999.1.some-boot-0123456789abcdef"
     stale.mkdir()
     try:
-        assert stale.name in OwnGroup.sweep()
+        OwnGroup.sweep()  # a neighbour may sweep it in the same moment, and then names it instead
         assert not stale.exists()
         assert mine.pids_limit() == 8
     finally:
