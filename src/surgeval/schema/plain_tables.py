@@ -75,6 +75,7 @@ def plain_table(
     models: Sequence[str] = (),
     scores: Sequence[str] = (),
     measured: str | None = None,
+    decimal: str | None = None,
 ) -> PlainTable:
     """The rows of one or several plain tables as one long table with `model`, `video`, `case`, `metric` and `value`.
 
@@ -84,6 +85,7 @@ def plain_table(
         models: Columns that are models (a wide table).
         scores: Columns that are metrics.
         measured: The metric whose values the columns of a wide table hold.
+        decimal: What stands before decimals in written numbers, where a column does not show it.
 
     Raises:
         TableInvalid: Columns that do not exist, no score, or several readings; each with what to say.
@@ -94,7 +96,7 @@ def plain_table(
         ['model', 'video', 'case', 'metric', 'value']
     """
     read = [
-        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured, alone=len(frames) == 1)
+        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured, decimal, alone=len(frames) == 1)
         for name, frame in frames.items()
     ]
     long = pl.concat([one.frame for one in read], how="diagonal_relaxed")
@@ -103,7 +105,7 @@ def plain_table(
 
 def _read(
     name: str, frame: pl.DataFrame, columns: dict[str, str], models: tuple[str, ...], scores: tuple[str, ...],
-    measured: str | None, *, alone: bool,
+    measured: str | None, decimal: str | None, *, alone: bool,
 ) -> PlainTable:  # fmt: skip
     if unknown := names_unknown(columns, OURS):
         raise TableInvalid(name, unknown)
@@ -115,7 +117,10 @@ def _read(
     texts = {column for column in frame.columns if plain_name(column) in words} | set(columns.values()) - {
         columns.get("value")
     }
-    frame, taken = with_numbers(frame, texts)
+    frame, taken, undecided = with_numbers(frame, texts, decimal)
+    chosen = {*models, *scores, *filter(None, [columns.get("value")])} or set(undecided)
+    if problems := [problem for column, problem in undecided.items() if column in chosen]:
+        raise TableInvalid(name, problems)
     roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
     if alone and not (models or scores or roles.models):
         _not_pooled(name, frame, roles)

@@ -55,7 +55,8 @@ def read_frame(
         path: The file or folder.
         texts: Columns of a CSV that are text even where they look like numbers.
         sheet: Of a workbook; may be left out where only one has anything in it.
-        semicolons: Whether columns of a CSV may be separated by semicolons, as spreadsheets with decimal commas do.
+        semicolons: Whether columns of a CSV may be separated by semicolons, as spreadsheets with decimal commas do;
+            numbers with points are texts in such a file.
 
     Raises:
         FileUnreadable: Missing, of an unknown kind, or a workbook of several sheets none of which was named.
@@ -196,7 +197,11 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str], *, semicolons: b
         theirs, wanted = _NAMES[other], _NAMES[separator]
         raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])
     try:
-        return read_csv(_opened(path), separator, texts)  # an identifier 007 stays 007
+        frame = read_csv(_opened(path), separator, texts)  # an identifier 007 stays 007
+        if separator != ";":
+            return frame
+        points = [name for name, kind in frame.schema.items() if kind.is_float()]  # which may stand between thousands
+        return read_csv(_opened(path), separator, [*texts, *points])
     except pl.exceptions.PolarsError as error:
         raise FileUnreadable(str(path), [_what_is_wrong(path, separator, len(header), error)]) from None
 
