@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -17,7 +18,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.table_files import OURS, names_unknown
+from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
 
 MODELS = {
@@ -320,7 +321,8 @@ def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
 
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
     """The long table under our names."""
-    stem = name.rpartition(".")[0] or name
+    sheet = split_sheet(Path(name))[1]
+    stem = sheet or name.rpartition(".")[0] or name
     scores = roles.models or roles.scores
     identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores}
     strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
@@ -342,7 +344,9 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
         )
         metric = pl.lit(measured or (prefix or (stem if known_as(stem) else UNNAMED)).strip("_-. "))
     elif not roles.model:
-        taken.append(f"no column names a model: the table is one, called {stem!r} after its file")
+        taken.append(
+            f"no column names a model: the table is one, called {stem!r} after its {'sheet' if sheet else 'file'}"
+        )
     taken += _sentences(roles, metric_name=prefix.strip("_-. ") if prefix else "")
     video = [pl.col("__video__").alias("video")] if roles.patient else []
     wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]

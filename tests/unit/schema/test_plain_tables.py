@@ -1,5 +1,8 @@
 """Plain tables are read as they are meant, or not at all."""
 
+import shlex
+from pathlib import Path
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -145,11 +148,32 @@ ROWS = [["patient", "unet", "swin"], ["p1", 0.5, 0.75], ["p2", 1, 0.25]]
 
 def test_of_several_sheets_none_is_taken_unless_it_is_named(tmp_path):
     put_workbook(tmp_path / "book.xlsx", [["remarks"], ["of 2025"]], dice=ROWS, hd95=[["x"], [1]])
-    with pytest.raises(FileUnreadable, match=r"holds 3 sheets.*'dice', 'hd95', 'Notes'.*--sheet"):
+    with pytest.raises(FileUnreadable, match=r"holds 3 sheets.*'dice', 'hd95', 'Notes'.*book.xlsx#dice"):
         read_frame(tmp_path / "book.xlsx")
     assert read_frame(tmp_path / "book.xlsx", sheet="dice")["unet"].to_list() == [0.5, 1.0]
     with pytest.raises(FileUnreadable, match="no sheet 'dize'; it has 'dice', 'hd95', 'Notes'"):
         read_frame(tmp_path / "book.xlsx", sheet="dize")
+
+
+def test_a_sheet_is_named_behind_its_file_as_the_refusal_shows(tmp_path):
+    put_workbook(tmp_path / "my book.XLSX", [["remarks"], ["of 2025"]], **{"dice #2.1": ROWS})
+    with pytest.raises(FileUnreadable) as refused:
+        read_frame(tmp_path / "my book.XLSX")
+    (remedy,) = (
+        word for word in shlex.split(refused.value.problems[0].replace(",", " ")) if "#" in word and "/" in word
+    )
+    assert read_frame(Path(remedy))["unet"].to_list() == [0.5, 1.0]
+    with pytest.raises(FileUnreadable, match=r"no sheet 'dice'; it has 'dice #2.1', 'Notes'"):
+        read_frame(tmp_path / "my book.XLSX#dice")
+    (tmp_path / "a.xlsx#b.csv").write_text("x\n1\n")
+    assert read_frame(tmp_path / "a.xlsx#b.csv")["x"].to_list() == [1]
+
+
+def test_sheets_of_one_workbook_are_models_by_their_own_names():
+    rows = pl.DataFrame({"patient": PATIENTS, "image": FRAMES, "dice": A})
+    made = plain_table({"book.xlsx#unet": rows, "book.xlsx#swin 2.0": rows})
+    assert names(made.frame, "model") == {"unet", "swin 2.0"}
+    assert "no column names a model: the table is one, called 'unet' after its sheet" in made.taken
 
 
 def test_a_workbook_whose_only_filled_sheet_is_not_the_first_is_read(tmp_path):
