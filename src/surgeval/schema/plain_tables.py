@@ -18,6 +18,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import facts_by_name, known_as
 from surgeval.schema.outcomes import Status
+from surgeval.schema.plain_rows import summaries, unnamed, without_empty_end
 from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
@@ -111,8 +112,9 @@ def _read(
 ) -> PlainTable:  # fmt: skip
     if unknown := names_unknown(columns, OURS):
         raise TableInvalid(name, unknown)
-    named = [*columns.values(), *models, *scores]
-    if absent := [one for one in named if one not in frame.columns]:
+    frame, left_out = without_empty_end(frame)
+    stated = [*columns.values(), *models, *scores]
+    if absent := [one for one in stated if one not in frame.columns]:
         has = ", ".join(map(repr, frame.columns))
         raise TableInvalid(name, [f"column {one!r} does not exist; the table has {has}" for one in absent])
     words = {*MODELS, *PATIENTS, *CASES, *_METRICS}
@@ -123,10 +125,13 @@ def _read(
     chosen = {*models, *scores, *filter(None, [columns.get("value")])} or set(undecided)
     if problems := [problem for column, problem in undecided.items() if column in chosen]:
         raise TableInvalid(name, problems)
+    taken = [*left_out, *taken]
     roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
     if alone and not (models or scores or roles.models):
         _not_pooled(name, frame, roles)
-    if problems := _unnamed(frame, roles):
+    whose = [column for column in (roles.model, roles.patient, roles.metric) if column]
+    named = [column for column in (roles.patient, *roles.case) if column]
+    if problems := [*summaries(frame, named), *unnamed(frame, whose)]:
         raise TableInvalid(name, problems)
     unit = PATIENTS.get(plain_name(roles.patient or ""), "video")
     return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken), unit)
@@ -204,7 +209,8 @@ def _scored(
     plain = [c for c in numeric if plain_name(c) in _VALUES]
     known = [c for c in numeric if known_as(c)]
     if not numeric:
-        shown = ", ".join(map(repr, frame.columns))
+        first = {c: frame[c].drop_nulls().head(1).cast(pl.String).to_list() for c in frame.columns}
+        shown = ", ".join(f"{c!r} ({first[c][0]!r})" if first[c] else repr(c) for c in frame.columns)
         nearly = nearly_numbers(frame, [column for column in frame.columns if column not in used])
         raise TableInvalid(name, nearly or [f"no column of numbers that could be a score; the table has {shown}"])
     if len(plain) == 1 and (roles.metric or not known):
@@ -223,6 +229,8 @@ def _scored(
         listed = ",".join(column for column in numeric if column not in alien)
         message = f"{', '.join(map(repr, alien))} is on another scale than the rest; say which columns are models"
         raise TableInvalid(name, [f"{message}: --models {listed}"])
+    if counting := _whole_alone(frame, numeric):
+        raise TableInvalid(name, [_may_count(frame, roles, counting, numeric)])
     taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
     return roles._replace(models=tuple(numeric))
 
@@ -243,6 +251,24 @@ def _alien(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
     typical = {column: float(frame[column].cast(pl.Float64).abs().median() or 0.0) for column in numeric}  # type: ignore[arg-type]
     least = min((value for value in typical.values() if value > 0), default=0.0)
     return [column for column, value in typical.items() if least and value > _FAR * least]
+
+
+def _whole_alone(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
+    """Columns of whole numbers beside others with decimals; zeros and ones may be scores of the same kind."""
+    columns = {column: frame[column].cast(pl.Float64).drop_nulls() for column in numeric}
+    whole = [column for column, cells in columns.items() if (cells == cells.round()).all()]
+    return [c for c in whole if not columns[c].is_in([0.0, 1.0]).all()] if len(whole) < len(numeric) else []
+
+
+def _may_count(frame: pl.DataFrame, roles: _Roles, counting: Sequence[str], numeric: Sequence[str]) -> str:
+    others = [column for column in numeric if column not in counting]
+    message = f"{', '.join(map(repr, counting))} holds whole numbers alone, unlike {', '.join(map(repr, others))}; "
+    message += f"say which columns are models: --models {','.join(others)}"
+    keys = [column for column in (roles.patient, *roles.case) if column]
+    if keys and frame.select(keys).is_unique().all():
+        return message
+    telling = [column for column in counting if frame.select(*keys, column).is_unique().all()]
+    return f"{message}, with --columns case={telling[0]} if it numbers cases" if telling else message
 
 
 def _model_by_shape(frame: pl.DataFrame, roles: _Roles) -> list[str]:
@@ -313,28 +339,20 @@ def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
         TableInvalid: Rows are not told apart, and a column may name models.
     """
     keys = [column for column in (roles.patient, *roles.case, roles.metric) if column]
-    if roles.model is not None or not keys or frame.select(keys).is_unique().all():
+    if roles.model is not None or (keys and frame.select(keys).is_unique().all()):
         return
-    if perhaps := _crossing(frame, roles):
+    perhaps = _crossing(frame, roles)
+    alone = f"if the table is of one model, say --scores {','.join(roles.scores)}"
+    if not keys and (repeated := [column for column in perhaps if frame[column].n_unique() * 2 <= frame.height]):
+        readings = " or ".join(f"--columns model={column}" for column in repeated)
+        message = (
+            f"no column is known to name models: if one does, say {readings}, with video=COLUMN and case=COLUMN for"
+        )
+        raise TableInvalid(name, [f"{message} patients and cases; {alone}"])
+    if keys and perhaps:
         readings = " or ".join(f"--columns model={column},case=COLUMN" for column in perhaps)
         message = f"no column is known to name models, and rows of one {keys[0]!r} repeat: if a column names them, say"
-        alone = f"if the table is of one model, say --scores {','.join(roles.scores)}"
         raise TableInvalid(name, [f"{message} {readings}; {alone}"])
-
-
-def _unnamed(frame: pl.DataFrame, roles: _Roles) -> list[str]:
-    """Columns that leave out whose row it is."""
-    problems = []
-    for column in filter(None, (roles.model, roles.patient, roles.metric)):
-        text = pl.col(column).cast(pl.String)
-        rows = frame.select((text.is_null() | (text == "")).arg_true()).to_series()
-        if len(rows):
-            many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-            problems.append(
-                f"column {column!r} is empty in {many} (first: row {rows[0] + 1}); fill in every row, also where cells "
-                "were merged"
-            )
-    return problems
 
 
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
@@ -408,7 +426,7 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
         name,
         [
             f"{shown} does not say which rows of the models belong together (rows repeat): "
-            "name the column that tells cases of one patient apart, --columns case=COLUMN"
+            "name the column that tells cases of one patient apart, --columns case=COLUMN; where there is none, add one"
         ],
     )
 

@@ -97,7 +97,7 @@ def study_of(
     common = (
         [f"This is about the {len(matrix.video_names):,} {unit}s that every model has scores of."] if unlike else []
     )
-    prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
+    prose = f"{values.prose} {_pairs_prose(len(ordered), level)}".strip()
     return Study(tables, (first, *common, *_filled(matrix), *more), prose, findings, given, facts, unit)
 
 
@@ -187,9 +187,11 @@ def _on_common_patients(
         raise TableInvalid(
             "table", [f"{head}, and none was scored for all of them: nothing can be compared; leave models out"]
         )
+    left_out = len(every) - len(common)
     message = (
-        f"{head}: everything here is about the {len(common)} that all of them have, {len(every) - len(common)} are "
-        "left out; to count what is not there as the worst value instead, state --missing worst"
+        f"{head}: everything here is about the {len(common)} that all of them have, {left_out} "
+        f"{'is' if left_out == 1 else 'are'} left out; to count what is not there as the worst value "
+        "instead, state --missing worst"
     )
     kept = replace(table, frame=table.frame.filter(pl.col("video").is_in(list(common))))
     return kept, [remark("unlike-patients", message)]
