@@ -30,6 +30,19 @@ def without_empty_end(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return frame.head(frame.height - count), [f"{start} left out"]
 
 
+def without_spaces(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataFrame, list[str]]:
+    """The table without spaces around the names in these columns, and a sentence for each that has some.
+
+    Example:
+        >>> without_spaces(pl.DataFrame({"patient": ["p1", "p1 "]}), ["patient"])[0]["patient"].n_unique()
+        1
+    """
+    stripped = {c: frame[c].str.strip_chars() for c in columns if frame[c].dtype == pl.String}
+    changed = [column for column, cells in stripped.items() if (cells != frame[column]).any()]
+    sentences = [f"spaces around the names in {column!r} are left out" for column in changed]
+    return frame.with_columns(stripped[column] for column in changed), sentences
+
+
 def unnamed(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
     """Columns that leave out whose row it is."""
     problems = []

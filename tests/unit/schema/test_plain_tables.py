@@ -434,3 +434,42 @@ def test_models_under_a_heading_that_nobody_knows_are_not_pooled():
     assert names(read({"file": [f"f{row}" for row in range(12)], "centre": [*"ab"] * 6, "dice": A}), "model") == {
         "table"
     }
+
+
+def test_spaces_around_names_make_no_second_patient():
+    table = {"patient ": ["p1 ", "p1", " p2", "p2"], "image": [*"abab"], " unet": A[:4], "swin": B[:4]}
+    made = plain_table({"t.csv": pl.DataFrame(table)})
+    assert names(made.frame, "video") == {"p1", "p2"}
+    assert names(made.frame, "model") == {"unet", "swin"}
+    assert "spaces around the names in 'patient' are left out" in made.taken
+    assert names(read(table, models=(" unet", "swin"), columns={"video": "patient "}), "model") == {"unet", "swin"}
+
+
+def test_rows_that_repeat_a_case_of_a_wide_table_are_told_by_their_row():
+    table = {"patient": ["p1", "p1", "p1", "p2"], "image": [*"abaa"], "unet": A[:4], "swin": B[:4]}
+    made = plain_table({"t.csv": pl.DataFrame(table)})
+    assert "1 row repeats the names of another (first: row 3); each counts as a case of its own" in made.taken
+
+
+def test_scores_that_are_not_finite_are_to_be_left_empty():
+    table = {"patient": PATIENTS, "image": FRAMES, "unet": A, "swin": [*B[:11], float("inf")]}
+    with pytest.raises(TableInvalid) as refused:
+        read(table, measured="hd95")
+    assert refused.value.problems == [
+        "column 'swin' has 1 entry that is not finite (first: row 12, inf); leave it empty and say with --missing what "
+        "it counts as"
+    ]
+
+
+@pytest.mark.parametrize("order", ["{metric}_{model}", "{model} {metric}"])
+def test_of_columns_of_several_metrics_those_of_one_are_models(order):
+    scores = {"Dice": [0.8, 0.7], "HD95": [4.5, 6.5]}
+    columns = {order.format(metric=m, model=one): values for m, values in scores.items() for one in ("UNet", "Swin")}
+    table = {"case": ["c1", "c2"], **columns}
+    with pytest.raises(TableInvalid, match="columns hold several metrics; say which: --metric Dice or --metric HD95"):
+        read(table)
+    made = plain_table({"t.csv": pl.DataFrame(table)}, measured="hd95")
+    assert made.frame.height == 4
+    assert made.frame.columns == ["model", "case", "metric", "value"]
+    assert names(made.frame, "value") == {4.5, 6.5}
+    assert any("of other metrics are left out" in one and "Dice" in one for one in made.taken)
