@@ -30,7 +30,7 @@ from surgeval.schema.metric_facts import BETTER
 from surgeval.schema.missing import Missing
 from surgeval.schema.score_table import ScoreTable, read_score_table
 from surgeval.schema.table_facts import Directions, facts_files
-from surgeval.schema.table_files import read_frame, renamed
+from surgeval.schema.table_files import read_frame, renamed, split_sheet
 from surgeval.scoring.stored_scores import recorded_missing, stacked, stored_results, stored_scores
 
 STUDY_FILE = "study.toml"
@@ -67,9 +67,9 @@ def read_study(
     place = Path(source)
     if place.is_dir() and (place / STUDY_FILE).is_file():
         place = place / STUDY_FILE
-    if place.suffix.lower() != ".toml" and place.is_file():
+    if place.suffix.lower() != ".toml" and (file := split_sheet(place)[0]).is_file():
         scores = read_score_table(place, columns=columns, better=better)
-        return Study(place.stem, scores, missing, files=(place, *facts_files(place))), ()
+        return Study(place.stem, scores, missing, files=(file, *facts_files(file))), ()
     if columns:
         raise Misuse("columns can be renamed here for a single score table only; a study file has [columns.scores]")
     if place.is_file():
@@ -200,8 +200,9 @@ class _StudyFile:
             return
         for one in listed:
             place = self.home / one
-            if place.exists():
-                self.files += [place] if place.is_file() else []
+            file = split_sheet(place)[0]
+            if file.exists():
+                self.files += [file] if file.is_file() else []
                 yield place
             else:
                 self.problems.append(f"data.{name}: {one} does not exist (paths are relative to {self.path.name})")

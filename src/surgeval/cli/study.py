@@ -41,6 +41,12 @@ def study(
     sheet: Annotated[
         str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file that has several.")
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            "--decimal", metavar="comma|point", help="What stands before decimals, where 1,234 may be either number."
+        ),
+    ] = None,
     level: o.Level = 0.95,
     out: o.Out = None,
     as_json: o.Json = False,
@@ -54,7 +60,8 @@ def study(
     _check_page(out)
     result = work(
         table, models=t.names_in(models), scores=t.names_in(scores), metric=metric, better=t.read_better(better),
-        missing=missing or None, columns=t.read_columns(columns), sheet=sheet, level=level,
+        missing=missing or None, columns=t.read_columns(columns), sheet=sheet, decimal=decimal,
+        level=level,
     )  # fmt: skip
     for sentence in result.tables["readings"]["sentence"]:
         talk(f"taken: {sentence}")

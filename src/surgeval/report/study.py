@@ -89,6 +89,7 @@ def study(
     missing: Missing = None,
     columns: Mapping[str, str] | None = None,
     sheet: str | None = None,
+    decimal: str | None = None,
     level: float = 0.95,
 ) -> StudyResult:
     """Who is better and how sure, from a plain table of scores: long, wide (a column per model), or a file per model.
@@ -102,10 +103,11 @@ def study(
         missing: What a score that is not there counts as, as for `interval`.
         columns: Our column names to theirs; what is said here is not guessed.
         sheet: Of a workbook with several.
+        decimal: What stands before decimals, `comma` or `point`, where a column leaves open which number 1,234 is.
         level: Coverage of the intervals.
 
     Raises:
-        TableInvalid: Two readings of the columns fit, or none.
+        TableInvalid: Two readings of the columns or of their numbers fit, or none.
         FileUnreadable: A workbook has several sheets and none was named, or a file is no table.
         DirectionUnknown: Nobody said which values are better.
 
@@ -117,7 +119,7 @@ def study(
     """
     made = study_of(
         table, models=models, scores=scores, metric=metric, better=better, missing=missing, columns=columns,
-        sheet=sheet, level=level,
+        sheet=sheet, decimal=decimal, level=level,
     )  # fmt: skip
     return StudyResult(
         tables=made.tables, main="values", prose=made.prose, findings=made.findings, scores=made.scores,

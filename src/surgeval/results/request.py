@@ -22,6 +22,7 @@ from surgeval.schema.question_files import split_source
 from surgeval.schema.shown_text import without_secrets
 from surgeval.schema.statistics_table import STATISTICS_FILE
 from surgeval.schema.table_facts import facts_files
+from surgeval.schema.table_files import split_sheet
 
 if TYPE_CHECKING:
     from surgeval.results.result import Result
@@ -169,7 +170,7 @@ def _paths(source: Any) -> list[Path]:
 
 def files_of(path: Path) -> list[Path]:
     """The file with the facts beside it, or those that are read where a folder is named: its scores, or all in it."""
-    path = path / SCORES if (path / SCORES).is_file() else path
+    path = path / SCORES if (path / SCORES).is_file() else split_sheet(path)[0]
     beside = [*facts_files(path), *([path.with_name(STATISTICS_FILE)] if path.name == SCORES else [])]
     files = sorted(path.rglob("*")) if path.is_dir() else [path, *beside]
     return [file for file in files if file.is_file()]

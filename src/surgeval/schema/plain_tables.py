@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -17,7 +18,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.table_files import OURS, names_unknown
+from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
 
 MODELS = {
@@ -75,6 +76,7 @@ def plain_table(
     models: Sequence[str] = (),
     scores: Sequence[str] = (),
     measured: str | None = None,
+    decimal: str | None = None,
 ) -> PlainTable:
     """The rows of one or several plain tables as one long table with `model`, `video`, `case`, `metric` and `value`.
 
@@ -84,6 +86,7 @@ def plain_table(
         models: Columns that are models (a wide table).
         scores: Columns that are metrics.
         measured: The metric whose values the columns of a wide table hold.
+        decimal: What stands before decimals in written numbers, where a column does not show it.
 
     Raises:
         TableInvalid: Columns that do not exist, no score, or several readings; each with what to say.
@@ -94,7 +97,7 @@ def plain_table(
         ['model', 'video', 'case', 'metric', 'value']
     """
     read = [
-        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured, alone=len(frames) == 1)
+        _read(name, frame, dict(columns or {}), tuple(models), tuple(scores), measured, decimal, alone=len(frames) == 1)
         for name, frame in frames.items()
     ]
     long = pl.concat([one.frame for one in read], how="diagonal_relaxed")
@@ -103,7 +106,7 @@ def plain_table(
 
 def _read(
     name: str, frame: pl.DataFrame, columns: dict[str, str], models: tuple[str, ...], scores: tuple[str, ...],
-    measured: str | None, *, alone: bool,
+    measured: str | None, decimal: str | None, *, alone: bool,
 ) -> PlainTable:  # fmt: skip
     if unknown := names_unknown(columns, OURS):
         raise TableInvalid(name, unknown)
@@ -115,7 +118,10 @@ def _read(
     texts = {column for column in frame.columns if plain_name(column) in words} | set(columns.values()) - {
         columns.get("value")
     }
-    frame, taken = with_numbers(frame, texts)
+    frame, taken, undecided = with_numbers(frame, texts, decimal)
+    chosen = {*models, *scores, *filter(None, [columns.get("value")])} or set(undecided)
+    if problems := [problem for column, problem in undecided.items() if column in chosen]:
+        raise TableInvalid(name, problems)
     roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
     if alone and not (models or scores or roles.models):
         _not_pooled(name, frame, roles)
@@ -315,7 +321,8 @@ def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
 
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
     """The long table under our names."""
-    stem = name.rpartition(".")[0] or name
+    sheet = split_sheet(Path(name))[1]
+    stem = sheet or name.rpartition(".")[0] or name
     scores = roles.models or roles.scores
     identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores}
     strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
@@ -337,7 +344,9 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
         )
         metric = pl.lit(measured or (prefix or (stem if known_as(stem) else UNNAMED)).strip("_-. "))
     elif not roles.model:
-        taken.append(f"no column names a model: the table is one, called {stem!r} after its file")
+        taken.append(
+            f"no column names a model: the table is one, called {stem!r} after its {'sheet' if sheet else 'file'}"
+        )
     taken += _sentences(roles, metric_name=prefix.strip("_-. ") if prefix else "")
     video = [pl.col("__video__").alias("video")] if roles.patient else []
     wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]

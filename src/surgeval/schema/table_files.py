@@ -7,6 +7,8 @@ words that help, with the line where it happens.
 from __future__ import annotations
 
 import csv
+import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -52,16 +54,18 @@ def read_frame(
     """The rows of a CSV, TSV, Excel or Parquet file, or of the `scores.parquet` in a folder, unchecked.
 
     Args:
-        path: The file or folder.
+        path: The file or folder; `BOOK.xlsx#SHEET` for one sheet of a workbook.
         texts: Columns of a CSV that are text even where they look like numbers.
-        sheet: Of a workbook; may be left out where only one has anything in it.
-        semicolons: Whether columns of a CSV may be separated by semicolons, as spreadsheets with decimal commas do.
+        sheet: Of workbooks whose path names none; may be left out where only one has anything in it.
+        semicolons: Whether columns of a CSV may be separated by semicolons, as spreadsheets with decimal commas do;
+            numbers with points are texts in such a file.
 
     Raises:
         FileUnreadable: Missing, of an unknown kind, or a workbook of several sheets none of which was named.
     """
     if path.is_dir():
         path = path / "scores.parquet"
+    path, named = split_sheet(path)
     if not path.is_file():
         raise FileUnreadable(str(path), ["no such file"])
     suffix = path.suffix.lower()
@@ -71,10 +75,21 @@ def read_frame(
         if suffix in _SEPARATORS:
             return _read_csv(path, _SEPARATORS[suffix], texts, semicolons=semicolons)
         if suffix == ".xlsx":
-            return _read_workbook(path, texts, sheet)
+            return _read_workbook(path, texts, named or sheet)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise FileUnreadable(str(path), [first_line(error)]) from None
     raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected .csv, .tsv, .xlsx or .parquet"])
+
+
+def split_sheet(path: Path) -> tuple[Path, str | None]:
+    """The workbook and the sheet of `BOOK.xlsx#SHEET`; any other path as it is, without one.
+
+    Example:
+        >>> split_sheet(Path("scores.xlsx#Dice 2025"))[1]
+        'Dice 2025'
+    """
+    match = re.fullmatch(r"(.*\.xlsx)#(.+)", str(path), re.IGNORECASE | re.DOTALL)
+    return (Path(match[1]), match[2]) if match and not path.exists() else (path, None)
 
 
 def stacked(frames: Sequence[pl.DataFrame], where: str) -> pl.DataFrame:
@@ -138,7 +153,8 @@ def _only_sheet(path: Path) -> str | None:
     filled = filled_sheets(path)
     if len(filled) > 1:
         names = ", ".join(map(repr, filled))
-        message = f"holds {len(filled)} sheets ({names}): say which with --sheet (surgeval study), or save it by itself"
+        example = shlex.quote(f"{path}#{filled[0]}")
+        message = f"holds {len(filled)} sheets ({names}): name one of them behind the file, such as {example}"
         raise FileUnreadable(str(path), [message])
     return filled[0] if filled else None
 
@@ -196,7 +212,11 @@ def _read_csv(path: Path, separator: str, texts: Iterable[str], *, semicolons: b
         theirs, wanted = _NAMES[other], _NAMES[separator]
         raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])
     try:
-        return read_csv(_opened(path), separator, texts)  # an identifier 007 stays 007
+        frame = read_csv(_opened(path), separator, texts)  # an identifier 007 stays 007
+        if separator != ";":
+            return frame
+        points = [name for name, kind in frame.schema.items() if kind.is_float()]  # which may stand between thousands
+        return read_csv(_opened(path), separator, [*texts, *points])
     except pl.exceptions.PolarsError as error:
         raise FileUnreadable(str(path), [_what_is_wrong(path, separator, len(header), error)]) from None
 

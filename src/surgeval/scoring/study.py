@@ -64,10 +64,11 @@ def study_of(
     missing: Missing,
     columns: Mapping[str, str] | None,
     sheet: str | None,
+    decimal: str | None,
     level: float,
 ) -> Study:
     """The study of a plain table; arguments and errors are those of `surgeval.study`."""
-    plain, given = _read(table, models, scores, columns, better, metric, sheet)
+    plain, given = _read(table, models, scores, columns, better, metric, sheet, decimal)
     name = given.chosen_metric(metric)
     facts = given.facts_of(name)
     if facts.better is None and metric is None and name == UNNAMED:
@@ -126,7 +127,7 @@ def _filled(matrix: ScoreMatrix) -> list[str]:
 
 def _read(
     table: Any, models: Sequence[str], scores: Sequence[str], columns: Mapping[str, str] | None, better: Directions,
-    metric: str | None, sheet: str | None,
+    metric: str | None, sheet: str | None, decimal: str | None,
 ) -> tuple[PlainTable, ScoreTable]:  # fmt: skip
     if isinstance(table, ScoreTable):
         return PlainTable(table.frame, ("the table is a score table already",)), table.directed(better, metric)
@@ -141,7 +142,7 @@ def _read(
     )
     if paths and len(frames) < len(several):
         raise Misuse("two files have the same name; models of a file without a model column are named after it")
-    plain = plain_table(frames, columns=columns, models=models, scores=scores, measured=metric)
+    plain = plain_table(frames, columns=columns, models=models, scores=scores, measured=metric, decimal=decimal)
     main = plain.frame["metric"].unique(maintain_order=True).to_list()
     whole = ScoreTable.of(plain.frame, where=", ".join(frames), main=main[0] if len(main) > 1 else None)
     return plain, whole.directed(better, metric)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from docs.planted_studies import clean_study
 
+from data_set_files import put_workbook
 from nested_tables import nested_frame
 from surgeval.audit.audit import audited
 from surgeval.audit.study_files import read_study
@@ -57,6 +58,18 @@ def test_a_study_file_is_read_with_its_tables(study_file: Path) -> None:
     assert set(study.tables["segments"]["rater"]) == {"one", "two", "three"}
     assert study.has_answer("tolerance")
     assert not study.has_answer("ethics")
+
+
+def test_a_table_of_a_study_may_be_a_sheet_of_a_workbook(study_file: Path, tmp_path: Path) -> None:
+    frames = pl.read_csv(tmp_path / "frames.csv").cast(pl.String)
+    put_workbook(tmp_path / "book.xlsx", [["remarks"], ["none"]], frames=[frames.columns, *map(list, frames.rows())])
+    study_file.write_text(study_file.read_text().replace('"frames.csv"', '"book.xlsx#frames"'))
+    study, _ = read_study(study_file)
+    assert study.tables["frames"].height == frames.height
+    assert tmp_path / "book.xlsx" in study.files
+    study_file.write_text(study_file.read_text().replace("book.xlsx#frames", "book.xlsx"))
+    with pytest.raises(InputInvalid, match=r"name one of them behind the file, such as .*book.xlsx#frames"):
+        read_study(study_file)
 
 
 def test_a_folder_with_a_study_file_is_that_study(study_file: Path) -> None:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from data_set_files import put_workbook
 from nested_tables import nested_frame
 from small_questions import answers, questions
 from surgeval.cli import build_app
@@ -71,6 +72,21 @@ def test_a_run_on_a_table_is_repeated_with_equal_files(verb: str, table: Path, t
     first = json.loads((tmp_path / "first" / "manifest.json").read_text())
     second = json.loads((tmp_path / "second" / "manifest.json").read_text())
     assert first["outputs"] == second["outputs"] != []
+
+
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+def test_a_sheet_of_a_workbook_is_read_and_recorded_by_every_verb(verb: str, table: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(table)
+    rows = [frame.columns, *map(list, frame.with_columns(pl.col(pl.Boolean).cast(pl.Int64)).rows())]
+    put_workbook(tmp_path / "book.xlsx", [["remarks"], ["of 2025"]], scores=rows)
+    run(verb, f"{tmp_path}/book.xlsx#scores", *TABLE_VERBS[verb], "--out", tmp_path / "first")
+    manifest = json.loads((tmp_path / "first" / "manifest.json").read_text())
+    assert [entry["file"] for entry in manifest["inputs"]] == ["book.xlsx"]
+    if verb == "interval":
+        repeated = again(tmp_path / "first")
+        assert repeated.exit_code == 0, repeated.output
+        put_workbook(tmp_path / "book.xlsx", [["remarks"], ["of 2026"]], scores=rows)
+        assert "other content than is there now: book.xlsx" in again(tmp_path / "first").output
 
 
 @pytest.mark.parametrize("verb", ["score", "lint", "floors"])

@@ -1,7 +1,12 @@
 """Plain tables are read as they are meant, or not at all."""
 
+import shlex
+from pathlib import Path
+
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data_set_files import put_workbook
 from surgeval.errors import FileUnreadable, TableInvalid
@@ -143,11 +148,32 @@ ROWS = [["patient", "unet", "swin"], ["p1", 0.5, 0.75], ["p2", 1, 0.25]]
 
 def test_of_several_sheets_none_is_taken_unless_it_is_named(tmp_path):
     put_workbook(tmp_path / "book.xlsx", [["remarks"], ["of 2025"]], dice=ROWS, hd95=[["x"], [1]])
-    with pytest.raises(FileUnreadable, match=r"holds 3 sheets.*'dice', 'hd95', 'Notes'.*--sheet"):
+    with pytest.raises(FileUnreadable, match=r"holds 3 sheets.*'dice', 'hd95', 'Notes'.*book.xlsx#dice"):
         read_frame(tmp_path / "book.xlsx")
     assert read_frame(tmp_path / "book.xlsx", sheet="dice")["unet"].to_list() == [0.5, 1.0]
     with pytest.raises(FileUnreadable, match="no sheet 'dize'; it has 'dice', 'hd95', 'Notes'"):
         read_frame(tmp_path / "book.xlsx", sheet="dize")
+
+
+def test_a_sheet_is_named_behind_its_file_as_the_refusal_shows(tmp_path):
+    put_workbook(tmp_path / "my book.XLSX", [["remarks"], ["of 2025"]], **{"dice #2.1": ROWS})
+    with pytest.raises(FileUnreadable) as refused:
+        read_frame(tmp_path / "my book.XLSX")
+    (remedy,) = (
+        word for word in shlex.split(refused.value.problems[0].replace(",", " ")) if "#" in word and "/" in word
+    )
+    assert read_frame(Path(remedy))["unet"].to_list() == [0.5, 1.0]
+    with pytest.raises(FileUnreadable, match=r"no sheet 'dice'; it has 'dice #2.1', 'Notes'"):
+        read_frame(tmp_path / "my book.XLSX#dice")
+    (tmp_path / "a.xlsx#b.csv").write_text("x\n1\n")
+    assert read_frame(tmp_path / "a.xlsx#b.csv")["x"].to_list() == [1]
+
+
+def test_sheets_of_one_workbook_are_models_by_their_own_names():
+    rows = pl.DataFrame({"patient": PATIENTS, "image": FRAMES, "dice": A})
+    made = plain_table({"book.xlsx#unet": rows, "book.xlsx#swin 2.0": rows})
+    assert names(made.frame, "model") == {"unet", "swin 2.0"}
+    assert "no column names a model: the table is one, called 'unet' after its sheet" in made.taken
 
 
 def test_a_workbook_whose_only_filled_sheet_is_not_the_first_is_read(tmp_path):
@@ -213,3 +239,88 @@ def test_rows_that_are_there_twice_are_called_that():
 @pytest.mark.parametrize(("column", "unit"), [("patient", "patient"), ("video", "video"), ("Procedure", "procedure")])
 def test_what_is_independent_is_called_what_its_column_calls_it(column, unit):
     assert plain_table({"t.csv": pl.DataFrame({column: PATIENTS, "unet": A, "swin": B})}).unit == unit
+
+
+def written(**columns: list) -> dict:
+    return {"patient": [f"p{row}" for row in range(len(next(iter(columns.values()))))], **columns}
+
+
+def first_values(table: dict, model: str = "unet", **said) -> list:
+    models = () if "scores" in said else ("unet", "swin")
+    return read(table, models=models, **said).filter(model=model)["value"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "sentence"),
+    [
+        (["1,234", "0,85"], [1.234, 0.85], "decimal commas in 'unet' are read as points"),
+        (["1,234", "12,5"], [1.234, 12.5], "decimal commas in 'unet' are read as points"),
+        (["1,234", "1,234.5"], [1234, 1234.5], "commas in 'unet' stand between thousands: '1,234' is read as 1234"),
+        (["1,234", "1,234,567"], [1234, 1234567], "commas in 'unet' stand between thousands"),
+        (["1.234", "1.234,5"], [1234, 1234.5], "points in 'unet' stand between thousands: '1.234' is read as 1234"),
+        (["0.85", "0,85"], [0.85, 0.85], "decimal commas in 'unet' are read as points"),
+    ],
+)
+def test_a_mark_means_what_the_cells_with_one_reading_alone_show(cells, values, sentence):
+    table = pl.DataFrame(written(unet=cells, swin=A[: len(cells)]))
+    made = plain_table({"t.csv": table}, models=("unet", "swin"))
+    assert made.frame.filter(model="unet")["value"].to_list() == values
+    assert any(sentence in one for one in made.taken)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message", "comma", "point"),
+    [
+        (["1,234", "2"], r"'1,234' in 'unet' \(row 1\) .* as 1.234 \(--decimal comma\) or as 1234 \(--decimal point\)",
+         [1.234, 2], [1234, 2]),
+        (["0.85", "1,234"], r"'1,234' in 'unet' \(row 2\)", [0.85, 1.234], [0.85, 1234]),
+        (["0,85", "1.234"], r"'1.234' in .* as 1.234 \(--decimal point\) or as 1234 \(--decimal comma\)",
+         [0.85, 1234], [0.85, 1.234]),
+    ],
+)  # fmt: skip
+def test_a_column_with_two_readings_is_asked_about_and_either_can_be_chosen(cells, message, comma, point):
+    table = written(unet=cells, swin=A[:2])
+    with pytest.raises(TableInvalid, match=message):
+        read(table)
+    assert first_values(table, decimal="comma") == comma
+    assert first_values(table, decimal="point") == point
+
+
+def test_another_column_of_the_file_settles_what_a_mark_means():
+    assert first_values(written(unet=["1,234", "2"], swin=["0,85", "0,9"])) == [1.234, 2]
+    assert first_values(written(unet=["1,234", "2"], swin=["1,500.5", "3"])) == [1234, 2]
+    with pytest.raises(TableInvalid, match="'1,234' in 'unet'"):
+        read(written(unet=["1,234", "2"], swin=["0,85", "1"], vit=["1,500.5", "3"]))
+
+
+def test_every_column_with_two_readings_is_listed_unless_others_are_chosen():
+    table = written(unet=["1,234", "2"], swin=["3,456", "4"], dice=A[:2])
+    with pytest.raises(TableInvalid, match=r"2 problems.*'unet'.*'swin'"):
+        read(table)
+    assert first_values(table, model="table", scores=("dice",)) == A[:2]
+
+
+def test_one_mark_with_both_meanings_in_a_column_is_refused():
+    with pytest.raises(TableInvalid, match="commas in 'unet' stand before decimals in some cells and between thousan"):
+        read(written(unet=["0,85", "1,234.5"], swin=A[:2]), decimal="comma")
+
+
+def test_points_between_thousands_of_a_file_with_semicolons_are_not_taken_for_decimals(tmp_path):
+    (tmp_path / "t.csv").write_text("patient;unet;swin\np1;987;0,5\np2;1.234;0,75\n", encoding="utf-8")
+    frame = read_frame(tmp_path / "t.csv", semicolons=True)
+    with pytest.raises(TableInvalid, match=r"'1.234' in 'unet' \(row 2\)"):
+        plain_table({"t.csv": frame})
+    assert first_values(frame.to_dict(as_series=False), decimal="comma") == [987, 1234]
+
+
+@given(st.lists(st.integers(0, 10**9).map(lambda number: number / 1000), min_size=1, max_size=6), st.booleans())
+def test_numbers_in_either_style_are_read_as_themselves_or_asked_about(numbers, commas):
+    style = str.maketrans(",.", ".,") if commas else {}
+    cells = [f"{number:,.3f}".translate(style) for number in numbers]
+    table = written(unet=cells, swin=["x"] * len(cells))
+    assert first_values(table, model="table", scores=("unet",), decimal="comma" if commas else "point") == numbers
+    try:
+        assert first_values(table, model="table", scores=("unet",)) == numbers
+    except TableInvalid:
+        assert commas
+        assert all(1 <= number < 1000 for number in numbers)
