@@ -13,10 +13,11 @@ from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
 from surgeval.cli import main
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
+from surgeval.questions.balancing import Selection
 from surgeval.questions.benchmark import Benchmark, table_of
 from surgeval.questions.drafts import Draft
 from surgeval.questions.make import Options, _facts_of, broken_promises
-from surgeval.questions.selection import Selection, select
+from surgeval.questions.selection import select
 from surgeval.questions.splits import Splits
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
 from surgeval.schema.intervals import Window
