@@ -31,10 +31,12 @@ class Answer(NamedTuple):
 Behaviour = Callable[[int, dict[str, Any]], Answer]
 
 
-def completion(content: Any, *, finish: str = "stop", tokens: int = 7, **message: Any) -> Answer:
+def completion(
+    content: Any, *, finish: str = "stop", tokens: int = 7, usage: dict[str, int] | None = None, **message: Any
+) -> Answer:
     """A chat completion with this content."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content} | message, "finish_reason": finish}
-    return Answer(json.dumps({"choices": [choice], "usage": {"total_tokens": tokens}}).encode())
+    return Answer(json.dumps({"choices": [choice], "usage": usage or {"total_tokens": tokens}}).encode())
 
 
 def verdict(word: str) -> Answer:

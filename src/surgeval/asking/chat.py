@@ -178,7 +178,7 @@ class ChatServer:
 
     async def _asked(self, client: Connections, question: Question) -> Reply | Trouble:
         end = time.monotonic() + self.limits.deadline_s
-        trouble = Trouble("not asked")
+        trouble, thrown_away = Trouble("not asked"), (0, 0)
         for attempt in range(self.limits.attempts):
             if self._pause_until > end:
                 return Trouble("the server asks for a longer pause than the deadline leaves", absent=True)
@@ -194,7 +194,9 @@ class ChatServer:
             if isinstance(outcome, Reply):
                 self.pace.went(time.monotonic() - start)
                 room = max(question.max_tokens, self._least_tokens)
+                outcome = outcome.with_tokens(*thrown_away)
                 if outcome.was_cut and outcome.reasons and room < self.limits.reasoning_tokens:
+                    thrown_away = (outcome.tokens_in, outcome.tokens_out)
                     self._least_tokens = self.limits.reasoning_tokens
                     continue
                 return outcome

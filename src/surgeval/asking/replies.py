@@ -42,6 +42,11 @@ class Reply(NamedTuple):
         """Whether it reached the token limit."""
         return self.finish in _CUT
 
+    def with_tokens(self, tokens_in: int, tokens_out: int) -> Reply:
+        """The reply with the tokens of another one that was paid for its sake."""
+        more = {"tokens_in": self.tokens_in + tokens_in, "tokens_out": self.tokens_out + tokens_out}
+        return self._replace(tokens=self.tokens + tokens_in + tokens_out, **more)
+
 
 class Trouble(NamedTuple):
     """Why there is no reply."""

@@ -18,14 +18,14 @@ from surgeval.errors import Misuse
 from surgeval.models._abilities import lacking
 from surgeval.models._answers import StoredAnswers, key_of
 from surgeval.models._estimate import tokens_in_of
-from surgeval.models._model import Model, Outcome, Prompt, Trouble
+from surgeval.models._model import Model, Outcome, Price, Prompt, Trouble
 from surgeval.schema.findings import Finding, Severity
 from surgeval.schema.outcomes import Status
 
 Hear = Callable[[Prompt, Outcome], None]
 """Called with a prompt and what became of it."""
-_LEARNT_FROM = 8
-"""Replies after which their tokens say more than a guess."""
+Tokens = tuple[float, float]
+"""In and out."""
 
 
 @dataclass(slots=True)
@@ -129,7 +129,8 @@ def ask_all(
         prompts: With identifiers of their own; taken as they can be asked.
         done: Called once for every prompt, in any order.
         store: Answers that were given before are taken from here and new ones kept here; a folder, or an open store.
-        max_cost: Money, in the currency of the model's price. No request is sent that could lead beyond it.
+        max_cost: Money, in the currency of the model's price. No request is sent that could lead beyond it, by the
+            guesses of `estimate` and by what replies took so far.
         progress: Hears of every outcome.
 
     Raises:
@@ -143,51 +144,85 @@ def ask_all(
     holder = ContentStore(store) if isinstance(store, str | Path) else nullcontext(store)
     with holder as opened:
         keeps = opened is not None and model.stored
-        run = _Run(model, done, StoredAnswers(opened) if keeps and opened is not None else None, max_cost, progress)
-        model.ask(run.todo(prompts), run.outcome)
+        answers = StoredAnswers(opened) if keeps and opened is not None else None
+        run = _Run(model, prompts, done, answers, max_cost, progress)
+        before = -1
+        while not run.has_ended and run.counts.prompts > before:  # a model that takes no prompt is not asked again
+            before = run.counts.prompts
+            model.ask(_Todo(run), run.outcome)
         run.counts.damaged = [] if opened is None else list(opened.problems)
     return run.counts
+
+
+class _Todo:
+    """The prompts that can be asked now, numbered from 0.
+
+    It may end and go on later: money that is reserved for requests under way comes back when they end cheaper. Whoever
+    asks for more by then gets it; for a model that took the end for the last one, another of these begins.
+    """
+
+    def __init__(self, run: _Run) -> None:
+        self._run, self._number = run, 0
+
+    def __iter__(self) -> _Todo:
+        return self
+
+    def __next__(self) -> Prompt:
+        prompt = self._run.next_prompt(self._number)
+        if prompt is None:
+            raise StopIteration
+        self._number += 1
+        return prompt
 
 
 class _Run:
     """What is under way."""
 
     def __init__(
-        self, model: Model, done: Hear, answers: StoredAnswers | None, max_cost: float | None, progress: Progress
-    ) -> None:
+        self, model: Model, prompts: Iterable[Prompt], done: Hear, answers: StoredAnswers | None,
+        max_cost: float | None, progress: Progress,
+    ) -> None:  # fmt: skip
         self.model, self.done, self.answers, self.max_cost, self.progress = model, done, answers, max_cost, progress
         self.counts = RunCounts(cost=0.0 if model.price is not None else None)
-        self._under_way: dict[int, tuple[Prompt, str, float]] = {}
+        self.has_ended = False
+        self._prompts = iter(prompts)
+        self._held: Prompt | None = None
+        """Could be paid if those under way end cheaper than they might."""
+        self._under_way: dict[int, tuple[Prompt, str]] = {}
         self._same: dict[str, list[Prompt]] = {}
         """Prompts that ask just what another one under way asks."""
-        self._reserved = 0.0
-        self._has_stopped = False
-        self._per_guess, self._replies = 1.0, 0
-        """Tokens that came for each that was guessed."""
+        self._tokens = (0.0, 0.0)
+        """In and out, guessed for what is under way."""
+        self._per_guess = (1.0, 1.0)
+        """The most tokens that came for each that was guessed."""
 
-    def todo(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
-        """The prompts that must be asked; the others are dealt with on the way."""
-        position = 0
-        for prompt in prompts:
+    def next_prompt(self, position: int) -> Prompt | None:
+        """The next prompt that must be asked and can be paid, or None; the others are dealt with on the way."""
+        while (prompt := self._held or next(self._prompts, None)) is not None:
+            self._held = None
             key = key_of(self.model, prompt) if self.answers is not None else ""
             if self._is_settled(prompt, key):
                 continue
-            money = self._most_for(prompt)
-            if self._is_beyond(money):
+            if self._is_beyond(_most_tokens(prompt)):
                 reason = f"not asked: it could cost more than is left of {self.max_cost:g}"
                 self._tell(prompt, Outcome(Status.NOT_ASKED, trouble=Trouble.BUDGET, reason=reason))
                 continue
-            self._reserved += money
-            self._under_way[position] = (prompt, key, money)
+            if self._is_beyond(_sum(self._tokens, _most_tokens(prompt))):
+                self._held = prompt
+                return None
+            self._tokens = _sum(self._tokens, _most_tokens(prompt))
+            self._under_way[position] = (prompt, key)
             if key:
                 self._same[key] = []
-            position += 1
-            yield prompt
+            return prompt
+        self.has_ended = True
+        return None
 
     def outcome(self, position: int, outcome: Outcome) -> None:
         """Keep, count and hand over what became of a prompt."""
-        prompt, key, money = self._under_way.pop(position)
-        self._reserved -= money
+        prompt, key = self._under_way.pop(position)
+        less = _most_tokens(prompt)
+        self._tokens = _sum(self._tokens, (-less[0], -less[1])) if self._under_way else (0.0, 0.0)
         self.counts.asked += 1
         self._pay(prompt, outcome)
         if self.answers is not None:
@@ -210,33 +245,31 @@ class _Run:
             return True
         return False
 
-    def _most_for(self, prompt: Prompt) -> float:
-        if self.model.price is None or self.max_cost is None:
-            return 0.0
-        return self.model.price.of(tokens_in_of(prompt) * self._per_guess, prompt.max_tokens)
-
-    def _is_beyond(self, money: float) -> bool:
+    def _is_beyond(self, tokens: Tokens) -> bool:
+        """Whether so many tokens more could lead beyond the money."""
         if self.max_cost is None or self.model.price is None:
             return False
-        self._has_stopped = self._has_stopped or (self.counts.cost or 0.0) + self._reserved + money > self.max_cost
-        return self._has_stopped
+        return (self.counts.cost or 0.0) + self._most_for(self.model.price, tokens) > self.max_cost
+
+    def _most_for(self, price: Price, tokens: Tokens) -> float:
+        return price.of(tokens[0] * self._per_guess[0], tokens[1] * self._per_guess[1])
 
     def _pay(self, prompt: Prompt, outcome: Outcome) -> None:
         self.counts.tokens_in += outcome.tokens_in
         self.counts.tokens_out += outcome.tokens_out
-        if self.model.price is not None:
-            tokens: tuple[float, float] = (outcome.tokens_in, outcome.tokens_out)
-            if any(self.model.price) and not any(tokens) and (outcome.answered or outcome.status is Status.REFUSED):
+        guess = _most_tokens(prompt)
+        if (price := self.model.price) is not None:
+            cost = price.of(outcome.tokens_in, outcome.tokens_out)
+            silent = not (outcome.tokens_in or outcome.tokens_out)
+            if any(price) and silent and (outcome.answered or outcome.status is Status.REFUSED):
                 self.counts.guessed += 1
-                tokens = (tokens_in_of(prompt) * self._per_guess, prompt.max_tokens)
-            self.counts.cost = (self.counts.cost or 0.0) + self.model.price.of(*tokens)
+                cost = self._most_for(price, guess)
+            self.counts.cost = (self.counts.cost or 0.0) + cost
             if isinstance(self.progress, Meter):
                 self.progress.money = self.counts.cost
-        if outcome.tokens_in:
-            ratio = outcome.tokens_in / max(1.0, tokens_in_of(prompt))
-            self._replies += 1
-            # Guesses are on the high side; until enough was seen they only rise.
-            self._per_guess = max(self._per_guess, ratio) if self._replies < _LEARNT_FROM else max(ratio, 0.25) * 1.1
+        # Guesses only rise: what is reserved too much comes back, what is reserved too little is spent.
+        more_in, more_out = outcome.tokens_in / max(1.0, guess[0]), outcome.tokens_out / max(1.0, guess[1])
+        self._per_guess = (max(self._per_guess[0], more_in), max(self._per_guess[1], more_out))
 
     def _tell(self, prompt: Prompt, outcome: Outcome) -> None:
         outcome = _writable(outcome)
@@ -244,6 +277,14 @@ class _Run:
         failed = not (outcome.answered or outcome.status in (Status.REFUSED, Status.NOT_ASKED))
         advance(self.progress, failed=int(failed), reused=outcome.reused)
         self.done(prompt, outcome)
+
+
+def _most_tokens(prompt: Prompt) -> Tokens:
+    return tokens_in_of(prompt), float(prompt.max_tokens)
+
+
+def _sum(some: Tokens, more: Tokens) -> Tokens:
+    return some[0] + more[0], some[1] + more[1]
 
 
 def _writable(outcome: Outcome) -> Outcome:

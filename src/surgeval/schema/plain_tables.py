@@ -16,8 +16,9 @@ from typing import NamedTuple
 import polars as pl
 
 from surgeval.errors import TableInvalid
-from surgeval.schema.metric_facts import known_as
+from surgeval.schema.metric_facts import facts_by_name, known_as
 from surgeval.schema.outcomes import Status
+from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
 
@@ -125,6 +126,8 @@ def _read(
     roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
     if alone and not (models or scores or roles.models):
         _not_pooled(name, frame, roles)
+    if problems := _unnamed(frame, roles):
+        raise TableInvalid(name, problems)
     unit = PATIENTS.get(plain_name(roles.patient or ""), "video")
     return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken), unit)
 
@@ -319,6 +322,21 @@ def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
         raise TableInvalid(name, [f"{message} {readings}; {alone}"])
 
 
+def _unnamed(frame: pl.DataFrame, roles: _Roles) -> list[str]:
+    """Columns that leave out whose row it is."""
+    problems = []
+    for column in filter(None, (roles.model, roles.patient, roles.metric)):
+        text = pl.col(column).cast(pl.String)
+        rows = frame.select((text.is_null() | (text == "")).arg_true()).to_series()
+        if len(rows):
+            many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+            problems.append(
+                f"column {column!r} is empty in {many} (first: row {rows[0] + 1}); fill in every row, also where cells "
+                "were merged"
+            )
+    return problems
+
+
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
     """The long table under our names."""
     sheet = split_sheet(Path(name))[1]
@@ -326,8 +344,8 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     scores = roles.models or roles.scores
     identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores}
     strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
-    rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__"))
-    keys = [pl.col("__case__"), *(pl.col(column) for column in strata)]
+    rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__")).with_row_index("__row__", offset=1)
+    keys = [pl.col("__row__"), pl.col("__case__"), *(pl.col(column) for column in strata)]
     keys += [pl.col(roles.patient).cast(pl.String).alias("__video__")] if roles.patient else []
     keys += [pl.col(roles.model).cast(pl.String).alias("__model__")] if roles.model else []
     keys += [pl.col(roles.metric).cast(pl.String).alias("__metric__")] if roles.metric else []
@@ -348,12 +366,23 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
             f"no column names a model: the table is one, called {stem!r} after its {'sheet' if sheet else 'file'}"
         )
     taken += _sentences(roles, metric_name=prefix.strip("_-. ") if prefix else "")
+    if problems := _out_of_range(long.with_columns(metric.alias("__metric__"))):
+        raise TableInvalid(name, problems)
     video = [pl.col("__video__").alias("video")] if roles.patient else []
     wanted = [model.alias("model"), *video, pl.col("__case__").alias("case"), metric.alias("metric")]
     wanted.append(pl.col("__value__").alias("value"))
     if "status" in strata and not roles.models and set(frame["status"].drop_nulls().cast(pl.String)) <= set(Status):
         wanted.append(pl.col("status"))
     return long.select(*wanted, *(pl.col(column) for column in strata if column not in OURS))
+
+
+def _out_of_range(long: pl.DataFrame) -> list[str]:
+    """Scores that their metric cannot take, by the columns and rows in which they stand."""
+    scores = long.select("__column__", "__metric__", row="__row__", value="__value__")
+    by_metric = scores.group_by("__column__", "__metric__", maintain_order=True)
+    return [
+        p for (column, name), rows in by_metric for p in range_problems(rows, str(column), facts_by_name(str(name)))
+    ]
 
 
 def _common_metric(models: Sequence[str]) -> str:

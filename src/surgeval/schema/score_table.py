@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from surgeval.errors import Misuse, TableInvalid, UnknownName
@@ -21,6 +20,7 @@ from surgeval.schema.missing import missing_rules
 from surgeval.schema.outcomes import Status
 from surgeval.schema.score_matrix import ScoreMatrix as ScoreMatrix
 from surgeval.schema.score_matrix import score_matrix
+from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.statistics_table import StatisticsTable, stacked_statistics, statistics_beside
 from surgeval.schema.table_facts import (
     FACTS_FILE,
@@ -84,23 +84,31 @@ class ScoreTable:
         Raises:
             TableInvalid: With every problem found.
         """
-        if mixed := mixed_kinds(data, columns or {}):
+        columns = columns or {}
+        if mixed := mixed_kinds(data, columns):
             raise TableInvalid(where, mixed)
-        frame = renamed(as_frame(data), columns or {}, where)
+        frame = renamed(as_frame(data), columns, where)
+        return cls._checked(frame, columns, where, facts, main, statistics).directed(better)
+
+    @classmethod
+    def _checked(
+        cls, frame: pl.DataFrame, columns: Mapping[str, str], where: str, facts: Mapping[str, MetricFacts] | None,
+        main: str | None, statistics: StatisticsTable | None,
+    ) -> ScoreTable:  # fmt: skip
+        """The table of rows under our names; problems name the columns of the user."""
         try:
-            frame, has_videos = _completed(frame, where, (columns or {}).get("value", "value"))
+            frame, has_videos = _completed(frame, where, columns.get("value", "value"))
         except pl.exceptions.PolarsError as error:
             raise TableInvalid(where, [first_line(error)]) from None
         names = frame["metric"].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
         stated = {name: facts[name] for name in names if facts and name in facts}
         known = {name: stated[name] if name in stated else facts_by_name(name) for name in names}
-        if problems := _problems(frame, known):
+        if problems := _problems(frame, known, columns):
             raise TableInvalid(where, problems)
         frame = frame.drop("__printed__")
         strata = [name for name in frame.columns if name not in FIXED]
         order = [name for name in FIXED if name in frame.columns] + strata
-        table = cls(frame.select(order), has_videos, stated, main if main in known else None, statistics)
-        return table.directed(better)
+        return cls(frame.select(order), has_videos, stated, main if main in known else None, statistics)
 
     @property
     def models(self) -> list[str]:
@@ -236,7 +244,7 @@ def read_score_table(
     # Statistics know no task: those of several tasks on the same videos would be taken for one.
     of_one_task = "task" not in rows.columns or rows["task"].n_unique() == 1
     statistics = stacked_statistics(places) if of_one_task else None
-    return ScoreTable.of(rows, where=where, facts=known, better=better, main=carried.main, statistics=statistics)
+    return ScoreTable._checked(rows, columns or {}, where, known, carried.main, statistics).directed(better)
 
 
 def _one_name_for_two(frames: Sequence[pl.DataFrame], places: Sequence[str]) -> list[str]:
@@ -308,21 +316,24 @@ def _with_defaults(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     return frame if "status" in frame.columns else frame.with_columns(pl.lit(None, pl.String).alias("status"))
 
 
-def _problems(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
+def _problems(frame: pl.DataFrame, facts: Mapping[str, MetricFacts], columns: Mapping[str, str]) -> list[str]:
     frame = frame.with_row_index("row", offset=1)
-    checks = (_nulls, _not_numbers, _unknown_statuses, _repeats, _several_videos, _several_centers)
-    return [problem for check in checks for problem in check(frame)] + _out_of_range(frame, facts)
+    value = columns.get("value", "value")
+    problems = [*_nulls(frame, columns), *_not_numbers(frame, value)]
+    for check in (_unknown_statuses, _repeats, _several_videos, _several_centers):
+        problems += check(frame)
+    return problems + _out_of_range(frame, facts, value)
 
 
-def _nulls(frame: pl.DataFrame) -> list[str]:
+def _nulls(frame: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
     return [
-        f"column {name!r} is empty in {len(rows)} rows (first: row {rows[0]})"
+        f"column {columns.get(name, name)!r} is empty in {len(rows)} rows (first: row {rows[0]})"
         for name in ("model", "case", "video", "metric")
         if len(rows := frame.filter(pl.col(name).is_null() | (pl.col(name) == ""))["row"])
     ]
 
 
-def _not_numbers(frame: pl.DataFrame) -> list[str]:
+def _not_numbers(frame: pl.DataFrame, column: str) -> list[str]:
     bad = frame.filter(
         pl.col("value").is_null()
         & pl.col("__printed__").is_not_null()
@@ -331,7 +342,7 @@ def _not_numbers(frame: pl.DataFrame) -> list[str]:
     if bad.is_empty():
         return []
     row, text = bad.select("row", "__printed__").row(0)
-    return [f"column 'value' has {bad.height} entries that are no numbers (first: row {row}, {text!r})"]
+    return [f"column {column!r} has {bad.height} entries that are no numbers (first: row {row}, {text!r})"]
 
 
 def _unknown_statuses(frame: pl.DataFrame) -> list[str]:
@@ -374,15 +385,6 @@ def _several(frame: pl.DataFrame, key: Sequence[str], column: str, what: str) ->
     ]
 
 
-def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> list[str]:
-    problems = []
-    for (metric,), rows in frame.select("metric", "row", "value").group_by("metric", maintain_order=True):
-        low, high = facts[str(metric)].low, facts[str(metric)].high
-        bad = rows.filter((pl.col("value") < low) | (pl.col("value") > high) | pl.col("value").is_infinite())
-        if bad.height:
-            row, value = bad.select("row", "value").row(0)
-            span = f"outside [{low:g}, {high:g}]" if np.isfinite([low, high]).any() else "that are not finite"
-            percent = high == 1 and bad["value"].is_between(0, 100).all() and bad.height > rows.height / 2
-            hint = "; divide percentages by 100" if percent else ""
-            problems.append(f"column 'value' has {bad.height} entries {span} (first: row {row}, {value:g}){hint}")
-    return problems
+def _out_of_range(frame: pl.DataFrame, facts: Mapping[str, MetricFacts], column: str) -> list[str]:
+    by_metric = frame.select("metric", "row", "value").group_by("metric", maintain_order=True)
+    return [problem for (name,), rows in by_metric for problem in range_problems(rows, column, facts[str(name)])]

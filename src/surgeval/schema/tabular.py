@@ -62,7 +62,7 @@ def mixed_kinds(data: Any, columns: Mapping[str, str]) -> list[str]:
                 kinds.setdefault("numbers", (row, value))
         if len(kinds) > 1:
             firsts = ", ".join(f"{kind} first in row {row}: {value!r}" for kind, (row, value) in kinds.items())
-            problems.append(f"column {ours!r} mixes text and numbers ({firsts})")
+            problems.append(f"column {columns.get(ours, ours)!r} mixes text and numbers ({firsts})")
     return problems
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import tracemalloc
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fake_server import completion, serving
 from model_prompts import asked, picture, questions
@@ -20,7 +25,8 @@ from surgeval.asking.store import ContentStore
 from surgeval.errors import InputInvalid, Misuse
 from surgeval.models import Can, Outcome, Prompt, Trouble, ask_all, check_consent, check_prompts, estimate, open_model
 from surgeval.models._baseline import Baseline
-from surgeval.models._model import Price
+from surgeval.models._estimate import tokens_in_of
+from surgeval.models._model import Done, Price
 from surgeval.schema.outcomes import Status
 
 
@@ -110,6 +116,87 @@ def test_money_is_never_exceeded_and_the_rest_is_not_asked(tmp_path: Path) -> No
     assert {outcome.trouble for outcome in left} == {Trouble.BUDGET}
     _again, counts = asked(Counting(), questions(200, max_tokens=50), store=tmp_path / "store", max_cost=0.0)
     assert (counts.asked, counts.reused) == (0, len(model.calls))
+
+
+class Busy(Counting):
+    """Has several requests under way, which end in any order and take any share of what was reserved for them.
+
+    A strict one takes the first end of the prompts for the last; another one asks for more when something has ended.
+    """
+
+    def __init__(self, at_once: int, shares: list[float], *, strict: bool, seed: int) -> None:
+        super().__init__()
+        self.at_once, self.shares, self.strict, self.random = at_once, shares, strict, random.Random(seed)
+
+    def ask(self, prompts: Iterable[Prompt], done: Done) -> None:
+        source, under_way, ended = iter(enumerate(prompts)), [], False
+        while True:
+            while len(under_way) < self.at_once and not ended:
+                if (item := next(source, None)) is None:
+                    ended = self.strict
+                    break
+                under_way.append(item)
+            if not under_way:
+                return
+            position, prompt = under_way.pop(self.random.randrange(len(under_way)))
+            self.calls.append(prompt.id)
+            share = self.shares[len(self.calls) % len(self.shares)]
+            tokens = int(share * tokens_in_of(prompt)), int(share * prompt.max_tokens)
+            done(position, Outcome(Status.ANSWERED, "yes", tokens_in=tokens[0], tokens_out=tokens[1]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    shares=st.lists(st.floats(0.05, 1.0), min_size=1, max_size=9), at_once=st.integers(1, 20), strict=st.booleans(),
+    rooms=st.lists(st.integers(1, 400), min_size=1, max_size=60), limit=st.floats(0.0, 1.2), seed=st.integers(0, 9),
+)  # fmt: skip
+def test_asking_goes_on_while_money_is_left_and_never_beyond_it(shares, at_once, strict, rooms, limit, seed) -> None:
+    prompts = [Prompt(f"q{i}", ("Which? " * 30, str(i)), max_tokens=room) for i, room in enumerate(rooms)]
+    most = {prompt.id: Price(1.0, 2.0).of(tokens_in_of(prompt), prompt.max_tokens) for prompt in prompts}
+    max_cost = limit * sum(most.values())
+    model = Busy(at_once, shares, strict=strict, seed=seed)
+    outcomes, counts = asked(model, iter(prompts), max_cost=max_cost)
+    assert counts.cost is not None
+    assert counts.cost <= max_cost
+    assert outcomes.keys() == most.keys()
+    assert counts.asked == len(model.calls) == len(set(model.calls))
+    for name, outcome in outcomes.items():
+        if outcome.status is Status.NOT_ASKED:
+            assert counts.cost + most[name] > max_cost, "money was left for it"
+
+
+def test_a_model_that_gives_up_is_not_asked_for_ever() -> None:
+    class Lazy(Counting):
+        def ask(self, prompts: Iterable[Prompt], done: Done) -> None:
+            self.calls.append("once")
+
+    model = Lazy()
+    assert ask_all(model, questions(3), done=lambda *_: None).prompts == 0
+    assert model.calls == ["once"]
+
+
+def test_money_that_comes_back_is_spent_with_many_requests_under_way() -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 1}
+    with serving(lambda number, body: completion("yes", usage=usage)._replace(delay_s=0.005)) as server:
+        model = open_model(f"openai:m@{server.url}", price=Price(1.0, 2.0), concurrency=16)
+        one = Price(1.0, 2.0).of(tokens_in_of(questions(1)[0]), 400)
+        counts = ask_all(model, questions(60, max_tokens=400), done=lambda *_: None, max_cost=5 * one)
+    assert (counts.asked, counts.not_asked) == (60, 0)
+
+
+def test_tokens_of_a_reply_that_was_thrown_away_are_paid() -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 100}
+
+    def reply(number: int, body: dict[str, Any]) -> Any:
+        if number == 0:
+            return completion("<think>still at it", usage=usage, finish="length")
+        return completion("yes", usage=usage)
+
+    with serving(reply) as server:
+        model = open_model(f"openai:m@{server.url}", price=Price(1.0, 2.0), concurrency=1)
+        counts = ask_all(model, questions(1, max_tokens=100), done=lambda *_: None)
+        assert server.asked == 2
+    assert (counts.tokens_in, counts.tokens_out) == (40, 200)
 
 
 def test_the_line_of_a_run_says_failures_and_money() -> None:

@@ -324,3 +324,29 @@ def test_numbers_in_either_style_are_read_as_themselves_or_asked_about(numbers, 
     except TableInvalid:
         assert commas
         assert all(1 <= number < 1000 for number in numbers)
+
+
+def test_scores_beyond_the_range_of_their_metric_are_named_as_they_stand_in_the_table():
+    hundreds = [100 * value for value in A]
+    wide = {"patient": PATIENTS, "image": FRAMES, "unet": A, "swin": hundreds, "vit": [0.5] * 11 + [1.5]}
+    with pytest.raises(TableInvalid) as refused:
+        read(wide, measured="dice", models=("unet", "swin", "vit"))
+    assert refused.value.problems == [
+        "column 'swin' has 11 entries outside [0, 1], the range of 'dice' (first: row 2, 5); divide percentages by 100",
+        "column 'vit' has 1 entry outside [0, 1], the range of 'dice' (first: row 12, 1.5)",
+    ]
+    with pytest.raises(TableInvalid, match=r"column 'DSC' has 11 entries outside \[0, 1\] \(first: row 2, 5\)"):
+        read({"patient": PATIENTS, "image": FRAMES, "DSC": hundreds})
+    both = {"metric": ["hd95"] * 12 + ["dice"] * 12, "patient": PATIENTS * 2, "image": FRAMES * 2}
+    with pytest.raises(TableInvalid, match=r"column 'result' has 11 entries .* of 'dice' \(first: row 14, 5\)"):
+        read({**both, "result": hundreds * 2})
+
+
+def test_a_row_that_names_no_model_or_patient_is_named_as_it_stands_in_the_table():
+    long = {"Algorithm": ["a"] * 12 + [None, *"b" * 11], "PatientID": PATIENTS + PATIENTS[:11] + [""]}
+    with pytest.raises(TableInvalid) as refused:
+        read({**long, "image": FRAMES * 2, "DSC": A + B})
+    assert refused.value.problems == [
+        "column 'Algorithm' is empty in 1 row (first: row 13); fill in every row, also where cells were merged",
+        "column 'PatientID' is empty in 1 row (first: row 24); fill in every row, also where cells were merged",
+    ]

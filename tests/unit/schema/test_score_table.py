@@ -113,7 +113,7 @@ def test_every_problem_is_listed_at_once() -> None:
         "rows 1 and 2 repeat (model=A, case=q1)",
         "case 'q2' has 2 different videos (v1, v2)",
         "video 'v1' has 2 different centers (x, y)",
-        "column 'value' has 1 entries outside [0, 1] (first: row 3, 1.7)",
+        "column 'value' has 1 entry outside [0, 1], the range of 'correct' (first: row 3, 1.7)",
     ):
         assert part in text
 
@@ -145,7 +145,7 @@ def test_infinite_values_and_nested_columns_are_refused() -> None:
 def test_ranges_of_other_metrics_can_be_declared() -> None:
     facts = {"seconds": MetricFacts("seconds", 0, 10, better="smaller")}
     data = table(value=[3, 4, 5, 60], metric=["seconds"] * 4)
-    assert "outside [0, 10] (first: row 4, 60)" in refusal(data, facts=facts)
+    assert "outside [0, 10], the range of 'seconds' (first: row 4, 60)" in refusal(data, facts=facts)
     assert ScoreTable.of(data).metrics == ["seconds"]
 
 
@@ -343,3 +343,21 @@ def test_two_files_that_call_two_models_alike_are_told_which_option_names_a_mode
         " models, give each its name with --model where its scores are made"
     )
     read_score_table([tmp_path / "one.csv", tmp_path / "three.csv"])
+
+
+def test_problems_name_the_columns_of_the_user(tmp_path: Path) -> None:
+    names = {"model": "algorithm", "case": "frame", "video": "patient", "value": "Dice"}
+    data = {"algorithm": ["A", None, "B"], "frame": ["1", "2", "1"], "patient": ["p", "p", "p"], "Dice": [85, 90, 70]}
+    pl.DataFrame(data).write_csv(tmp_path / "scores.csv")
+    for read in (lambda: read_score_table(tmp_path / "scores.csv", columns=names),
+                 lambda: ScoreTable.of(data, columns=names)):  # fmt: skip
+        with pytest.raises(TableInvalid) as refused:
+            read()
+        assert refused.value.problems == [
+            "column 'algorithm' is empty in 1 rows (first: row 2)",
+            "column 'Dice' has 3 entries outside [0, 1] (first: row 1, 85); divide percentages by 100",
+        ]
+    data["Dice"] = ["0.5", "high", "0.1"]
+    assert "column 'Dice' has 1 entries that are no numbers" in refusal(data, columns=names)
+    data["frame"] = [1, "2", 1]
+    assert "column 'frame' mixes text and numbers" in refusal(data, columns=names)
