@@ -30,7 +30,7 @@ def simulate_verb(
     types: list[str] | None = typer.Option(None, "--type", help="Type of procedure to draw from; may be repeated."),
     centers: list[str] | None = typer.Option(None, "--center", help="Centre to draw from; may be repeated."),
     looks: list[str] | None = typer.Option(
-        None, "--look", help="Paint roll, fog, soft or depth too, or all four; may be repeated. Truth follows."
+        None, "--look", help="Paint roll, fog, soft, depth or blur too, or all; may be repeated. Truth follows."
     ),
     workers: int = typer.Option(0, help="Processes; 0 takes every core. The files are the same for any number."),
     as_json: o.Json = False,

@@ -323,7 +323,7 @@ class ArtefactPainter:
             y, x = (step * 37) % 32, (step * 61) % 32
             self.sixteen += self.grain[y : y + self.height, x : x + self.width]
         np.right_shift(self.sixteen, 8, out=self.sixteen)
-        return np.minimum(self.sixteen, 255).astype(np.uint8)
+        return self.sixteen.astype(np.uint8)
 
     @cached_property
     def shade(self) -> NDArray[np.uint16]:

@@ -91,32 +91,61 @@ class _Bump(NamedTuple):
     down: NDArray[np.float32]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def _bump(reach_px: int) -> _Bump:
     """A bump of that radius on its square of pixels."""
     steps = np.arange(-reach_px, reach_px + 1, dtype=np.float32) / max(reach_px, 1)
     x, y = steps[None, :], steps[:, None]
     bump = np.asarray(weight(x * x + y * y), dtype=np.float32)
     slope = np.asarray(-4 * np.sqrt(bump) / max(reach_px, 1), dtype=np.float32)
-    return _Bump(bump, slope * x, slope * y)
+    return _Bump(bump, np.asarray(slope * x, np.float32), np.asarray(slope * y, np.float32))
 
 
 def bent_stamp(stamp: Stamp, tugs: Tugs, at: int, scale: float) -> Stamp:
     """A soft object as the pulls of one time leave it."""
-    pulls = tugs.pulls[:, at] * scale
+    pulls, tips, reach = tugs.pulls[:, at] * scale, tugs.tips[:, at] * scale, float(tugs.reach[at] * scale)
     margin = ceil(max(hypot(*pull) for pull in pulls))
-    rect = Rect(*(edge + margin * sign for edge, sign in zip(stamp.rect, (-1, -1, 1, 1), strict=True)))
-    shift = np.zeros((2, *rect.shape), dtype=np.float32)
-    columns = np.arange(rect.left, rect.right, dtype=np.float32)[None, :]
-    rows = np.arange(rect.top, rect.bottom, dtype=np.float32)[:, None]
-    reach2 = np.float32((tugs.reach[at] * scale) ** 2)
-    for (x, y), pull in zip(tugs.tips[:, at] * scale, pulls, strict=True):
-        if pull.any():
-            near = weight(((columns - np.float32(x)) ** 2 + (rows - np.float32(y)) ** 2) / reach2)
-            shift[0] += near * np.float32(pull[1])
-            shift[1] += near * np.float32(pull[0])
-    sprite = _fetched(stamp.sprite, rows - stamp.top - shift[0], columns - stamp.left - shift[1])
+    rect, active = _grown(stamp.rect, margin), [slot for slot, pull in enumerate(pulls) if pull.any()]
+    low, high = np.floor(tips[active].min(axis=0) - reach), np.ceil(tips[active].max(axis=0) + reach)
+    window = Rect(int(low[0]), int(low[1]), int(high[0]) + 1, int(high[1]) + 1).within(rect)
+    if window.empty:
+        return stamp
+    columns = np.arange(window.left, window.right, dtype=np.float32)[None, :]
+    rows = np.arange(window.top, window.bottom, dtype=np.float32)[:, None]
+    across, down = np.zeros((2, *window.shape), dtype=np.float32)
+    for (x, y), (right, below) in zip(tips[active], pulls[active], strict=True):
+        near = weight(((columns - np.float32(x)) ** 2 + (rows - np.float32(y)) ** 2) / np.float32(reach**2))
+        across += near * np.float32(right)
+        down += near * np.float32(below)
+    source = _grown(window, margin).within(rect)
+    sprite = _with_margin(stamp.sprite, margin)
+    piece = _fetched(_cut(sprite, source, rect), rows - source.top - down, columns - source.left - across)
+    inside = window.slices(rect.left, rect.top)
+    sprite.shape[inside] = piece.shape
+    if sprite.transparency.size:
+        sprite.transparency[inside], sprite.premultiplied[inside] = piece.transparency, piece.premultiplied
     return Stamp(sprite, rect.left, rect.top)
+
+
+def _grown(rect: Rect, margin: int) -> Rect:
+    return Rect(rect.left - margin, rect.top - margin, rect.right + margin, rect.bottom + margin)
+
+
+def _with_margin(sprite: Sprite, margin: int) -> Sprite:
+    """A copy with empty pixels around it."""
+    frame = ((margin, margin), (margin, margin))
+    shape, pivot = np.pad(sprite.shape, frame), (sprite.pivot[0] + margin, sprite.pivot[1] + margin)
+    if not sprite.transparency.size:  # an outline, which has no colours
+        return Sprite(sprite.premultiplied, sprite.transparency, pivot, shape)
+    through = np.pad(sprite.transparency, frame, constant_values=256)
+    return Sprite(np.pad(sprite.premultiplied, (*frame, (0, 0))), through, pivot, shape)
+
+
+def _cut(sprite: Sprite, piece: Rect, whole: Rect) -> Sprite:
+    """The piece of a sprite that fills a rectangle; its pivot is of no use."""
+    inside = piece.slices(whole.left, whole.top)
+    colours = [array[inside] if array.size else array for array in (sprite.premultiplied, sprite.transparency)]
+    return Sprite(*colours, sprite.pivot, sprite.shape[inside])
 
 
 def gripped(sprite: Sprite, step: int, roll: float, half_px: float) -> Sprite:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from surgeval.errors import UnknownName
 
-ROLL, FOG, SOFT, DEPTH = "roll", "fog", "soft", "depth"
+ROLL, FOG, SOFT, DEPTH, BLUR = "roll", "fog", "soft", "depth", "blur"
 LOOKS: Mapping[str, str] = {
     ROLL: "the camera is turned about its axis",
     FOG: "the lens is fogged after it came into the warm body, and clears",
     SOFT: "tissue and soft objects give way to instruments",
     DEPTH: "the situs is seen aslant: what lies farther away is smaller",
+    BLUR: "objects and instruments are blurred while they move, as tissue is",
 }
 """Every look and what it adds. None of them moves an object or an event in time."""
 EVERY_LOOK = "all"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from math import atan2, exp, hypot, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from surgeval.simulation.camera import WORLD_HALF
 from surgeval.simulation.instrument_painters import TIP_LENGTH, Shaft, paint_tip, shaft_profile, tip_opacity
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, TOOLS
 from surgeval.simulation.lives import Life
+from surgeval.simulation.looks import BLUR
 from surgeval.simulation.object_painters import PAINTERS
 from surgeval.simulation.paint import (
     Sprite,
@@ -45,6 +47,10 @@ _ANGLE_STEP = np.pi / 45
 _ZOOM_STEP = log(1.05)
 _BRANDED = frozenset({"Sponge", "Specimen Bag", "External Drain"})
 """Classes whose blue parts have the colour of what the hospital buys."""
+SHUTTER_S = 0.03
+"""How long the shutter is open, with the look `blur`."""
+_SHARP_PX = 1.5
+"""What moves less meanwhile is not blurred."""
 _CHUNK = 128
 """Frames whose geometry is worked out at once."""
 
@@ -83,6 +89,13 @@ class Pose:
         return self.start <= at < self.start + len(self.shown) and bool(self.shown[at - self.start])
 
 
+class _Stage(NamedTuple):
+    """A number of times, and how every object is painted at them."""
+
+    view: View
+    poses: list[tuple[Life, Pose]]
+
+
 class Renderer:
     """Draws one scene. It holds the tissue, a bounded number of sprites and one frame."""
 
@@ -114,33 +127,48 @@ class Renderer:
         times = np.asarray(times_s, dtype=np.float64)
         for start in range(0, len(times), _CHUNK):
             block = times[start : start + _CHUNK]
-            view = self.scene.look(block)
-            levels = self.scene.conditions(block)
-            poses = [(life, pose) for life in self.lives if len(pose := self.pose(view, life))]
+            stage, levels = self._stage(block), self.scene.conditions(block)
+            ends = [self._stage(block + end_s) for end_s in (-SHUTTER_S / 2, SHUTTER_S / 2) if BLUR in self.scene.looks]
+            moves = (
+                _moves(*(end.view for end in ends)) * self.scale >= _SHARP_PX if ends else np.zeros(len(block), bool)
+            )
             for at in range(len(block)):
                 now = {kind: float(level[at]) for kind, level in levels.items()}
-                yield self._frame(view, at, poses, now)
+                yield self._frame(at, stage, ends if moves[at] else (), now)
 
     def frame(self, time_s: float) -> Frame:
         """The picture at one time, height x width x 3, to keep."""
         [picture] = self.frames([time_s])
         return picture[..., :3].copy()
 
-    def _frame(self, view: View, at: int, poses: list[tuple[Life, Pose]], levels: dict[str, float]) -> Frame:
-        if view.masked[at]:
+    def _stage(self, times: NDArray[np.float64]) -> _Stage:
+        view = self.scene.look(times)
+        return _Stage(view, [(life, pose) for life in self.lives if len(pose := self.pose(view, life))])
+
+    def _frame(self, at: int, stage: _Stage, ends: Sequence[_Stage], levels: dict[str, float]) -> Frame:
+        """One picture; `ends` are the scene when the shutter opens and closes, where something moves between."""
+        if stage.view.masked[at]:
             return np.zeros((self.height, self.width, 4), dtype=np.uint8)
-        frame = self._tissue(view, at, levels["background_motion"])
+        frame = self._things(stage, at, levels)
+        if ends:
+            frame = _exposed(frame, *(self._things(end, at, levels) for end in ends))
+        return self.artefacts.over(frame, stage.view, at, levels)
+
+    def _things(self, stage: _Stage, at: int, levels: dict[str, float]) -> Frame:
+        """Tissue, objects and instruments, without what lies between them and the viewer."""
+        view = stage.view
+        frame = self._tissue(view, at, 0.0 if BLUR in self.scene.looks else levels["background_motion"])
         self.artefacts.under(frame, view, at, levels)
         if view.tugs is not None:
             bend_tissue(frame, view.tugs, at, self.scale, self.fold_tones)
-        for life, pose in poses:
+        for life, pose in stage.poses:
             if pose.painted(at):
                 for stamp in self.object_stamps(life, pose, at):
                     stamp.lay(frame)
         for slot in range(SLOTS):
             for layer in self.instrument_layers(view, slot, at, levels):
                 layer.lay(frame)
-        return self.artefacts.over(frame, view, at, levels)
+        return frame
 
     # --- layers --------------------------------------------------------------------------------
 
@@ -152,13 +180,7 @@ class Renderer:
         if blur < 1.5:
             return frame
         step = blur / self.scale / zoom
-        sides = [look_up(x + k * step, y, zoom) for k in (-0.5, 0.5)]
-        mixed = frame.astype(np.uint16)
-        mixed += sides[0]
-        mixed += sides[1]
-        mixed += frame
-        mixed >>= 2
-        return mixed.astype(np.uint8)
+        return _exposed(frame, *(look_up(x + k * step, y, zoom) for k in (-0.5, 0.5)))
 
     def _looked_up(self, x: float, y: float, zoom: float) -> Frame:
         columns = (
@@ -177,15 +199,21 @@ class Renderer:
         if slant := self.scene.camera.slant:
             across = (right * cos / zoom).astype(np.float32)[None, :] + (below * sin / zoom).astype(np.float32)[:, None]
             down = (below * cos / zoom).astype(np.float32)[:, None] - (right * sin / zoom).astype(np.float32)[None, :]
-            nearness = 1 + down * np.float32(slant * zoom / self.scale)
-            columns = across / nearness + np.float32((x + WORLD_HALF[0]) * self.scale)
-            rows = down / nearness + np.float32((y + WORLD_HALF[1]) * self.scale)
+            farther = down * np.float32(slant * zoom / self.scale)
+            farther += 1
+            np.reciprocal(farther, out=farther)
+            columns, rows = np.multiply(across, farther, out=across), np.multiply(down, farther, out=down)
+            columns += np.float32((x + WORLD_HALF[0]) * self.scale)
+            rows += np.float32((y + WORLD_HALF[1]) * self.scale)
         else:
             columns = ((x + right * cos / pixels + WORLD_HALF[0]) * self.scale)[None, :] + (below * sin / zoom)[:, None]
             rows = ((y + below * cos / pixels + WORLD_HALF[1]) * self.scale)[:, None] - (right * sin / zoom)[None, :]
         height, width = self.tissue.shape
-        place = _mirrored(rows, height) * width + _mirrored(columns, width)
-        return self.tissue.take(place).view(np.uint8).reshape(self.height, self.width, 4)
+        place = _mirrored(rows, height)
+        place *= width
+        place += _mirrored(columns, width)
+        packed: NDArray[np.uint32] = self.tissue.take(place)
+        return packed.view(np.uint8).reshape(self.height, self.width, 4)
 
     def pose(self, view: View, life: Life) -> Pose:
         """How an object is painted at each of the times of its span."""
@@ -296,6 +324,29 @@ class Renderer:
             stain = np.clip(noise(rgb.shape[:2], 5, 0.25 * thick) + 1.6 * blood - 0.4, 0, 1) * (0.4 + 0.6 * blood)
             lay(rgb, (0.45, 0.03, 0.04), np.asarray(stain, dtype=np.float32))
         return sprite_of(paint._replace(rgb=rgb), canvas.pivot, self.scene.center)
+
+
+def _exposed(frame: Frame, before: Frame, after: Frame) -> Frame:
+    """What a sensor sees that looks at one picture half of the time, and a quarter each at two others."""
+    mixed = frame.astype(np.uint16)
+    mixed += before
+    mixed += after
+    mixed += frame
+    mixed >>= 2
+    return mixed.astype(np.uint8)
+
+
+def _moves(before: View, after: View) -> NDArray[np.float64]:
+    """How far anything moves in the picture between two views, by time, in view heights; 0 near a black picture.
+
+    Objects move with the camera or with the tip that carries them.
+    """
+    shown = (before.tools != NO_TOOL) & (after.tools != NO_TOOL)
+    tips = np.hypot(*np.moveaxis(after.tips - before.tips, -1, 0)) * shown
+    still = before.to_screen(after.camera[:, :2]) - (before.scene.aspect / 2, 0.5)
+    camera = np.hypot(*still.T) + np.abs(after.camera[:, 2] - before.camera[:, 2]) + np.abs(after.roll - before.roll)
+    moves: NDArray[np.float64] = np.maximum(camera, tips.max(axis=0)) * ~(before.masked | after.masked)
+    return moves
 
 
 def _mirrored(places: NDArray[np.floating], size: int) -> NDArray[np.int32]:

@@ -132,14 +132,16 @@ class View:
     def _gates(self) -> NDArray[np.float64]:
         """Where each hand's shaft comes in, by hand and time; a roll takes it along and never into the picture."""
         middle = np.array([self.scene.aspect / 2, 0.5])
-        gates = np.repeat(entries(self.scene.aspect)[:, None], len(self.times_s), axis=1)
+        gates: NDArray[np.float64] = np.repeat(entries(self.scene.aspect)[:, None], len(self.times_s), axis=1)
         if self.scene.camera.roll is None:
             return gates
         outside = np.abs(gates - middle) / middle
         rolled = np.stack([self._rolled(gate - middle) for gate in gates])
         beyond = (np.abs(rolled) / middle).max(axis=-1)
         least = np.minimum(outside.max(axis=-1), 1.1)
-        return rolled * np.maximum(least / beyond, 1)[..., None] + middle
+        rolled *= np.maximum(least / beyond, 1)[..., None]
+        rolled += middle
+        return rolled
 
     # --- objects -------------------------------------------------------------------------------
 

@@ -148,7 +148,7 @@ def simulate(
         minutes: Shortest and longest duration; what is usual for each type when None.
         width_px: Width of the picture.
         height_px: Height of the picture.
-        looks: What the pictures have beyond the plain look: roll, fog, soft, depth, or all.
+        looks: What the pictures have beyond the plain look: roll, fog, soft, depth, blur, or all.
 
     Raises:
         UnknownName: No such type, centre or look; the message carries the nearest.

@@ -19,6 +19,7 @@ from surgeval.simulation.camera import WORLD_HALF
 from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.instance_maps import instance_maps
 from surgeval.simulation.looks import LOOKS, looks_named
+from surgeval.simulation.renderer import SHUTTER_S
 from surgeval.simulation.roll import FULL_ROLL
 from surgeval.simulation.sighting import sights
 from surgeval.simulation.timelines import Path
@@ -286,6 +287,49 @@ def test_a_point_of_the_situs_is_painted_where_it_is_said_to_be():
             assert rows.size
             assert np.hypot(columns.mean() + 0.5 - said[0], rows.mean() + 0.5 - said[1]) < 1.5
             renderer = Renderer(bare)
+
+
+# --- blur ------------------------------------------------------------------------------------------
+
+
+def in_motion(*, calm: bool):
+    """A large scene, and times at which camera and tips hardly move, or at which an object in view moves fast."""
+    scene = replace(draw_scene(31, 0, minutes=(4, 5), width_px=480, height_px=270), episodes=())
+    times = np.arange(5.0, scene.duration_s - 5.0, 0.7)
+    before, after = scene.look(times - SHUTTER_S / 2), scene.look(times + SHUTTER_S / 2)
+    if calm:
+        speed = np.maximum(scene.camera.speed(times), scene.look(times).tip_speed())
+        return scene, times[(speed < 0.1) & ~scene.camera.is_masked(times)][:12]
+    chosen = []
+    for life in scene.lives:
+        ways = np.hypot(*(after.to_screen(life.path.at(after.times_s)[:, :2])
+                          - before.to_screen(life.path.at(before.times_s)[:, :2])).T)  # fmt: skip
+        sight, span = sights(scene, times)[life.instance], scene.look(times).span_of(life)
+        seen = sight.visibility == Visibility.VISIBLE
+        for here in np.flatnonzero(seen & (ways[span] * 270 > 2.5))[:2]:
+            chosen.append((times[span][here], sight.boxes[here].astype(int)))
+    return scene, chosen
+
+
+def test_what_stands_is_painted_as_without_blur():
+    scene, times = in_motion(calm=True)
+    sharp, blurred = Renderer(scene), Renderer(replace(scene, looks=("blur",)))
+    assert len(times) == 12
+    for time_s in times:
+        assert (sharp.frame(time_s) == blurred.frame(time_s)).all()
+
+
+def test_an_object_that_moves_loses_its_edges_and_keeps_its_truth():
+    scene, moments = in_motion(calm=False)
+    assert len(moments) > 5
+    sharp, blurred = Renderer(scene), Renderer(replace(scene, looks=("blur",)))
+    assert true_procedure(scene).tracks == true_procedure(blurred.scene).tracks
+    for time_s, (x, y, width, height) in moments:
+        edges = []
+        for renderer in (sharp, blurred):
+            patch = renderer.frame(time_s)[y : y + height, x : x + width].astype(float)
+            edges.append(sum(np.abs(np.diff(patch, axis=axis)).mean() for axis in (0, 1)))
+        assert edges[1] < 0.9 * edges[0]
 
 
 # --- files -----------------------------------------------------------------------------------------
