@@ -158,8 +158,7 @@ class ArtefactPainter:
         """Tissue and other material at the working end, which hide what lies behind, and the tip's own shine."""
         if (level := _stepped(levels["instrument_tissue"])) > 0:
             reach = (0.5 + 1.3 * level) * thick
-            key = f"flap {reach:.2f}"
-            flap = self._sprite(key, lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
+            flap = self._sprite(f"flap {reach}", lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
             yield stamped(flap, tip[0] + 0.6 * thick, tip[1] + 0.4 * thick)
         if (level := _stepped(levels["instrument_reflections"])) > 0:
             shine = self._sprite(f"shine {level:.1f}", lambda: self._shine(0.10 * (0.3 + level), 0.9))
@@ -237,8 +236,8 @@ class ArtefactPainter:
         level = levels["background_reflections"]
         if level < _SEEN_FROM:
             return
-        reaches = [0.015 + 0.012 * number * (0.5 + level) for number in range(4)]
-        shines = [self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0)) for reach in reaches]
+        reaches = [round(0.015 + 0.012 * number * (0.5 + level), 3) for number in range(4)]
+        shines = [self._sprite(f"spot {reach}", partial(self._shine, reach, 1.0)) for reach in reaches]
         for number, place in enumerate(self._follow(view, at, self.spots[: 3 + round(18 * level)] * 0.8)):
             yield stamped(shines[number % 4], *place)
 
