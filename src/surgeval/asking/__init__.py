@@ -16,6 +16,7 @@ __all__ = [
     "messages",
     "meter",
     "plan",
+    "reasoning",
     "replies",
     "session",
     "shelf",

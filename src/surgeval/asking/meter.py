@@ -30,6 +30,8 @@ class Meter:
         self.total = self.done = self.reused = self.failed = 0
         self.money: float | None = None
         """Spent so far, where somebody knows."""
+        self.elsewhere = 0
+        """Left to another run, which asks them now."""
         self._clock = clock
         self._steps: deque[tuple[float, int]] = deque(maxlen=RECENT)
         """When so many had been asked; what was reused took no time and says nothing about the rate."""
@@ -85,6 +87,7 @@ class Meter:
         facts += [f"{self.failed} failed"]
         facts += [f"{rate:.2g} per s" if rate < 10 else f"{rate:.0f} per s"] if rate else ["no reply yet"]
         facts += [] if left_s is None else [f"{_duration(left_s)} left"]
+        facts += [f"{self.elsewhere} wait for another run that asks them"] if self.elsewhere else []
         facts += [f"{self.money:.2f} spent"] if self.money else []
         return ", ".join(facts)
 

@@ -44,8 +44,11 @@ class Reply(NamedTuple):
 
     def with_tokens(self, tokens_in: int, tokens_out: int) -> Reply:
         """The reply with the tokens of another one that was paid for its sake."""
-        more = {"tokens_in": self.tokens_in + tokens_in, "tokens_out": self.tokens_out + tokens_out}
-        return self._replace(tokens=self.tokens + tokens_in + tokens_out, **more)
+        return self._replace(
+            tokens=self.tokens + tokens_in + tokens_out,
+            tokens_in=self.tokens_in + tokens_in,
+            tokens_out=self.tokens_out + tokens_out,
+        )
 
 
 class Trouble(NamedTuple):

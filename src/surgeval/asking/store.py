@@ -2,8 +2,9 @@
 
 A folder of segments, JSON Lines that only grow. The key of a reply is a hash of everything that can change
 it. Each reply goes out in one write as soon as it exists, so an interrupted run loses only the questions
-under way. Every writer has a segment of its own, under a lock that ends with its process; where two runs
-asked the same thing at once, the first line counts. Failures are no replies and never stored.
+under way. Every writer has a segment of its own, under a lock that ends with its process. Who claims a question
+before he asks it asks nothing that another run asks at the same time; where two did all the same, the first line
+counts. Failures are no replies and never stored.
 
 The segments are the truth. What is kept in memory is where each key stands (16 bytes per reply), rebuilt at
 opening: an index on disk would have to be trusted, and reading the beginnings of a million lines takes a second.
@@ -26,10 +27,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from surgeval.asking.claims import Claims
 from surgeval.asking.lines import LineFile, check_system, is_being_written, lines_set_aside, object_in, raw_lines
 from surgeval.errors import FileUnreadable, RunInterrupted
 
 VERDICT, ANSWER = "verdict", "answer"
+_CLAIMS = ".claims"
 _KEY_START, _KEY_LETTERS = b'{"key": "', 40
 _OFFSET_BITS = 44
 _FOLD = 65536
@@ -93,6 +96,7 @@ class ContentStore:
         self._looked_up_to: dict[Path, int] = {}
         """Of each segment, where what was looked at ends."""
         self._writer: LineFile | None = None
+        self._claims = Claims(self.path.with_name(self.path.name + _CLAIMS) if self._one_file else self.path / _CLAIMS)
         self._lock = threading.Lock()
         for segment in self.segments():
             self._scan(segment)
@@ -104,7 +108,10 @@ class ContentStore:
         """The files of the store, in the order in which they count."""
         if self._one_file:
             return [self.path] if self.path.exists() else []
-        return sorted(self.path.glob("segment-*.jsonl"))
+        with suppress(FileNotFoundError, NotADirectoryError):  # a glob takes several times as long
+            names = sorted(os.listdir(self.path))
+            return [self.path / name for name in names if name.startswith("segment-") and name.endswith(".jsonl")]
+        return []
 
     def __len__(self) -> int:
         known = np.unique(self._keys)
@@ -137,40 +144,65 @@ class ContentStore:
             try:
                 if self._writer is None:
                     self._writer = self._open_writer()
-                    if not self._one_file:
-                        self._note_added(self._writer.path)  # by who wrote it before
+                    self._note_added(self._writer.path)  # by who wrote it before
                 offset = self._writer.add(line)
-                self._looked_up_to[self._writer.path] = offset + len(line)
+                if self._one_file:
+                    self._note_added(self.path)  # by others meanwhile, and this line
+                else:
+                    self._note(self._writer.path, key, offset)
+                    self._looked_up_to[self._writer.path] = offset + len(line)
             except OSError as error:
-                why = error.strerror or type(error).__name__
-                raise RunInterrupted(
-                    f"store {self.path}: cannot be written ({why}); nothing stored is lost; free or move it"
-                ) from None
-            place = self._number_of(self._writer.path) << _OFFSET_BITS | offset
-            self._recent.setdefault(int(key[:16], 16), []).append(place)
+                raise self._unwritable(error) from None
             if len(self._recent) >= _FOLD:
                 self._fold()
+
+    def claim(self, key: str) -> bool:
+        """Whether the question is the caller's to ask, until `release`; not so while another run asks it.
+
+        What others have stored by now is known afterwards, so that whoever gets a claim looks once more before he asks.
+
+        Raises:
+            RunInterrupted: Nothing can be written where the store is, so that no reply could be stored either.
+        """
+        try:
+            claimed = self._claims.take(key)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        if claimed:
+            self.refresh()
+        return claimed
+
+    def release(self, key: str) -> None:
+        """Give a claim back: the reply is stored, or there is none."""
+        self._claims.give_back(key)
 
     def refresh(self) -> None:
         """Take note of what other writers added; lines in another form than ours wait for the next opening."""
         with self._lock:
-            for segment in () if self._one_file else self.segments():
+            for segment in self.segments():
                 self._note_added(segment)
+
+    def _unwritable(self, error: OSError) -> RunInterrupted:
+        why = error.strerror or type(error).__name__
+        return RunInterrupted(f"store {self.path}: cannot be written ({why}); nothing stored is lost; free or move it")
 
     def _note_added(self, segment: Path) -> None:
         start = self._looked_up_to.get(segment, 0)
         if segment.stat().st_size <= start:
             return
-        number = self._number_of(segment)
         with open(segment, "rb") as handle:
             handle.seek(start)
             for raw in handle:
                 if not raw.endswith(b"\n"):
                     break  # still on its way
                 if (key := _plain_key(raw)) is not None and _is_key(key):
-                    self._recent.setdefault(int(key[:16], 16), []).append(number << _OFFSET_BITS | start)
+                    self._note(segment, key, start)
                 start += len(raw)
         self._looked_up_to[segment] = start
+
+    def _note(self, segment: Path, key: str, offset: int) -> None:
+        place = self._number_of(segment) << _OFFSET_BITS | offset
+        self._recent.setdefault(int(key[:16], 16), []).append(place)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Every stored row once, the first of equal keys, read from disk one by one."""
@@ -189,6 +221,7 @@ class ContentStore:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            self._claims.close()
             for descriptor in self._files.values():
                 os.close(descriptor)
             self._files.clear()

@@ -26,11 +26,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from surgeval.asking.reasoning import without_blocks
 from surgeval.judges._case import ABSTAINED, CUT_OFF, JUDGED, Verdict, cut
 
 _WORDS: dict[str, bool | None] = {"CORRECT": True, "INCORRECT": False, "UNSURE": None}
 _FLAGS = re.IGNORECASE | re.ASCII
-_BLOCK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_REASONING = ("think", "thinking", "reasoning")
 _CLOSED = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _OPENED = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(
@@ -130,7 +131,7 @@ def without_reasoning(text: str) -> str:
     Some chat templates open the block themselves, so a reply may hold only the closing tag; a reply
     that never closes it has not reached its answer.
     """
-    text = _CLOSED.sub("", _BLOCK.sub("", text))
+    text = _CLOSED.sub("", without_blocks(text, _REASONING))
     return "" if _OPENED.search(text) else text
 
 

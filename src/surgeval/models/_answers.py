@@ -45,6 +45,28 @@ class StoredAnswers:
         if (now := time.monotonic()) - self._looked_at > _LOOK_EVERY_S:
             self.store.refresh()
             self._looked_at = now
+        return self._stored(key)
+
+    def claim(self, key: str) -> bool | Outcome:
+        """Whether the question is this run's to ask, or the answer that another run has stored by now.
+
+        What is claimed must be released, whatever became of it.
+
+        Raises:
+            RunInterrupted: Nothing can be written there.
+        """
+        if not self.store.claim(key):
+            return False
+        if (outcome := self._stored(key)) is None:
+            return True
+        self.store.release(key)
+        return outcome
+
+    def release(self, key: str) -> None:
+        """Let other runs ask it, if there is no answer."""
+        self.store.release(key)
+
+    def _stored(self, key: str) -> Outcome | None:
         outcome = self.store.get(key, _outcome)
         return None if outcome is None else replace(outcome, reused=True)
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from surgeval.asking.meter import Progress, expect
+from surgeval.asking.reasoning import without_blocks
 from surgeval.errors import Misuse
 from surgeval.models._abilities import check_prompts
 from surgeval.models._consent import check_consent
@@ -32,7 +33,6 @@ from surgeval.schema.outcomes import Status
 from surgeval.schema.question_files import Sources, load_questions
 from surgeval.schema.questions import Request, Response
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 
 
@@ -210,14 +210,18 @@ def _result(asking: _Asking, heard: dict[str, tuple[Prompt, Outcome]], counts: R
 
 def _readable(outcome: Outcome) -> Outcome:
     """The outcome; a reply that never came out of its reasoning is no answer."""
-    if outcome.answered and _OPEN_THOUGHT.search(_THOUGHTS.sub("", outcome.text)):
+    if outcome.answered and _OPEN_THOUGHT.search(_without_thoughts(outcome.text)):
         reason = "the reply ended while the model still reasoned; give it more room (--max-tokens)"
         return replace(outcome, status=Status.UNREADABLE, reason=reason)
     return outcome
 
 
+def _without_thoughts(text: str) -> str:
+    return without_blocks(text, ("think", "thinking"), any_end=True)
+
+
 def _response(request: Request, outcome: Outcome) -> Response:
-    content = _THOUGHTS.sub("", outcome.text).strip() if outcome.answered else None
+    content = _without_thoughts(outcome.text).strip() if outcome.answered else None
     tokens = outcome.tokens_in + outcome.tokens_out or None
     return Response(request.case, content, round(outcome.seconds, 3), outcome.status, outcome.reason, tokens=tokens)
 

@@ -1,11 +1,14 @@
 """Ask a model many prompts: nothing twice, nothing beyond the money, every outcome handed over as it comes.
 
 Prompts are taken one by one as they can be asked, so memory does not grow with their number. Each answer is on disk
-before the next is taken: a kill at any moment loses what was under way and nothing else.
+before the next is taken: a kill at any moment loses what was under way and nothing else. What another run with the
+same store is asking is left to it, and its answer waited for.
 """
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +27,9 @@ from surgeval.schema.outcomes import Status
 
 Hear = Callable[[Prompt, Outcome], None]
 """Called with a prompt and what became of it."""
+_LOOK_AGAIN_S = 0.1
+_LOOK_AT = 8
+"""Prompts that other runs ask, looked at whenever one is wanted; so few runs at once do not make them pile up."""
 Tokens = tuple[float, float]
 """In and out."""
 
@@ -146,9 +152,8 @@ def ask_all(
         keeps = opened is not None and model.stored
         answers = StoredAnswers(opened) if keeps and opened is not None else None
         run = _Run(model, prompts, done, answers, max_cost, progress)
-        before = -1
-        while not run.has_ended and run.counts.prompts > before:  # a model that takes no prompt is not asked again
-            before = run.counts.prompts
+        model.ask(_Todo(run), run.outcome)
+        while run.has_more():
             model.ask(_Todo(run), run.outcome)
         run.counts.damaged = [] if opened is None else list(opened.problems)
     return run.counts
@@ -184,10 +189,11 @@ class _Run:
     ) -> None:  # fmt: skip
         self.model, self.done, self.answers, self.max_cost, self.progress = model, done, answers, max_cost, progress
         self.counts = RunCounts(cost=0.0 if model.price is not None else None)
-        self.has_ended = False
         self._prompts = iter(prompts)
-        self._held: Prompt | None = None
-        """Could be paid if those under way end cheaper than they might."""
+        self._held: deque[Prompt] = deque()
+        """Could be paid if those under way end cheaper than they might; one at most."""
+        self._elsewhere: deque[Prompt] = deque()
+        """Another run is asking them."""
         self._under_way: dict[int, tuple[Prompt, str]] = {}
         self._same: dict[str, list[Prompt]] = {}
         """Prompts that ask just what another one under way asks."""
@@ -198,8 +204,7 @@ class _Run:
 
     def next_prompt(self, position: int) -> Prompt | None:
         """The next prompt that must be asked and can be paid, or None; the others are dealt with on the way."""
-        while (prompt := self._held or next(self._prompts, None)) is not None:
-            self._held = None
+        for prompt in self._candidates():
             key = key_of(self.model, prompt) if self.answers is not None else ""
             if self._is_settled(prompt, key):
                 continue
@@ -208,15 +213,52 @@ class _Run:
                 self._tell(prompt, Outcome(Status.NOT_ASKED, trouble=Trouble.BUDGET, reason=reason))
                 continue
             if self._is_beyond(_sum(self._tokens, _most_tokens(prompt))):
-                self._held = prompt
+                self._held.append(prompt)
                 return None
+            if not self._is_ours(prompt, key):
+                continue
             self._tokens = _sum(self._tokens, _most_tokens(prompt))
             self._under_way[position] = (prompt, key)
             if key:
                 self._same[key] = []
             return prompt
-        self.has_ended = True
         return None
+
+    def has_more(self) -> bool:
+        """Whether something is left that nobody asks; waits for what another run asks."""
+        while not self._held and self._elsewhere:
+            for _ in range(len(self._elsewhere)):
+                prompt = self._elsewhere.popleft()
+                key = key_of(self.model, prompt)
+                if self._is_ours(prompt, key) and self.answers is not None:
+                    self.answers.release(key)
+                    self._held.append(prompt)
+                    return True
+            if self._elsewhere:
+                time.sleep(_LOOK_AGAIN_S)
+        return bool(self._held)
+
+    def _candidates(self) -> Iterator[Prompt]:
+        """What waited longest first, but only some of it: most of that is still under way elsewhere."""
+        if self._held:
+            yield self._held.popleft()
+        for _ in range(min(_LOOK_AT, len(self._elsewhere))):
+            yield self._elsewhere.popleft()
+        while (prompt := next(self._prompts, None)) is not None:  # not `yield from`, which would close them
+            yield prompt
+        for _ in range(len(self._elsewhere)):
+            yield self._elsewhere.popleft()
+
+    def _is_ours(self, prompt: Prompt, key: str) -> bool:
+        """Whether no other run asks it or has answered it by now; if so, it is claimed."""
+        claimed = self.answers.claim(key) if self.answers is not None else True
+        if claimed is False:
+            self._elsewhere.append(prompt)
+        elif isinstance(claimed, Outcome):
+            self._tell(prompt, claimed)
+        if isinstance(self.progress, Meter):
+            self.progress.elsewhere = len(self._elsewhere)
+        return claimed is True
 
     def outcome(self, position: int, outcome: Outcome) -> None:
         """Keep, count and hand over what became of a prompt."""
@@ -227,6 +269,7 @@ class _Run:
         self._pay(prompt, outcome)
         if self.answers is not None:
             self.answers.put(key, self.model, outcome)
+            self.answers.release(key)
         self._tell(prompt, outcome)
         for other in self._same.pop(key, ()):
             self._tell(other, replace(outcome, reused=True))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
@@ -273,6 +274,74 @@ def test_two_runs_at_once_share_a_store_and_lose_nothing(tmp_path: Path) -> None
     late = Counting()
     _, counts = asked(late, questions(300), store=tmp_path / "store")
     assert (late.calls, counts.reused) == ([], 300)
+
+
+ONE_RUN = """
+from surgeval.models import Prompt, ask_all, open_model
+prompts = [Prompt(f"q{{i}}", (f"Question {{i}}?",)) for i in range({count})]
+model = open_model("openai:m@{url}", concurrency=8)
+counts = ask_all(model, prompts, done=lambda prompt, outcome: None, store={store!r})
+print(counts.answered, counts.asked, counts.reused)
+"""
+
+
+def started(url: str, store: Path, count: int) -> subprocess.Popen[str]:
+    code = ONE_RUN.format(url=url, store=str(store), count=count)
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name", ["store", "store.jsonl"])
+def test_two_processes_at_once_ask_nothing_twice(tmp_path: Path, name: str) -> None:
+    with serving(lambda number, body: completion(f"reply {number}")._replace(delay_s=0.02)) as server:
+        runs = [started(server.url, tmp_path / name, 120) for _ in range(2)]
+        printed = [[int(number) for number in run.communicate(timeout=120)[0].split()] for run in runs]
+        assert server.asked == 120
+    assert [answered for answered, _, _ in printed] == [120, 120]
+    assert sum(asked for _, asked, _ in printed) == 120
+    assert sum(reused for _, _, reused in printed) == 120
+
+
+def test_what_a_killed_run_was_asking_is_asked_by_the_other(tmp_path: Path) -> None:
+    with serving(lambda number, body: completion(f"reply {number}")._replace(delay_s=0.05)) as server:
+        with started(server.url, tmp_path / "store", 200) as killed:
+            while server.asked < 12:
+                time.sleep(0.01)
+            other = started(server.url, tmp_path / "store", 40)
+            while server.asked < 24:
+                time.sleep(0.01)
+            killed.send_signal(signal.SIGKILL)
+        answered, *_ = other.communicate(timeout=120)[0].split()
+    assert int(answered) == 40
+
+
+def test_what_another_run_failed_to_answer_is_asked_here(tmp_path: Path) -> None:
+    with ContentStore(tmp_path / "store") as store:
+        waits = threading.Event()
+
+        class Failing(Counting):
+            def outcome_of(self, prompt: Prompt) -> Outcome:
+                waits.set()
+                until = time.monotonic() + 20
+                while meter.elsewhere == 0 and time.monotonic() < until:
+                    time.sleep(0.001)
+                return FAILED
+
+        meter, here = Meter("asking"), Counting()
+        other = threading.Thread(target=asked, args=(Failing(), questions(1)), kwargs={"store": tmp_path / "store"})
+        other.start()
+        waits.wait()
+        outcomes, counts = asked(here, questions(3), store=store, progress=meter)
+        other.join()
+    assert here.calls == ["q1", "q2", "q0"]
+    assert (counts.answered, counts.asked, meter.elsewhere) == (3, 3, 0)
+    assert outcomes["q0"].answered
+
+
+def test_the_line_of_a_run_says_what_another_one_asks() -> None:
+    meter = Meter("asking")
+    meter.expect(3)
+    meter.elsewhere = 2
+    assert "2 wait for another run that asks them" in meter.line()
 
 
 def test_what_another_run_answered_meanwhile_is_not_asked_again(tmp_path: Path) -> None:

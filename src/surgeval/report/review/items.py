@@ -6,7 +6,6 @@ that were proposed. Films and annotations are looked for in the folder itself an
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from surgeval.errors import FileUnreadable
 from surgeval.questions.template import clock
 from surgeval.schema.documents import read_json
 from surgeval.schema.procedure_files import procedure_paths, read_procedure
+from surgeval.schema.rows import read_rows
 from surgeval.schema.tracks import Procedure, Track
 
 FILMS = (".mp4", ".mov", ".mkv", ".avi", ".webm")
@@ -111,20 +111,26 @@ def _video_of(path: Path) -> str:
 def _questions(path: Path) -> Iterator[Item]:
     requests = {row["qID"]: row for row in _rows(path.with_name("requests.json"))}
     references = {row["qID"]: row for row in _rows(path.with_name("references.json"))}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        request, reference = requests.get(row["qID"]), references.get(row["qID"])
-        if request is None or reference is None:
-            continue
-        proof = row["proof"]
-        start, end = int(request["start_time"]), int(request["end_time"])
-        seconds = sorted({*proof["seconds"], *(event[0] for event in proof["events"])})
-        events = "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"])
-        yield Item(
-            row["qID"], str(request["videoID"]), str(request["question"]), str(reference["answer"]),
-            str(reference["format"]), (start, end), _some(seconds or [start, end]),
-            frozenset(proof["instances"]), events, reference.get("format_kwargs") or {},
-        )  # fmt: skip
+    for number, row in enumerate(read_rows(path), start=1):
+        try:
+            request, reference = requests.get(row["qID"]), references.get(row["qID"])
+            if request is not None and reference is not None:
+                yield _question(request, reference, row["proof"])
+        except (KeyError, TypeError, ValueError):
+            raise FileUnreadable(
+                str(path), [f"row {number} is no proof of a question in the files beside it"]
+            ) from None
+
+
+def _question(request: Mapping[str, Any], reference: Mapping[str, Any], proof: Mapping[str, Any]) -> Item:
+    start, end = int(request["start_time"]), int(request["end_time"])
+    seconds = sorted({*proof["seconds"], *(event[0] for event in proof["events"])})
+    events = "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"])
+    return Item(
+        request["qID"], str(request["videoID"]), str(request["question"]), str(reference["answer"]),
+        str(reference["format"]), (start, end), _some(seconds or [start, end]),
+        frozenset(proof["instances"]), events, reference.get("format_kwargs") or {},
+    )  # fmt: skip
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_NAMES = "think|thinking|reasoning|reflection|scratchpad"
-_THINKING = re.compile(rf"<({_NAMES})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_UNFINISHED = re.compile(rf"<(?:{_NAMES})>", re.IGNORECASE)
-_ENDED = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
+from surgeval.asking.reasoning import without_blocks
+
+_NAMES = ("think", "thinking", "reasoning", "reflection", "scratchpad")
+_UNFINISHED = re.compile(rf"<(?:{'|'.join(_NAMES)})>", re.IGNORECASE)
+_ENDED = re.compile(rf"</(?:{'|'.join(_NAMES)})>", re.IGNORECASE)
 _FENCE = re.compile(r"```[\w+-]*")
 _OPENERS, _CLOSERS, _QUOTE = {"{": "}", "[": "]"}, frozenset("}]"), '"'
 _BRACKETS = re.compile(r"[{}\[\]]")
@@ -44,9 +45,7 @@ def without_reasoning(text: str) -> str:
         >>> without_reasoning("<think>{1}</think>```json\\n{}\\n```").strip()
         '{}'
     """
-    text = text[:_MOST_LETTERS]
-    reasoned = _behind_the_last_end(text)
-    text = _THINKING.sub(" ", text[:reasoned]) + text[reasoned:]
+    text = without_blocks(text[:_MOST_LETTERS], _NAMES, put=" ")
     text = text[_behind_the_last_end(text) :]
     if opened := _UNFINISHED.search(text):
         text = text[: opened.start()]
