@@ -144,8 +144,9 @@ def _with_margin(sprite: Sprite, margin: int) -> Sprite:
 def _cut(sprite: Sprite, piece: Rect, whole: Rect) -> Sprite:
     """The piece of a sprite that fills a rectangle; its pivot is of no use."""
     inside = piece.slices(whole.left, whole.top)
-    colours = [array[inside] if array.size else array for array in (sprite.premultiplied, sprite.transparency)]
-    return Sprite(*colours, sprite.pivot, sprite.shape[inside])
+    if not sprite.transparency.size:
+        return Sprite(sprite.premultiplied, sprite.transparency, sprite.pivot, sprite.shape[inside])
+    return Sprite(sprite.premultiplied[inside], sprite.transparency[inside], sprite.pivot, sprite.shape[inside])
 
 
 def gripped(sprite: Sprite, step: int, roll: float, half_px: float) -> Sprite:

@@ -19,6 +19,7 @@ from surgeval.simulation.camera import WORLD_HALF
 from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.instance_maps import instance_maps
 from surgeval.simulation.looks import LOOKS, looks_named
+from surgeval.simulation.paint import SOLID
 from surgeval.simulation.renderer import SHUTTER_S
 from surgeval.simulation.roll import FULL_ROLL
 from surgeval.simulation.sighting import sights
@@ -243,6 +244,22 @@ def test_soft_objects_in_a_grip_are_gathered_and_hard_ones_are_not():
                 assert 0.5 < np.count_nonzero(held) / np.count_nonzero(loose) < 0.95
                 gripped += 1
     assert gripped > 3
+
+
+def test_the_outline_of_what_bends_is_what_is_painted_of_it():
+    scene, bent, gripped = scene_of("soft", "roll"), 0, 0
+    painted, known = Renderer(scene), Renderer(scene, colours=False)
+    view = scene.look(np.arange(5.0, scene.duration_s - 5.0))
+    for life in scene.lives:
+        pose = painted.pose(view, life)
+        for here in np.flatnonzero(pose.shown & (pose.bent | (pose.grip > 0))).tolist():
+            mine, theirs = (next(one.object_stamps(life, pose, pose.start + here)) for one in (painted, known))
+            assert mine.rect == theirs.rect
+            opaque = mine.sprite.transparency <= 256 * (1 - SOLID)  # a shadow makes edges more so
+            assert (opaque != theirs.sprite.shape).sum() < 0.15 * theirs.sprite.shape.sum() + 12, life.instance
+            bent, gripped = bent + bool(pose.bent[here]), gripped + bool(pose.grip[here])
+    assert bent > 20
+    assert gripped > 20
 
 
 def test_no_hand_that_holds_something_presses_tissue():

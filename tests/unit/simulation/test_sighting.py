@@ -108,6 +108,16 @@ def test_sparing_the_pixels_of_undisturbed_objects_changes_nothing(center, look)
         assert quick[instance].boxes[seen].tolist() == sight.boxes[seen].tolist()
 
 
+@pytest.mark.parametrize("strength", [0.55, 0.8, 0.95])
+def test_sparing_pixels_changes_nothing_in_fog(strength):
+    fog = Episode("image_lens_fog", -1e6, 1e6, strength)
+    scene = replace(scene_of("Center D", 2, "fog"), episodes=(fog,))
+    seconds = np.arange(0.0, scene.duration_s, 3.0)
+    quick, slow = sights(scene, seconds), sights(scene, seconds, quick=False)
+    for instance, sight in slow.items():
+        assert quick[instance].visibility.tolist() == sight.visibility.tolist()
+
+
 def under(scene, kind: str, strength: float):
     """The same scene under one artefact that lasts all the time."""
     return true_procedure(replace(scene, episodes=(Episode(kind, -1e6, 1e6, strength),)), instruments=False)
