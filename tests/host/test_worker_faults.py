@@ -22,10 +22,12 @@ from surgeval.asking.messages import Outcome
 from surgeval.host import places, worker
 from surgeval.host.acts import jobs, tokens, uploads
 from surgeval.host.acts.refused import REMEDIES
+from surgeval.host.acts.submissions import queue_scoring, run_folder
 from surgeval.host.api import answers
 from surgeval.host.client import Host, HostLost, HostRefused, push_file, push_submission
-from surgeval.host.runs.models import Job, Kind, Submission
-from surgeval.host.tars import write_tar
+from surgeval.host.log.acting import acting
+from surgeval.host.runs.models import Job, Kind, RunRecord, Submission
+from surgeval.host.tars import tar_pieces, write_tar
 
 pytestmark = pytest.mark.database
 
@@ -47,6 +49,95 @@ def test_a_job_is_not_done_without_its_output(inferring: tuple[Caller, dict[str,
     status, answer = call("POST", where, {"outcome": "done", "facts": {}})
     assert (status, "without its output" in answer["problem"]) == (400, True)
     assert Job.objects.get(pk=job["job"]).state == "claimed"
+
+
+def reported(call: Caller, job: dict[str, Any], facts: Any, *members: tuple[str, bytes]) -> tuple[int, str]:
+    """The status and the problem of a report of a job that is done, with these files as its output."""
+    where = f"fencing={job['fencing']}"
+    if members:
+        pieces = b"".join(tar_pieces(members))
+        assert call("PUT", f"worker/jobs/{job['job']}/output?{where}", pieces)[0] == 200
+    status, answer = call("POST", f"worker/jobs/{job['job']}/report?{where}", {"outcome": "done", "facts": facts})
+    assert Job.objects.get(pk=job["job"]).state == ("done" if status == 200 else "claimed")
+    return status, answer.get("problem", "")
+
+
+def test_malformed_facts_of_an_intake_are_refused_with_every_problem(service: Service) -> None:
+    service.hand_in(service.team("a"))
+    call, job = claimed_by(service, "intake")
+    for facts, problem in (
+        ({"problems": 5}, "problems must be a list of texts; got 5"),
+        ({"problems": "all of it"}, 'problems must be a list of texts; got "all of it"'),
+        ({"problems": [{}]}, "problems must be a list of texts; got [{}]"),
+        ({"image_digest": {}, "problems": 5}, "2 problems: image_digest must be a text; got {}; problems must be a"),
+    ):
+        status, text = reported(call, job, facts)
+        assert (status, problem in text) == (400, True), text
+    assert Submission.objects.get().stage == "uploaded"
+    assert reported(call, job, {"image_digest": "sha256:1", "problems": []})[0] == 200
+
+
+def in_inference(service: Service) -> RunRecord:
+    service.let_in(service.hand_in(service.team("a")), service.worker("intake"))
+    return RunRecord.objects.get()
+
+
+SCORES_SENT = ("scores/manifest.json", b"{}")
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        ({"values": [1]}, "values must be numbers by board; got [1]"),
+        ({"values": {"technical": "high"}}, 'values of technical must be a finite number; got "high"'),
+        ({"values": {"technical": None, "clinical": float("nan")}}, "2 problems: values of technical must be a finite"),
+        ({"values": {"technical": True}}, "values of technical must be a finite number; got true"),
+        ({"values": {"technical": 10**400}}, "values of technical must be a finite number; got 1000"),
+        ({"references_digest": 7}, "references_digest must be a text; got 7"),
+        ({"code": []}, "code must be a text; got []"),
+    ],
+)
+def test_malformed_facts_of_a_scoring_are_refused(service: Service, facts: dict[str, Any], problem: str) -> None:
+    run = in_inference(service)
+    with acting("system", "queue-scoring") as doing:
+        Job.objects.filter(kind=Kind.INFERENCE).update(state="done")
+        queue_scoring(run, doing.at)
+    run_folder(run.submission, run.number).mkdir(parents=True)
+    call, job = claimed_by(service, "scoring")
+    status, text = reported(call, job, facts, SCORES_SENT)
+    assert (status, problem in text) == (400, True), text
+    assert RunRecord.objects.get().scored_at is None
+    assert not (run_folder(run.submission, run.number) / "scores").exists()
+    assert reported(call, job, {"values": {"technical": 0.5}}, ("elsewhere.txt", b"x"))[0] == 400
+    assert reported(call, job, {"values": {"technical": 0.5}, "references_digest": "a"}, SCORES_SENT)[0] == 200
+
+
+def test_an_output_without_what_the_job_was_for_is_refused(inferring: tuple[Caller, dict[str, Any]]) -> None:
+    call, job = inferring
+    status, text = reported(call, job, {}, ("shard-9-of-9/events.jsonl", b""))
+    name = "shard-{}-of-{}".format(*job["shard"].split("/"))
+    assert (status, f"2 problems: the output holds no {name}; the output holds no phase.json" in text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (b"{", "boards.json is no JSON object"),
+        (b"[]", "boards.json is no JSON object"),
+        (b'{"technical": 5}', "boards.json: technical has no tables of rows"),
+        (b'{"technical": {"tables": {"places": [1]}}}', "boards.json: technical has no tables of rows"),
+        (b'{"technical": {"tables": {"places": [{"place": NaN}]}}}', "boards.json is no JSON object"),
+        (b'{"technical": {"tables": {}, "findings": 5}}', "boards.json: findings of technical must be a list; got 5"),
+        (b'{"technical": {"tables": {}}}', "the output holds no technical"),
+    ],
+)
+def test_malformed_boards_are_refused(service: Service, made: bytes, problem: str) -> None:
+    with acting("system", "queue-board") as doing:
+        Job.objects.create(kind=Kind.BOARD, phase=PRE, owner="boards", made_at=doing.at)
+    call, job = claimed_by(service, "board")
+    status, text = reported(call, job, {}, ("boards.json", made))
+    assert (status, problem in text) == (400, True), text
+    assert reported(call, job, {}, ("boards.json", b"{}"))[0] == 200
 
 
 def test_what_was_sent_and_never_reported_does_not_stay(

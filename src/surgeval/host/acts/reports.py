@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from surgeval.errors import InputInvalid
 from surgeval.host.acts.boards import board_folder, keep_boards
 from surgeval.host.acts.jobs import claimed, is_reported
+from surgeval.host.acts.report_checks import PHASE_FILE, Reported, made_boards, report_problems, shard_name
 from surgeval.host.acts.submissions import move, queue_board, queue_run, queue_scoring, run_folder
 from surgeval.host.log.acting import Acting, acting
 from surgeval.host.runs.models import Job, JobState, Kind, RunRecord, Submission, WorkerToken
@@ -33,22 +34,31 @@ def report(worker: WorkerToken, number: int, fencing: int, content: Report) -> J
 
     Raises:
         Refused: The worker has the job no more.
+        InputInvalid: The report is not as it must be; lists every problem, and the job is the worker's still.
     """
     if is_reported(worker, number, fencing):
         return Job.objects.get(pk=number)
+    _check(claimed(worker, number, fencing), content)
     with acting(f"worker-{worker.pk}", "report-job", f"job-{number}", fencing=fencing) as doing:
         job = claimed(worker, number, fencing)
-        job.state, job.lease_until, job.code = JobState.DONE, None, str(content.facts.get("code", ""))[:60]
+        job.state, job.lease_until, job.code = JobState.DONE, None, content.facts.get("code", "")[:60]
         job.save()
         _REPORTS[Kind(job.kind)](job, content, doing)
         doing.about(doing.subject, kind=str(job.kind))
     return job
 
 
+def _check(job: Job, content: Report) -> None:
+    run = _run(job) if job.run_id is not None else None
+    place = None if run is None else run_folder(run.submission, run.number)
+    if problems := report_problems(Reported(job, content.facts, content.folder, place)):
+        raise InputInvalid(f"report of job {job.pk}", problems)
+
+
 def _intake(job: Job, content: Report, doing: Acting) -> None:
     submission = Submission.objects.get(pk=job.submission_id)
-    submission.image_digest = str(content.facts.get("image_digest", ""))[:80]
-    problems = [str(one)[:500] for one in content.facts.get("problems", [])][:50]
+    submission.image_digest = content.facts.get("image_digest", "")[:80]
+    problems = [one[:500] for one in content.facts.get("problems", [])][:50]
     doing.about(doing.subject, submission=submission.pk, refused=bool(problems), image=submission.image_digest)
     if problems:
         submission.problems, submission.codes = problems, ["handed-in-refused"]
@@ -62,7 +72,7 @@ def _intake(job: Job, content: Report, doing: Acting) -> None:
 def _inference(job: Job, content: Report, doing: Acting) -> None:
     run = _run(job)
     if content.folder is not None:
-        _take_shard(run_folder(run.submission, run.number), content.folder, job.shard)
+        _take_shard(run_folder(run.submission, run.number), content.folder, shard_name(job))
     if Job.objects.filter(run=run, kind=Kind.INFERENCE).exclude(state=JobState.DONE).exists():
         return
     status = status_of(run_folder(run.submission, run.number))
@@ -78,17 +88,15 @@ def _inference(job: Job, content: Report, doing: Acting) -> None:
     queue_scoring(run, doing.at)
 
 
-def _take_shard(place: Path, folder: Path, shard: str) -> None:
+def _take_shard(place: Path, folder: Path, name: str) -> None:
     """Move what a worker sent into the folder of the run; what an earlier attempt left there is replaced."""
-    name = "shard-{}-of-{}".format(*shard.split("/"))
     place.mkdir(parents=True, exist_ok=True)
     old = place / name
     if old.exists():
         old.rename(place / f".{name}.{len(list(place.glob(f'.{name}.*')))}")
     (folder / name).rename(old)
-    for file in ("phase.json",):
-        if not (place / file).exists():
-            (folder / file).rename(place / file)
+    if not (place / PHASE_FILE).exists():
+        (folder / PHASE_FILE).rename(place / PHASE_FILE)
 
 
 def _scoring(job: Job, content: Report, doing: Acting) -> None:
@@ -98,8 +106,8 @@ def _scoring(job: Job, content: Report, doing: Acting) -> None:
         if place.exists():
             place.rename(place.with_name(f".{SCORES}.{len(list(place.parent.glob(f'.{SCORES}.*')))}"))
         (content.folder / SCORES).rename(place)
-    run.values = {str(board): float(value) for board, value in content.facts.get("values", {}).items()}
-    run.references_digest = str(content.facts.get("references_digest", ""))[:64]
+    run.values = {board: float(value) for board, value in content.facts.get("values", {}).items()}
+    run.references_digest = content.facts.get("references_digest", "")[:64]
     run.scored_at, run.scores_digest = doing.at, sha256_of(place / MANIFEST)
     run.save()
     submission = Submission.objects.get(pk=job.submission_id)
@@ -110,8 +118,7 @@ def _scoring(job: Job, content: Report, doing: Acting) -> None:
 
 
 def _board(job: Job, content: Report, doing: Acting) -> None:
-    boards = json.loads((content.folder / "boards.json").read_text(encoding="utf-8")) if content.folder else {}
-    kept = keep_boards(job, boards, doing)
+    kept = keep_boards(job, (made_boards(content.folder) or {}) if content.folder else {}, doing)
     for snapshot in kept:
         place = board_folder(snapshot)
         shutil.rmtree(place, ignore_errors=True)
