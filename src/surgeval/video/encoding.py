@@ -3,8 +3,9 @@
 The official clips (participants' reports agree): H.264, exactly 5 fps, at most 576 px high, a keyframe
 every 5 s, no audio. B-frames are left out, so the n-th stored frame is the n-th shown one in every reader.
 
-The same frames give the same file. For that x264 has one thread and no macroblock tree: with AVX-512 (x264 165) the tree
-gave the last blocks of some frames another quality from run to run, in 24 of 186 short films, and without it in none of 192.
+The same frames give the same file. For that x264 has one thread and no macroblock tree: with AVX-512 (x264 165) the
+tree gave the last blocks of some frames another quality from run to run, in 24 of 186 short films, and in none of 192
+without it.
 """
 
 from __future__ import annotations

@@ -193,6 +193,15 @@ def test_options_that_cannot_mean_anything_are_refused(options):
         make_questions(tiny_procedure(), **options)
 
 
+def test_every_number_that_cannot_be_is_named_with_its_option():
+    with pytest.raises(Misuse) as refused:
+        make_questions(
+            tiny_procedure(), per_video=0, test_share=2, most_common_share=1, blind_share=0, duplicate_share=1
+        )
+    for option in ("--per-video", "--test-share", "--most-common", "--blind", "--duplicates"):
+        assert option in str(refused.value)
+
+
 def test_unknown_names_carry_the_nearest_and_missing_files_their_name(tmp_path):
     with pytest.raises(UnknownName, match="did you mean 'segment'"):
         make_questions(tiny_procedure(), tracks=["segmnt"])
