@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import facts_by_name, known_as
 from surgeval.schema.outcomes import Status
+from surgeval.schema.plain_rows import summaries, unnamed, without_empty_end, without_spaces
 from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
@@ -68,6 +69,8 @@ class _Roles(NamedTuple):
     scores: tuple[str, ...]
     models: tuple[str, ...]
     """Columns that are models, in a wide table."""
+    others: tuple[str, ...] = ()
+    """Columns of other metrics, in a wide table."""
 
 
 def plain_table(
@@ -111,25 +114,54 @@ def _read(
 ) -> PlainTable:  # fmt: skip
     if unknown := names_unknown(columns, OURS):
         raise TableInvalid(name, unknown)
-    named = [*columns.values(), *models, *scores]
-    if absent := [one for one in named if one not in frame.columns]:
+    frame, left_out = without_empty_end(_with_plain_headings(frame))
+    columns, models, scores = _stripped(columns, models, scores)
+    stated = [*columns.values(), *models, *scores]
+    if absent := [one for one in stated if one not in frame.columns]:
         has = ", ".join(map(repr, frame.columns))
         raise TableInvalid(name, [f"column {one!r} does not exist; the table has {has}" for one in absent])
-    words = {*MODELS, *PATIENTS, *CASES, *_METRICS}
-    texts = {column for column in frame.columns if plain_name(column) in words} | set(columns.values()) - {
-        columns.get("value")
-    }
+    texts = identifying(frame.columns, columns)
+    frame, spaces = without_spaces(frame, [column for column in frame.columns if column in texts])
     frame, taken, undecided = with_numbers(frame, texts, decimal)
     chosen = {*models, *scores, *filter(None, [columns.get("value")])} or set(undecided)
     if problems := [problem for column, problem in undecided.items() if column in chosen]:
         raise TableInvalid(name, problems)
-    roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, taken)
+    taken = [*left_out, *spaces, *taken]
+    roles = _scored(name, frame, _identified(name, frame, columns, taken), columns, models, scores, measured, taken)
     if alone and not (models or scores or roles.models):
         _not_pooled(name, frame, roles)
-    if problems := _unnamed(frame, roles):
+    whose = [column for column in (roles.model, roles.patient, roles.metric) if column]
+    named = [column for column in (roles.patient, *roles.case) if column]
+    if problems := [*summaries(frame, named), *unnamed(frame, whose)]:
         raise TableInvalid(name, problems)
     unit = PATIENTS.get(plain_name(roles.patient or ""), "video")
     return PlainTable(_long(name, frame, roles, measured, taken), tuple(taken), unit)
+
+
+def identifying(headings: Iterable[str], columns: Mapping[str, str] | None = None) -> set[str]:
+    """The columns that name models, patients, cases or metrics, by what they are called or by what the caller says.
+
+    Example:
+        >>> sorted(identifying(["PatientID", "dice", "arm"], {"model": "arm", "value": "dice"}))
+        ['PatientID', 'arm']
+    """
+    words = {*MODELS, *PATIENTS, *CASES, *_METRICS}
+    stated = {theirs for ours, theirs in (columns or {}).items() if ours != "value"}
+    return {column for column in headings if plain_name(column) in words} | stated
+
+
+def _with_plain_headings(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with headings without spaces around them, unless two would be the same."""
+    plain = [column.strip() for column in frame.columns]
+    return frame.rename(dict(zip(frame.columns, plain, strict=True))) if len(set(plain)) == len(plain) else frame
+
+
+def _stripped(
+    columns: Mapping[str, str], models: Sequence[str], scores: Sequence[str]
+) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """What the caller calls the columns, without spaces around it."""
+    named = {ours: theirs.strip() for ours, theirs in columns.items()}
+    return named, tuple(one.strip() for one in models), tuple(one.strip() for one in scores)
 
 
 def plain_name(column: str) -> str:
@@ -192,7 +224,7 @@ def _choice(ours: str, fitting: Sequence[str]) -> str:
 
 def _scored(
     name: str, frame: pl.DataFrame, roles: _Roles, columns: dict[str, str], models: tuple[str, ...],
-    scores: tuple[str, ...], taken: list[str],
+    scores: tuple[str, ...], measured: str | None, taken: list[str],
 ) -> _Roles:  # fmt: skip
     """The roles with the columns that hold scores, and with the models where these are columns."""
     if models:
@@ -204,7 +236,8 @@ def _scored(
     plain = [c for c in numeric if plain_name(c) in _VALUES]
     known = [c for c in numeric if known_as(c)]
     if not numeric:
-        shown = ", ".join(map(repr, frame.columns))
+        first = {c: frame[c].drop_nulls().head(1).cast(pl.String).to_list() for c in frame.columns}
+        shown = ", ".join(f"{c!r} ({first[c][0]!r})" if first[c] else repr(c) for c in frame.columns)
         nearly = nearly_numbers(frame, [column for column in frame.columns if column not in used])
         raise TableInvalid(name, nearly or [f"no column of numbers that could be a score; the table has {shown}"])
     if len(plain) == 1 and (roles.metric or not known):
@@ -219,10 +252,16 @@ def _scored(
     if roles.model is not None or _model_by_shape(frame, roles):
         listed = ", ".join(map(repr, numeric))
         raise TableInvalid(name, [f"several columns may hold the score ({listed}); say which: --scores {numeric[0]}"])
+    measuring = _of_one_metric(name, numeric, measured)
+    if others := tuple(column for column in numeric if column not in measuring):
+        taken.append(f"{', '.join(map(repr, others))} of other metrics are left out")
+    numeric, roles = measuring, roles._replace(others=others)
     if alien := _alien(frame, numeric):
         listed = ",".join(column for column in numeric if column not in alien)
         message = f"{', '.join(map(repr, alien))} is on another scale than the rest; say which columns are models"
         raise TableInvalid(name, [f"{message}: --models {listed}"])
+    if counting := _whole_alone(frame, numeric):
+        raise TableInvalid(name, [_may_count(frame, roles, counting, numeric)])
     taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
     return roles._replace(models=tuple(numeric))
 
@@ -243,6 +282,45 @@ def _alien(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
     typical = {column: float(frame[column].cast(pl.Float64).abs().median() or 0.0) for column in numeric}  # type: ignore[arg-type]
     least = min((value for value in typical.values() if value > 0), default=0.0)
     return [column for column, value in typical.items() if least and value > _FAR * least]
+
+
+def _of_one_metric(name: str, numeric: Sequence[str], measured: str | None) -> list[str]:
+    """Of columns such as `dice_unet` and `hd95_unet`, those of the metric that is measured; else all.
+
+    Raises:
+        TableInvalid: They are of several metrics, and nobody says which is measured.
+    """
+    metrics = {column: next(filter(known_as, _first_and_last(column)), "") for column in numeric}
+    held = {known_as(metric): metric for metric in metrics.values() if metric}
+    if len(held) < 2:
+        return list(numeric)
+    if measured is None or known_as(measured) not in held:
+        options = " or ".join(f"--metric {metric}" for metric in held.values())
+        raise TableInvalid(name, [f"columns hold several metrics; say which: {options}"])
+    return [column for column, metric in metrics.items() if metric and known_as(metric) == known_as(measured)]
+
+
+def _first_and_last(column: str) -> list[str]:
+    words = [word for word in re.split(r"[_\-. ]+", column) if word]
+    return [words[0], words[-1]] if len(words) > 1 else []
+
+
+def _whole_alone(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
+    """Columns of whole numbers beside others with decimals; zeros and ones may be scores of the same kind."""
+    columns = {column: frame[column].cast(pl.Float64).drop_nulls() for column in numeric}
+    whole = [column for column, cells in columns.items() if (cells == cells.round()).all()]
+    return [c for c in whole if not columns[c].is_in([0.0, 1.0]).all()] if len(whole) < len(numeric) else []
+
+
+def _may_count(frame: pl.DataFrame, roles: _Roles, counting: Sequence[str], numeric: Sequence[str]) -> str:
+    others = [column for column in numeric if column not in counting]
+    message = f"{', '.join(map(repr, counting))} holds whole numbers alone, unlike {', '.join(map(repr, others))}; "
+    message += f"say which columns are models: --models {','.join(others)}"
+    keys = [column for column in (roles.patient, *roles.case) if column]
+    if keys and frame.select(keys).is_unique().all():
+        return message
+    telling = [column for column in counting if frame.select(*keys, column).is_unique().all()]
+    return f"{message}, with --columns case={telling[0]} if it numbers cases" if telling else message
 
 
 def _model_by_shape(frame: pl.DataFrame, roles: _Roles) -> list[str]:
@@ -313,28 +391,20 @@ def _not_pooled(name: str, frame: pl.DataFrame, roles: _Roles) -> None:
         TableInvalid: Rows are not told apart, and a column may name models.
     """
     keys = [column for column in (roles.patient, *roles.case, roles.metric) if column]
-    if roles.model is not None or not keys or frame.select(keys).is_unique().all():
+    if roles.model is not None or (keys and frame.select(keys).is_unique().all()):
         return
-    if perhaps := _crossing(frame, roles):
+    perhaps = _crossing(frame, roles)
+    alone = f"if the table is of one model, say --scores {','.join(roles.scores)}"
+    if not keys and (repeated := [column for column in perhaps if frame[column].n_unique() * 2 <= frame.height]):
+        readings = " or ".join(f"--columns model={column}" for column in repeated)
+        message = (
+            f"no column is known to name models: if one does, say {readings}, with video=COLUMN and case=COLUMN for"
+        )
+        raise TableInvalid(name, [f"{message} patients and cases; {alone}"])
+    if keys and perhaps:
         readings = " or ".join(f"--columns model={column},case=COLUMN" for column in perhaps)
         message = f"no column is known to name models, and rows of one {keys[0]!r} repeat: if a column names them, say"
-        alone = f"if the table is of one model, say --scores {','.join(roles.scores)}"
         raise TableInvalid(name, [f"{message} {readings}; {alone}"])
-
-
-def _unnamed(frame: pl.DataFrame, roles: _Roles) -> list[str]:
-    """Columns that leave out whose row it is."""
-    problems = []
-    for column in filter(None, (roles.model, roles.patient, roles.metric)):
-        text = pl.col(column).cast(pl.String)
-        rows = frame.select((text.is_null() | (text == "")).arg_true()).to_series()
-        if len(rows):
-            many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-            problems.append(
-                f"column {column!r} is empty in {many} (first: row {rows[0] + 1}); fill in every row, also where cells "
-                "were merged"
-            )
-    return problems
 
 
 def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, taken: list[str]) -> pl.DataFrame:
@@ -342,7 +412,7 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     sheet = split_sheet(Path(name))[1]
     stem = sheet or name.rpartition(".")[0] or name
     scores = roles.models or roles.scores
-    identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores}
+    identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores, *roles.others}
     strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
     rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__")).with_row_index("__row__", offset=1)
     keys = [pl.col("__row__"), pl.col("__case__"), *(pl.col(column) for column in strata)]
@@ -399,7 +469,7 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
     if given and frame.select(*given, *others).is_unique().all():
         return pl.concat_str([pl.col(column).cast(pl.String).fill_null("") for column in given], separator="/")
     if roles.model is None and roles.metric is None:
-        taken.append("each row is a case of its own" if not roles.case else "rows with one name of a case count apart")
+        taken.append(_counted_apart(frame, given) if roles.case else "each row is a case of its own")
         return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))
     if given and (twice := _twice(frame, [*given, *others])):
         raise TableInvalid(name, [twice])
@@ -408,9 +478,15 @@ def _case(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str]) -> pl
         name,
         [
             f"{shown} does not say which rows of the models belong together (rows repeat): "
-            "name the column that tells cases of one patient apart, --columns case=COLUMN"
+            "name the column that tells cases of one patient apart, --columns case=COLUMN; where there is none, add one"
         ],
     )
+
+
+def _counted_apart(frame: pl.DataFrame, keys: Sequence[str]) -> str:
+    again = (~frame.select(keys).to_struct().is_first_distinct()).arg_true()
+    many = "1 row repeats" if len(again) == 1 else f"{len(again):,} rows repeat"
+    return f"{many} the names of another (first: row {again[0] + 1}); each counts as a case of its own"
 
 
 def _twice(frame: pl.DataFrame, keys: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from surgeval.schema.metric_facts import MetricFacts
@@ -22,13 +21,27 @@ def range_problems(rows: pl.DataFrame, column: str, facts: MetricFacts) -> list[
         ["column 'Dice' has 1 entry outside [0, 1] (first: row 1, 85)"]
     """
     low, high = facts.low, facts.high
-    bad = rows.filter((pl.col("value") < low) | (pl.col("value") > high) | pl.col("value").is_infinite())
-    if bad.is_empty():
-        return []
-    row, value = bad.select("row", "value").row(0)
-    span = f"outside [{low:g}, {high:g}]" if np.isfinite([low, high]).any() else "that are not finite"
-    of = "" if column.casefold() == facts.name.casefold() else f", the range of {facts.name!r}"
-    percent = high == 1 and bad["value"].is_between(0, 100).all() and bad.height > rows.height / 2
-    hint = "; divide percentages by 100" if percent else ""
-    entries = "1 entry" if bad.height == 1 else f"{bad.height} entries"
-    return [f"column {column!r} has {entries} {span}{of} (first: row {row}, {value:g}){hint}"]
+    endless = rows.filter(pl.col("value").is_infinite())
+    bad = rows.filter(((pl.col("value") < low) | (pl.col("value") > high)) & pl.col("value").is_finite())
+    problems = []
+    if endless.height:
+        are, they = ("is", "it") if endless.height == 1 else ("are", "they")
+        hint = f"leave {'it' if endless.height == 1 else 'them'} empty and say with --missing what {they} count"
+        hint += "s as" if endless.height == 1 else " as"
+        problems.append(f"column {column!r} has {_entries(endless)} that {are} not finite ({_first(endless)}); {hint}")
+    if bad.height:
+        of = "" if column.casefold() == facts.name.casefold() else f", the range of {facts.name!r}"
+        percent = high == 1 and bad["value"].is_between(0, 100).all() and bad.height > rows.height / 2
+        hint = "; divide percentages by 100" if percent else ""
+        span = f"outside [{low:g}, {high:g}]"
+        problems.append(f"column {column!r} has {_entries(bad)} {span}{of} ({_first(bad)}){hint}")
+    return problems
+
+
+def _entries(rows: pl.DataFrame) -> str:
+    return "1 entry" if rows.height == 1 else f"{rows.height} entries"
+
+
+def _first(rows: pl.DataFrame) -> str:
+    row, value = rows.select("row", "value").row(0)
+    return f"first: row {row}, {value:g}"

@@ -38,6 +38,9 @@ class _Column(NamedTuple):
     """The cells of a column of written numbers, and what they say about its marks."""
 
     cells: pl.Series
+    """Without percent signs."""
+    percent: str
+    """The first cell where all of them have one."""
     settled: dict[str, set[Meaning]]
     """By mark: what the cells that allow one reading alone take it for."""
     unsure: dict[str, int]
@@ -80,7 +83,8 @@ def with_numbers(frame: pl.DataFrame, texts: Collection[str], decimal: str | Non
         cells = column.cells
         for mark in (mark for mark, meaning in meanings.items() if meaning == "thousands"):
             cells = cells.str.replace_all(mark, "", literal=True)
-        made[name] = cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).fill_nan(None)
+        numbers = cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).fill_nan(None)
+        made[name] = numbers / 100 if column.percent else numbers
     return Numbers(frame.with_columns(**made), taken, undecided)
 
 
@@ -130,6 +134,9 @@ def _column(column: pl.Series) -> _Column | None:
     """The column if all its cells are numbers, empty, or marks of a value that is not there."""
     cells = column.str.strip_chars()
     known = cells.filter(cells.is_not_null() & (cells != "") & ~cells.is_in(ABSENT))
+    percent = str(known[0]) if len(known) and known.str.ends_with("%").all() else ""
+    if percent:
+        cells, known = (some.str.replace(r"\s*%$", "") for some in (cells, known))
     if known.is_empty() or not _is_number(known).all():
         return None
     settled: dict[str, set[Meaning]] = {mark: set() for mark in _MARKS}
@@ -139,7 +146,7 @@ def _column(column: pl.Series) -> _Column | None:
         if _between_thousands(known, mark).any():
             meanings.add("thousands")
     rows = {mark: _either(cells, mark).arg_true() for mark in _MARKS}
-    return _Column(cells, settled, {mark: int(places[0]) for mark, places in rows.items() if len(places)})
+    return _Column(cells, percent, settled, {mark: int(places[0]) for mark, places in rows.items() if len(places)})
 
 
 def _meaning(mark: str, name: str, written: Mapping[str, _Column], decimal: str | None) -> Meaning | None:
@@ -169,12 +176,19 @@ def _problem(name: str, column: _Column, meanings: Mapping[str, Meaning | None])
         if meaning is None and mark in column.unsure:
             row = column.unsure[mark]
             cell = column.cells[row]
-            small, large = cell.replace(mark, "."), cell.replace(mark, "")
+            sign = "%" if column.percent else ""
+            small, large = cell.replace(mark, ".") + sign, cell.replace(mark, "") + sign
             return (
-                f"{cell!r} in {name!r} (row {row + 1}) can be read in two ways: as {small} (--decimal {word}) "
+                f"{cell + sign!r} in {name!r} (row {row + 1}) can be read in two ways: as {small} (--decimal {word}) "
                 f"or as {large} (--decimal {_MARKS[_other(mark)]}); say which"
             )
     return ""
+
+
+def _number(cell: str, meanings: Mapping[str, Meaning | None]) -> float:
+    for mark, meaning in meanings.items():
+        cell = cell.replace(mark, "") if meaning == "thousands" else cell
+    return float(cell.replace(",", "."))
 
 
 def _sentences(name: str, column: _Column, meanings: Mapping[str, Meaning | None]) -> list[str]:
@@ -182,8 +196,11 @@ def _sentences(name: str, column: _Column, meanings: Mapping[str, Meaning | None
     for mark, word in _MARKS.items():
         if meanings[mark] == "thousands":
             cell = next(cell for cell in column.cells if cell and mark in cell)
-            number = float(cell.replace(mark, "").replace(",", "."))
+            number = _number(cell, meanings)
             sentences.append(f"{word}s in {name!r} stand between thousands: {cell!r} is read as {number:.15g}")
+    if column.percent:
+        number = _number(column.percent.rstrip("%").strip(), meanings) / 100
+        sentences.append(f"percent signs in {name!r} are read as hundredths: {column.percent!r} is {number:.12g}")
     marks = column.cells.filter(column.cells.is_in(ABSENT))
     if len(marks):
         shown = ", ".join(map(repr, marks.unique(maintain_order=True)))

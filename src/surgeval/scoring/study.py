@@ -21,7 +21,7 @@ from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing, Rule, missing_rules
 from surgeval.schema.outcomes import Status
-from surgeval.schema.plain_tables import UNNAMED, PlainTable, plain_table
+from surgeval.schema.plain_tables import UNNAMED, PlainTable, identifying, plain_table
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
@@ -97,7 +97,7 @@ def study_of(
     common = (
         [f"This is about the {len(matrix.video_names):,} {unit}s that every model has scores of."] if unlike else []
     )
-    prose = f"{values.prose} {_pairs_prose(len(ordered), level)}"
+    prose = f"{values.prose} {_pairs_prose(len(ordered), level)}".strip()
     return Study(tables, (first, *common, *_filled(matrix), *more), prose, findings, given, facts, unit)
 
 
@@ -136,9 +136,7 @@ def _read(
         raise Misuse("no table was given")
     paths = all(isinstance(one, str | Path) for one in several)
     frames = (
-        {Path(one).name: read_frame(Path(one), sheet=sheet, semicolons=True) for one in several}
-        if paths
-        else {"table": as_frame(table)}
+        {Path(one).name: _frame(Path(one), columns, sheet) for one in several} if paths else {"table": as_frame(table)}
     )
     if paths and len(frames) < len(several):
         raise Misuse("two files have the same name; models of a file without a model column are named after it")
@@ -146,6 +144,15 @@ def _read(
     main = plain.frame["metric"].unique(maintain_order=True).to_list()
     whole = ScoreTable.of(plain.frame, where=", ".join(frames), main=main[0] if len(main) > 1 else None)
     return plain, whole.directed(better, metric)
+
+
+def _frame(path: Path, columns: Mapping[str, str] | None, sheet: str | None) -> pl.DataFrame:
+    """The table in a file; patient 007 stays 007."""
+    frame = read_frame(path, sheet=sheet, semicolons=True)
+    numbers = [name for name in identifying(frame.columns, columns) if name in frame.columns]
+    if not any(frame[name].dtype.is_numeric() for name in numbers):
+        return frame
+    return read_frame(path, numbers, sheet=sheet, semicolons=True)
 
 
 def pairs_with_best(table: ScoreTable, models: Sequence[str], asked: Mapping[str, Any]) -> pl.DataFrame:
@@ -187,9 +194,11 @@ def _on_common_patients(
         raise TableInvalid(
             "table", [f"{head}, and none was scored for all of them: nothing can be compared; leave models out"]
         )
+    left_out = len(every) - len(common)
     message = (
-        f"{head}: everything here is about the {len(common)} that all of them have, {len(every) - len(common)} are "
-        "left out; to count what is not there as the worst value instead, state --missing worst"
+        f"{head}: everything here is about the {len(common)} that all of them have, {left_out} "
+        f"{'is' if left_out == 1 else 'are'} left out; to count what is not there as the worst value "
+        "instead, state --missing worst"
     )
     kept = replace(table, frame=table.frame.filter(pl.col("video").is_in(list(common))))
     return kept, [remark("unlike-patients", message)]

@@ -350,3 +350,126 @@ def test_a_row_that_names_no_model_or_patient_is_named_as_it_stands_in_the_table
         "column 'Algorithm' is empty in 1 row (first: row 13); fill in every row, also where cells were merged",
         "column 'PatientID' is empty in 1 row (first: row 24); fill in every row, also where cells were merged",
     ]
+
+
+def test_percent_signs_are_hundredths_and_told():
+    made = plain_table(
+        {"t.csv": pl.DataFrame(written(unet=["85%", "7,5 %", "-"], swin=A[:3]))}, models=("unet", "swin")
+    )
+    assert made.frame.filter(model="unet")["value"].to_list() == [0.85, 0.075, None]
+    assert "percent signs in 'unet' are read as hundredths: '85%' is 0.85" in made.taken
+    with pytest.raises(
+        TableInvalid, match=r"'1,234%' in 'unet' \(row 1\) can be read in two ways: as 1.234%.* or as 1234%"
+    ):
+        read(written(unet=["1,234%"], swin=[0.5]), models=("unet", "swin"))
+    with pytest.raises(TableInvalid, match=r"'unet' could be a score, but row 3 holds '85%'"):
+        read({"patient": PATIENTS, "unet": ["0.85", "0.9", "85%"] * 4})
+
+
+def test_empty_rows_at_the_end_are_left_out_and_told(tmp_path):
+    (tmp_path / "t.csv").write_text("patient;unet;swin\np1;0,9;0,5\np2;0,8;0,75\n;;\n ;;\n", encoding="utf-8")
+    made = plain_table({"t.csv": read_frame(tmp_path / "t.csv", semicolons=True)})
+    assert names(made.frame, "video") == {"p1", "p2"}
+    assert "2 empty rows at the end are left out" in made.taken
+    with pytest.raises(TableInvalid, match=r"'patient' is empty in 1 row \(first: row 2\)"):
+        read(written(unet=A[:3], swin=A[:3]) | {"patient": ["p1", None, "p2"], "unet": [0.1, None, 0.2], "swin": B[:3]})
+
+
+@pytest.mark.parametrize("word", ["Mittelwert", "mean", "AVERAGE", "Std.", "total", "Mean ± SD"])
+def test_a_row_of_summaries_is_no_patient(word):
+    table = written(unet=A[:4], swin=B[:4]) | {"patient": ["p1", "p2", "p3", word]}
+    with pytest.raises(TableInvalid) as refused:
+        read(table)
+    assert refused.value.problems == [
+        f"row 4 of 'patient' is {word!r}: a row of summaries would count as a patient or a case; remove it"
+    ]
+    assert "mean" in names(read({"model": ["mean", "b"] * 12, "patient": PATIENTS * 2, "image": [*"ab"] * 12} | {
+        "image": [frame for frame in FRAMES for _ in range(2)], "patient": [one for one in PATIENTS for _ in range(2)],
+        "dice": A + B}), "model")  # fmt: skip
+
+
+def test_a_column_that_may_number_cases_is_no_model_unless_somebody_says_so():
+    table = {"Patient": PATIENTS, "Aufnahme": [1, 2, 3] * 4, "unet": A, "swin": B}
+    with pytest.raises(TableInvalid) as refused:
+        read(table)
+    assert refused.value.problems == [
+        "'Aufnahme' holds whole numbers alone, unlike 'unet', 'swin'; say which columns are models: --models unet,swin"
+        ", with --columns case=Aufnahme if it numbers cases"
+    ]
+    assert names(read(table, models=("unet", "swin"), columns={"case": "Aufnahme"}), "case") >= {"p0/1", "p3/3"}
+    counted = {"patient": [f"p{row}" for row in range(12)], "frames": [5] * 12, "unet": A, "swin": B}
+    with pytest.raises(TableInvalid, match=r"'frames' holds whole numbers alone.*--models unet,swin$"):
+        read({**counted, "unet": [2 * one for one in A], "swin": A})
+    answers = {"patient": PATIENTS, "image": FRAMES, "never": [0] * 12, "unet": A}
+    assert names(read(answers), "model") == {"never", "unet"}
+
+
+def test_where_no_column_is_of_numbers_one_sees_what_they_hold():
+    with pytest.raises(TableInvalid, match=r"the table has 'patient' \('p0'\), 'unet' \('0.8 ± 0.1'\)$"):
+        read(written(unet=["0.8 ± 0.1", "0.7 ± 0.1"]))
+
+
+def test_rows_that_repeat_without_a_column_for_cases_can_be_mended():
+    with pytest.raises(TableInvalid, match="--columns case=COLUMN; where there is none, add one"):
+        read({"video": ["v1"] * 4, "model": [*"abab"], "dice": A[:4]})
+
+
+def test_models_under_a_heading_that_nobody_knows_are_not_pooled():
+    table = {
+        "病人": [f"病人{p[1]}" for p in PATIENTS] * 2,
+        "方法": ["甲"] * 12 + ["乙"] * 12,
+        "图像": FRAMES * 2,
+        "Dice": A + B,
+    }
+    with pytest.raises(TableInvalid) as refused:
+        read(table)
+    assert refused.value.problems == [
+        "no column is known to name models: if one does, say --columns model=病人 or --columns model=方法 or "
+        "--columns model=图像, with video=COLUMN and case=COLUMN for patients and cases; if the table is of one model, "
+        "say --scores Dice"
+    ]
+    chosen = {"model": "方法", "video": "病人", "case": "图像"}
+    assert names(read(table, columns=chosen), "model") == {"甲", "乙"}
+    assert names(read(table, scores=("Dice",)), "model") == {"table"}
+    assert names(read({"file": [f"f{row}" for row in range(12)], "centre": [*"ab"] * 6, "dice": A}), "model") == {
+        "table"
+    }
+
+
+def test_spaces_around_names_make_no_second_patient():
+    table = {"patient ": ["p1 ", "p1", " p2", "p2"], "image": [*"abab"], " unet": A[:4], "swin": B[:4]}
+    made = plain_table({"t.csv": pl.DataFrame(table)})
+    assert names(made.frame, "video") == {"p1", "p2"}
+    assert names(made.frame, "model") == {"unet", "swin"}
+    assert "spaces around the names in 'patient' are left out" in made.taken
+    assert names(read(table, models=(" unet", "swin"), columns={"video": "patient "}), "model") == {"unet", "swin"}
+
+
+def test_rows_that_repeat_a_case_of_a_wide_table_are_told_by_their_row():
+    table = {"patient": ["p1", "p1", "p1", "p2"], "image": [*"abaa"], "unet": A[:4], "swin": B[:4]}
+    made = plain_table({"t.csv": pl.DataFrame(table)})
+    assert "1 row repeats the names of another (first: row 3); each counts as a case of its own" in made.taken
+
+
+def test_scores_that_are_not_finite_are_to_be_left_empty():
+    table = {"patient": PATIENTS, "image": FRAMES, "unet": A, "swin": [*B[:11], float("inf")]}
+    with pytest.raises(TableInvalid) as refused:
+        read(table, measured="hd95")
+    assert refused.value.problems == [
+        "column 'swin' has 1 entry that is not finite (first: row 12, inf); leave it empty and say with --missing what "
+        "it counts as"
+    ]
+
+
+@pytest.mark.parametrize("order", ["{metric}_{model}", "{model} {metric}"])
+def test_of_columns_of_several_metrics_those_of_one_are_models(order):
+    scores = {"Dice": [0.8, 0.7], "HD95": [4.5, 6.5]}
+    columns = {order.format(metric=m, model=one): values for m, values in scores.items() for one in ("UNet", "Swin")}
+    table = {"case": ["c1", "c2"], **columns}
+    with pytest.raises(TableInvalid, match="columns hold several metrics; say which: --metric Dice or --metric HD95"):
+        read(table)
+    made = plain_table({"t.csv": pl.DataFrame(table)}, measured="hd95")
+    assert made.frame.height == 4
+    assert made.frame.columns == ["model", "case", "metric", "value"]
+    assert names(made.frame, "value") == {4.5, 6.5}
+    assert any("of other metrics are left out" in one and "Dice" in one for one in made.taken)

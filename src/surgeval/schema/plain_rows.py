@@ -1,0 +1,76 @@
+"""Rows of a plain table that are no cases: empty ones at its end, summaries below it, and those that name nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import polars as pl
+
+_SUMMARIES = frozenset((
+    "mean", "average", "avg", "median", "sd", "std", "stdev", "total", "sum", "overall", "mittelwert", "mittel",
+    "durchschnitt", "summe", "gesamt", "standardabweichung", "moyenne", "media",
+))  # fmt: skip
+"""Words that say of a row below a table what it sums up."""
+
+
+def without_empty_end(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The table without the rows of empty cells at its end, as spreadsheets add them, and a sentence if there are any.
+
+    Example:
+        >>> without_empty_end(pl.DataFrame({"patient": ["p1", None], "dice": ["0.5", ""]}))[1]
+        ['1 empty row at the end is left out']
+    """
+    texts = pl.all().cast(pl.String).str.strip_chars().fill_null("") != ""
+    held = frame.select(pl.any_horizontal(texts)).to_series().arg_true()
+    count = frame.height - (int(held[-1]) + 1 if len(held) else 0)
+    if not count or not len(held):
+        return frame, []
+    start = "1 empty row at the end is" if count == 1 else f"{count:,} empty rows at the end are"
+    return frame.head(frame.height - count), [f"{start} left out"]
+
+
+def without_spaces(frame: pl.DataFrame, columns: Iterable[str]) -> tuple[pl.DataFrame, list[str]]:
+    """The table without spaces around the names in these columns, and a sentence for each that has some.
+
+    Example:
+        >>> without_spaces(pl.DataFrame({"patient": ["p1", "p1 "]}), ["patient"])[0]["patient"].n_unique()
+        1
+    """
+    stripped = {c: frame[c].str.strip_chars() for c in columns if frame[c].dtype == pl.String}
+    changed = [column for column, cells in stripped.items() if (cells != frame[column]).any()]
+    sentences = [f"spaces around the names in {column!r} are left out" for column in changed]
+    return frame.with_columns(stripped[column] for column in changed), sentences
+
+
+def unnamed(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Columns that leave out whose row it is."""
+    problems = []
+    for column in columns:
+        text = pl.col(column).cast(pl.String).str.strip_chars()
+        rows = frame.select((text.is_null() | (text == "")).arg_true()).to_series()
+        if len(rows):
+            many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+            problems.append(
+                f"column {column!r} is empty in {many} (first: row {rows[0] + 1}); fill in every row, also where cells "
+                "were merged"
+            )
+    return problems
+
+
+def summaries(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Rows that sum up others, by what the columns of patients and cases call them."""
+    return [
+        f"row {row} of {column!r} is {cell!r}: a row of summaries would count as a patient or a case; remove it"
+        for column in columns
+        if frame[column].dtype == pl.String
+        for row, cell in _first_rows(frame[column])
+        if cell and (words := re.findall(r"\w+", cell.casefold())) and _SUMMARIES.issuperset(words)
+    ]
+
+
+def _first_rows(column: pl.Series) -> Iterable[tuple[int, str]]:
+    """The row in which each cell stands first."""
+    return (
+        pl.DataFrame({"cell": column}).with_row_index("row", offset=1).unique("cell", maintain_order=True).iter_rows()
+    )
