@@ -73,6 +73,11 @@ def rows() -> list[Row]:
         Row("ledger of a 3 h procedure, 100 objects", build_s, "-", None, note=f"{points:,} boxes; promised under 1 s"),
         Row(f"ledger and {QUERIES} maxima in windows", ledger_s, "scan of frames", frames_s, goal=5.0),
         Row(
-            "questions from 20 procedures", questions_s, "-", None, note=f"{len(made.questions):,}; promised under 10 s"
+            "questions from 20 procedures of an hour",
+            questions_s,
+            "the goal itself: 10 s of CPU",
+            10.0,
+            goal=1.0,
+            note=f"{len(made.questions):,} questions",
         ),
     ]

@@ -14,9 +14,10 @@ from django.urls import reverse
 from host_people import ready_person
 from host_world import World, board_with, scored, small_world
 from surgeval.host.acts.submissions import cancel, disqualify, run_folder
-from surgeval.host.log.acting import now
-from surgeval.host.pages.templatetags.house import board_row
+from surgeval.host.log.acting import acting, now
+from surgeval.host.pages.shown_board import _drawn
 from surgeval.host.people import teams
+from surgeval.host.people.acts import decide_eligibility
 from surgeval.host.people.models import User
 from surgeval.host.people.rules import rules_now
 from surgeval.host.runs.models import RunRecord
@@ -112,9 +113,17 @@ def test_rows_of_boards_are_drawn_once_and_never_in_place_of_others(world: World
     page = reverse("board", kwargs={"phase": "pre-evaluation", "board": "technical"})
     shown = [world.client(name).get(page).content.decode() for name in ("member", "rival", "stranger")]
     assert ["your team" in one for one in shown] == [True, False, False]
-    world.team.name = "<b>New</b> name"
-    world.team.save()
-    assert "&lt;b&gt;New&lt;/b&gt; name" in world.client("stranger").get(page).content.decode()
+    with acting("system", "rename team", f"team-{world.team.pk}"):
+        world.team.name = "<b>New</b> name"
+        world.team.save()
+    renamed = world.client("stranger").get(page).content.decode()
+    assert "&lt;b&gt;New&lt;/b&gt; name" in renamed
+    assert "no awards" not in renamed
+    decide_eligibility(world.team, may_take_part=True, may_win=False, reason="<i>why</i>", by=world.people["editor"])
+    barred = world.client("stranger").get(page).content.decode()
+    assert 'title="&lt;i&gt;why&lt;/i&gt;">no awards' in barred
+    assert "your team" not in barred
+    assert "your team" in world.client("member").get(page).content.decode()
     row = {"model": "team-1", "name": "a", "place": 1, "baseline": False, "copeland": 1}
-    assert '<td class="number">1</td>' in board_row(row, 3, "")
-    assert '<td class="number">1.000</td>' in board_row(row | {"copeland": 1.0}, 3, "")
+    assert '<td class="number">1</td>' in _drawn(row, 3, is_mine=False)
+    assert '<td class="number">1.000</td>' in _drawn(row | {"copeland": 1.0}, 3, is_mine=False)

@@ -24,7 +24,7 @@ from surgeval.questions.make import make_questions
 from surgeval.questions.template import QuestionTrack
 from surgeval.schema.ledger import Ledger
 from surgeval.schema.tracks import Procedure, Track, Visibility
-from surgeval.simulation import simulate
+from surgeval.simulation import Renderer, simulate
 from surgeval.simulation.sighting import PARTLY_HIDDEN, sights
 
 SIMULATION = {"seed": 61, "minutes": (3, 4), "width_px": 240, "height_px": 136}
@@ -39,14 +39,14 @@ def pixels_of(row: dict) -> np.ndarray:
     return flat.reshape(mask.width, mask.height).T
 
 
-def alone_in_view(scene) -> dict[tuple[int, str], int]:
-    """By second and object, how many of its pixels would be seen if nothing were before it and the light were good."""
+def alone_in_view(scene, monkeypatch) -> dict[tuple[int, str], int]:
+    """By second and object, how many of its pixels would be seen if nothing were before it and the light were good.
+
+    Instruments are there and bend what is soft, but are not painted.
+    """
     counts = {}
-    bare = replace(
-        scene,
-        episodes=(),
-        instruments=replace(scene.instruments, tools=np.full_like(scene.instruments.tools, -1)),
-    )
+    bare = replace(scene, episodes=())
+    monkeypatch.setattr(Renderer, "instrument_layers", lambda *_: iter(()))
     for life in scene.lives:
         single = replace(bare, lives=(replace(life, covered=(), hidden=()),))
 
@@ -54,12 +54,13 @@ def alone_in_view(scene) -> dict[tuple[int, str], int]:
             counts[silhouette.at, silhouette.instance] = int(silhouette.seen.sum())
 
         sights(single, np.arange(scene.duration_s, dtype=float), keep=keep)
+    monkeypatch.undo()
     return counts
 
 
-def from_pixels(scene, procedure: Procedure, document: dict) -> Procedure:
+def from_pixels(scene, procedure: Procedure, document: dict, monkeypatch) -> Procedure:
     """The procedure with tracks that were read from its masks."""
-    whole, rows = alone_in_view(scene), {}
+    whole, rows = alone_in_view(scene, monkeypatch), {}
     for row in document["annotations"]:
         seen = pixels_of(row)
         ys, xs = np.nonzero(seen)
@@ -85,20 +86,21 @@ def from_pixels(scene, procedure: Procedure, document: dict) -> Procedure:
 def dimmed(scene, second: int) -> bool:
     """Whether light, smoke or reflections take pixels away: then the count tells nothing about what lies before."""
     levels = scene.conditions(np.array([float(second)]))
-    kinds = ("background_smoke", "image_too_dark", "image_too_bright", "background_reflections", "image_lens_dirty")
-    return any(levels[kind][0] > 0.02 for kind in kinds)
+    kinds = ("background_smoke", "image_too_dark", "image_too_bright", "background_reflections", "image_lens_dirty",
+             "image_lens_fog")  # fmt: skip
+    return any(levels[kind][0] > 0.02 for kind in kinds if kind in levels)
 
 
-@pytest.fixture(scope="module")
-def worlds(tmp_path_factory):
+@pytest.fixture(scope="module", params=[(), ("all",)], ids=["plain", "every look"])
+def worlds(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pixels") / "set"
-    simulation = simulate(4, **SIMULATION)
+    simulation, monkeypatch = simulate(6, **SIMULATION, looks=request.param), pytest.MonkeyPatch()
     simulation.to_dir(folder, masks=True)
     procedures = list(simulation.procedures())
     readings = {}
     for scene, procedure in zip(simulation.scenes(), procedures, strict=True):
         document = json.loads((folder / "masks" / f"{procedure.video}.json").read_text())
-        readings[procedure.video] = PlainReading(from_pixels(scene, procedure, document))
+        readings[procedure.video] = PlainReading(from_pixels(scene, procedure, document, monkeypatch))
     return procedures, readings
 
 

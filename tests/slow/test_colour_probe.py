@@ -46,8 +46,9 @@ def right(train, test, features) -> int:
     return sum(answer == question.reference.answer for answer, question in zip(said, test, strict=True))
 
 
-def test_a_linear_probe_on_colours_stays_near_what_is_reached_without_looking() -> None:
-    simulation = simulate(30, seed=13, minutes=(4, 5), width_px=240, height_px=136)
+@pytest.mark.parametrize("looks", [(), ("all",)], ids=["plain", "every look"])
+def test_a_linear_probe_on_colours_stays_near_what_is_reached_without_looking(looks: tuple[str, ...]) -> None:
+    simulation = simulate(30, seed=13, minutes=(4, 5), width_px=240, height_px=136, looks=looks)
     scenes = {scene.video: scene for scene in simulation.scenes()}
     made = make_questions(simulation.procedures(), tracks=["frame"], per_video=60, test_share=0.4)
     seconds: dict[str, set[int]] = defaultdict(set)

@@ -3,7 +3,7 @@
 import pytest
 
 from surgeval.questions.make import make_questions
-from surgeval.questions.selection import near_duplicates
+from surgeval.questions.near_duplicates import near_duplicates
 from surgeval.simulation import simulate
 
 pytestmark = pytest.mark.slow

@@ -29,6 +29,9 @@ def simulate_verb(
     masks: bool = typer.Option(False, "--object-masks", help="Write every object's pixels at every second (COCO)."),
     types: list[str] | None = typer.Option(None, "--type", help="Type of procedure to draw from; may be repeated."),
     centers: list[str] | None = typer.Option(None, "--center", help="Centre to draw from; may be repeated."),
+    looks: list[str] | None = typer.Option(
+        None, "--look", help="Paint roll, fog, soft, depth or blur too, or all; may be repeated. Truth follows."
+    ),
     workers: int = typer.Option(0, help="Processes; 0 takes every core. The files are the same for any number."),
     as_json: o.Json = False,
     force: o.Force = False,
@@ -46,6 +49,7 @@ def simulate_verb(
         minutes=_minutes(minutes),
         width_px=2 * round(height * 8 / 9),
         height_px=height,
+        looks=looks or (),
     )
     spec = film_spec(fps, height)
     new_folder(place, force=force)

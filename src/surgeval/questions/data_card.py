@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgeval.questions.balancing import Selection
 from surgeval.questions.blind_guesses import Leak, leak_table
 from surgeval.questions.draft_store import AnyDraft
 from surgeval.questions.drafts import Tally
-from surgeval.questions.selection import Selection
 from surgeval.questions.splits import Splits, VideoFacts
 from surgeval.questions.template import clock
 from surgeval.schema.formats import Time, time_tolerance_s

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from surgeval.schema.tracks import Visibility
 
 TRIES = 3
 """Scenes drawn per draft that is wanted."""
+_OUTSIDE, _OCCLUDED = int(Visibility.OUTSIDE), int(Visibility.OCCLUDED)
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,11 @@ def _facts(scene: Scene, proof: Proof) -> dict[str, float]:
 
 def _hidden_share(scene: Scene, proof: Proof) -> float:
     """Of the points that show the objects of the proof, the share that is partly hidden."""
-    codes: list[Any] = []
+    shown = hidden = 0
     for instance in proof.instances:
         track = scene.ledger.entry(instance).track
-        low = track.seconds.searchsorted(scene.window.start_s, "left")
-        high = track.seconds.searchsorted(scene.window.end_s, "right")
-        codes.append(track.visibility[low:high])
-    shown = np.concatenate(codes) if codes else np.empty(0, np.uint8)
-    shown = shown[shown != Visibility.OUTSIDE]
-    return float((shown == Visibility.OCCLUDED).mean()) if shown.size else 0.0
+        low, high = track.seconds.searchsorted((scene.window.start_s, scene.window.end_s + 1)).tolist()
+        codes = track.visibility[low:high]
+        shown += codes.size - int(np.count_nonzero(codes == _OUTSIDE))
+        hidden += int(np.count_nonzero(codes == _OCCLUDED))
+    return hidden / shown if shown else 0.0

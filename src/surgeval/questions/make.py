@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from surgeval.errors import ProcedureInvalid, QuestionsInvalid, SurgevalError
+from surgeval.questions.balancing import Selection
 from surgeval.questions.benchmark import GENERATION, Benchmark, Question, Questions
 from surgeval.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
 from surgeval.questions.catalogue import templates_for
@@ -17,8 +18,9 @@ from surgeval.questions.data_card import Placed, data_card, reasons_for_none
 from surgeval.questions.draft_store import AnyDraft, DraftStore
 from surgeval.questions.drafts import Draft, Tally, drafts_of
 from surgeval.questions.near_copies import landmarks_of
+from surgeval.questions.near_duplicates import near_duplicates
 from surgeval.questions.options import Options, checked_options
-from surgeval.questions.selection import Selection, near_duplicates, select
+from surgeval.questions.selection import select
 from surgeval.questions.sources import Annotations, Review, opened, problems_of, review_in, sources_of
 from surgeval.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgeval.questions.template import QuestionTrack

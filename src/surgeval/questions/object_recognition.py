@@ -78,17 +78,15 @@ def class_visible(scene: Scene, slots: Slots) -> Answer:
 
 def together(scene: Scene, slots: Slots) -> Answer:
     """Whether two classes are seen in the same second."""
-    one, other = (scene.ledger.class_views(slots[key]) for key in ("object", "other"))
-    both = Spans.union((one, other)).seconds_in(scene.window)
-    common = one.seconds_in(scene.window) + other.seconds_in(scene.window) - both
+    one, other = (scene.ledger.class_views(slots[key]).within(scene.window) for key in ("object", "other"))
+    common = one.total_s + other.total_s - Spans.union((one, other)).total_s
     seen = [e for key in ("object", "other") for e in scene.ledger.seen_in(scene.window, slots[key])]
-    return yes_no(common > 0, proof(seen, [_first_common(one, other, scene.window)]))
+    return yes_no(common > 0, proof(seen, [_first_common(one, other) if common else None]))
 
 
-def _first_common(one: Spans, other: Spans, window: Window) -> int | None:
-    """The first second of the window in which both are seen, or None: one of them comes into view in it."""
-    stretches = [*one.within(window), *other.within(window)]
-    return min((start_s for start_s, _ in stretches if one.has(start_s) and other.has(start_s)), default=None)
+def _first_common(one: Spans, other: Spans) -> int | None:
+    """The first second in which both are seen, or None: one of them comes into view in it."""
+    return min((start_s for start_s, _ in [*one, *other] if one.has(start_s) and other.has(start_s)), default=None)
 
 
 def classes_for_frame_or_seen(scene: Scene, draw: Draw) -> list[Slots]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surgeval.errors import Misuse, UnknownName
@@ -41,14 +42,17 @@ def checked_options(options: Options) -> Options:
             raise UnknownName("track", track, known)
     for name in options.ood_templates:
         template_named(name)
-    if options.per_video < 1:
-        raise Misuse(f"per_video must be at least 1, got {options.per_video}")
-    if not 0 <= options.test_share <= 1:
-        raise Misuse(f"test_share must lie between 0 and 1, got {options.test_share}")
-    if not 0 < options.most_common_share < 1:
-        raise Misuse(f"most_common_share must lie strictly between 0 and 1, got {options.most_common_share}")
-    if not 0 < options.blind_share <= 1:
-        raise Misuse(f"blind_share must be above 0 and at most 1, got {options.blind_share}")
-    if not 0 <= options.duplicate_share < 1:
-        raise Misuse(f"duplicate_share must be at least 0 and below 1, got {options.duplicate_share}")
+    wrong = [f"{text}, got {value}" for text, value, can_be in _numbers(options) if not can_be]
+    if wrong:
+        raise Misuse("; ".join(wrong))
     return options
+
+
+def _numbers(options: Options) -> Iterator[tuple[str, float, bool]]:
+    """Every number among the options: what it must be, what it is, and whether it can be."""
+    most, blind, doubles = options.most_common_share, options.blind_share, options.duplicate_share
+    yield "per_video (--per-video) must be at least 1", options.per_video, options.per_video >= 1
+    yield "test_share (--test-share) must lie between 0 and 1", options.test_share, 0 <= options.test_share <= 1
+    yield "most_common_share (--most-common) must lie strictly between 0 and 1", most, 0 < most < 1
+    yield "blind_share (--blind) must be above 0 and at most 1", blind, 0 < blind <= 1
+    yield "duplicate_share (--duplicates) must be at least 0 and below 1", doubles, 0 <= doubles < 1

@@ -116,12 +116,12 @@ def lone_views(scene: Scene, draw: Draw) -> Iterator[tuple[str, dict[str, Spans]
     names = _shuffled(sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)}), draw)
     members = {name: scene.ledger.seen_in(scene.window, name) for name in names}
     for name in sorted(names, key=lambda n: len(members[n]) < 2):
+        seen = {entry.instance: entry.views.within(scene.window) for entry in members[name]}
         alone = {}
-        for entry in members[name]:
-            rest = Spans.union(other.views for other in members[name] if other is not entry)
-            views = entry.views.within(scene.window).without(rest)
-            if views.total_s:
-                alone[entry.instance] = views
+        for instance, views in seen.items():
+            lone = views.without(Spans.union(others for other, others in seen.items() if other != instance))
+            if lone.total_s:
+                alone[instance] = lone
         if alone:
             yield name, alone
 

@@ -234,16 +234,15 @@ class Ledger:
 
     def seen_in(self, window: Window, class_name: str | None = None) -> list[Entry]:
         """The objects in view at any second of the window, in the order of the tracks."""
-        starts, ends, owners = self._all_views
-        held = dict.fromkeys(owners[(starts <= window.end_s) & (window.start_s < ends)].tolist())
-        entries = self.entries
-        return [entries[i] for i in held if class_name is None or entries[i].class_name == class_name]
+        if class_name not in self._viewed:
+            self._viewed[class_name] = _views_of(self.of_class(class_name))
+        starts, ends, owners = self._viewed[class_name]
+        seen = ((starts <= window.end_s) & (window.start_s < ends)).nonzero()[0].tolist()
+        return list(dict.fromkeys([owners[at] for at in seen]))
 
     @cached_property
-    def _all_views(self) -> tuple[Seconds, Seconds, Seconds]:
-        views = [entry.views for entry in self.entries] or [EMPTY]
-        owners = np.repeat(np.arange(len(views)), [len(spans) for spans in views])
-        return np.concatenate([v.starts for v in views]), np.concatenate([v.ends for v in views]), owners
+    def _viewed(self) -> dict[str | None, tuple[Seconds, Seconds, list[Entry]]]:
+        return {}
 
     def visibility(self, instance: str, second: int) -> Visibility:
         """How an object is seen at that second."""
@@ -305,6 +304,13 @@ class Ledger:
     def blinking(self) -> Ledger:
         """The ledger of somebody who overlooks every appearance of a single second."""
         return Ledger(self.procedure, objects=self.objects, least_view_s=2)
+
+
+def _views_of(entries: Sequence[Entry]) -> tuple[Seconds, Seconds, list[Entry]]:
+    """When each stretch in which an object is in view starts and ends, and whose it is, in the order of the tracks."""
+    views = [EMPTY, *(entry.views for entry in entries)]
+    owners = [entry for entry in entries for _ in range(len(entry.views))]
+    return np.concatenate([spans.starts for spans in views]), np.concatenate([spans.ends for spans in views]), owners
 
 
 _STATE_AFTER = {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.simulation.centers import CIRCLE_RADIUS
+from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.paint import (
     Canvas,
     Field,
@@ -37,6 +38,10 @@ _SEEN_FROM = 0.03
 
 LARGEST_LINT = 0.224
 """How far lint at an instrument reaches at most, in view heights."""
+THICKEST_FOG = 0.92
+"""How much of a pixel the thickest fog hides."""
+_FOG_BLUR = 0.011
+"""How far the thickest fog spreads every point of the picture, in view heights."""
 _DARK_TONE, _BRIGHT_TONE = 60, 230
 """Between these two the tones of tissue and objects lie."""
 _TONES = np.arange(256)
@@ -105,6 +110,14 @@ class ArtefactPainter:
         thick = np.clip(0.72 + 0.5 * self._noise((self.height, 2 * self.width), 0.16), 0, 1)
         return np.asarray(thick, dtype=np.float32)
 
+    @cached_property
+    def mist(self) -> NDArray[np.float32]:
+        """How thick fog is on the lens: even, a little thinner here and there, thickest towards the rim."""
+        rows, columns = (np.linspace(-1, 1, size) for size in (self.height, self.width))
+        rim = np.clip(rows[:, None] ** 2 + columns[None, :] ** 2, 0, 1)
+        thick = np.clip(0.84 + 0.12 * rim + 0.16 * self._noise((self.height, self.width), 0.22), 0, 1)
+        return np.asarray(thick, dtype=np.float32)
+
     # --- under the objects ---------------------------------------------------------------------
 
     def under(self, frame: Frame, view: View, at: int, levels: Levels) -> None:
@@ -132,10 +145,12 @@ class ArtefactPainter:
         """Places that move with the tissue, in pixels; they come back on the other side."""
         *middle, zoom = view.camera[at].tolist()
         size = np.array([self.scene.aspect + 0.4, 1.4])
-        places: list[list[float]] = (
-            (((spots - np.array(middle) * zoom + size / 2) % size) - 0.2) * self.scale
-        ).tolist()
-        return places
+        places = ((spots - np.array(middle) * zoom + size / 2) % size) - 0.2
+        if self.scene.camera.aslant:
+            half = np.array([self.scene.aspect / 2, 0.5])
+            places = view.aslant(places - half, slice(at, at + 1)) + half
+        in_pixels: list[list[float]] = (places * self.scale).tolist()
+        return in_pixels
 
     # --- on the instruments --------------------------------------------------------------------
 
@@ -143,8 +158,7 @@ class ArtefactPainter:
         """Tissue and other material at the working end, which hide what lies behind, and the tip's own shine."""
         if (level := _stepped(levels["instrument_tissue"])) > 0:
             reach = (0.5 + 1.3 * level) * thick
-            key = f"flap {reach:.2f}"
-            flap = self._sprite(key, lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
+            flap = self._sprite(f"flap {reach}", lambda: self.flap(turned_canvas(reach, reach, 0.0), reach, 3))
             yield stamped(flap, tip[0] + 0.6 * thick, tip[1] + 0.4 * thick)
         if (level := _stepped(levels["instrument_reflections"])) > 0:
             shine = self._sprite(f"shine {level:.1f}", lambda: self._shine(0.10 * (0.3 + level), 0.9))
@@ -191,6 +205,8 @@ class ArtefactPainter:
         self._smoke(frame, float(view.times_s[at]), levels["background_smoke"])
         for stamp in self.dirt(levels):
             stamp.lay(frame)
+        if (fog := levels.get(LENS_FOG, 0.0)) >= _SEEN_FROM:
+            frame = self._fogged(frame, fog)
         curve = exposure_curve(levels)
         if curve is not None:
             frame = np.clip(curve, 0, 255).astype(np.uint8)[frame]
@@ -204,6 +220,8 @@ class ArtefactPainter:
         clear = self.light[rect.slices()] * np.float32(kept_contrast(levels))
         if (veil := self._veil(float(view.times_s[at]), levels["background_smoke"], rect)) is not None:
             clear *= 1 - veil
+        if (fog := levels.get(LENS_FOG, 0.0)) >= _SEEN_FROM:
+            clear *= 1 - self.mist[rect.slices()] * np.float32(THICKEST_FOG * fog)
         for stamp in veils:
             stamp.dim(clear, rect)
         return clear
@@ -218,8 +236,8 @@ class ArtefactPainter:
         level = levels["background_reflections"]
         if level < _SEEN_FROM:
             return
-        reaches = [0.015 + 0.012 * number * (0.5 + level) for number in range(4)]
-        shines = [self._sprite(f"spot {reach:.3f}", partial(self._shine, reach, 1.0)) for reach in reaches]
+        reaches = [round(0.015 + 0.012 * number * (0.5 + level), 3) for number in range(4)]
+        shines = [self._sprite(f"spot {reach}", partial(self._shine, reach, 1.0)) for reach in reaches]
         for number, place in enumerate(self._follow(view, at, self.spots[: 3 + round(18 * level)] * 0.8)):
             yield stamped(shines[number % 4], *place)
 
@@ -250,11 +268,22 @@ class ArtefactPainter:
 
     def _smoke(self, frame: Frame, time_s: float, level: float) -> None:
         share = self._veil(time_s, level, Rect(0, 0, self.width, self.height))
-        if share is None:
-            return
+        if share is not None:
+            self._lay_veil(frame, share, 205)
+
+    def _fogged(self, frame: Frame, level: float) -> Frame:
+        """The frame through a fogged lens: veiled by drops that shine as bright as the picture lets them, and soft."""
+        if (reach_px := round(_FOG_BLUR * level * self.scale)) > 0:
+            frame = _spread(frame, reach_px)
+        glow = round(0.5 * float(frame[::8, ::8, :3].mean()) + 115)
+        self._lay_veil(frame, self.mist * np.float32(THICKEST_FOG * level), glow)
+        return frame
+
+    def _lay_veil(self, frame: Frame, share: NDArray[np.float32], tone: int) -> None:
+        """Mix a grey tone into every pixel of a frame, in place."""
         veil = (share * 256).astype(np.uint16)[..., None]
         np.multiply(frame, 256 - veil, out=self.sixteen, casting="unsafe")
-        self.sixteen += veil * np.uint16(205)
+        self.sixteen += veil * np.uint16(tone)
         self.sixteen >>= 8
         frame[...] = self.sixteen
 
@@ -293,7 +322,7 @@ class ArtefactPainter:
             y, x = (step * 37) % 32, (step * 61) % 32
             self.sixteen += self.grain[y : y + self.height, x : x + self.width]
         np.right_shift(self.sixteen, 8, out=self.sixteen)
-        return np.minimum(self.sixteen, 255).astype(np.uint8)
+        return self.sixteen.astype(np.uint8)
 
     @cached_property
     def shade(self) -> NDArray[np.uint16]:

@@ -17,6 +17,8 @@ from surgeval.simulation.timelines import Episode, Path, Times
 
 WORLD_HALF = (2.5, 1.45)
 """Half width and half height of the painted situs, in view heights."""
+SLANT = 0.35
+"""The slant of a camera that does not look straight down: things at the lower edge are 1.4 times as large as above."""
 _MOVE_S = 1.4
 _SWAY = 0.012
 
@@ -37,6 +39,10 @@ class Camera:
     phases_of_sway: NDArray[np.float64]
     masked: tuple[tuple[int, int], ...]
     """Stretches outside the body, in whole seconds; their frames are black."""
+    roll: Path | None = None
+    """The angle about its axis, in radians; None while the horizon stands."""
+    slant: float = 0.0
+    """How much smaller things become that lie a view height farther away; 0 looks straight down on the situs."""
 
     def at(self, times_s: Times) -> NDArray[np.float64]:
         """Rows of x, y and zoom."""
@@ -47,12 +53,23 @@ class Camera:
         view[:, 1] += _SWAY * (waves[:, 2] + 0.4 * waves[:, 3])
         return view
 
+    @property
+    def aslant(self) -> bool:
+        """Whether rows and columns of the situs are not those of the picture."""
+        return self.roll is not None or self.slant != 0
+
+    def roll_at(self, times_s: Times) -> NDArray[np.float64]:
+        """The angle about its axis at each time."""
+        return np.zeros(times_s.shape) if self.roll is None else self.roll.at(times_s)[:, 0]
+
     def speed(self, times_s: Times) -> NDArray[np.float64]:
         """How fast the picture moves, in view heights per second."""
         step = 0.05
         before, after = self.at(times_s - step), self.at(times_s + step)
         moved = np.hypot(after[:, 0] - before[:, 0], after[:, 1] - before[:, 1]) * after[:, 2]
         turned = np.abs(after[:, 2] - before[:, 2])
+        if self.roll is not None:  # half a view height from the middle
+            turned += 0.5 * np.abs(self.roll_at(times_s + step) - self.roll_at(times_s - step))
         speed: NDArray[np.float64] = (moved + turned) / (2 * step)
         return speed
 

@@ -13,7 +13,9 @@ from surgeval.schema.tracks import Visibility
 from surgeval.simulation.artefacts import CHARACTERISTICS
 from surgeval.simulation.catalogue import PROCEDURE_TYPES
 from surgeval.simulation.centers import CENTERS
+from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.lives import Life
+from surgeval.simulation.looks import FOG, looks_named
 from surgeval.simulation.renderer import Renderer
 from surgeval.simulation.scene import Scene, View
 from surgeval.simulation.sighting import sights
@@ -27,6 +29,7 @@ Picture = NDArray[np.uint8]
 class _Size(TypedDict):
     width_px: int
     height_px: int
+    looks: Sequence[str]
 
 
 _BAR_PX = 20
@@ -46,16 +49,19 @@ _SHOWN_ARTEFACTS = (
 )
 
 
-def contact_sheet(seed: int = 0, *, columns: int = 6, width_px: int = 320, height_px: int = 180) -> Picture:
-    """Labelled pictures in rows: the ten classes, the six centres, eight artefacts.
+def contact_sheet(
+    seed: int = 0, *, columns: int = 6, width_px: int = 320, height_px: int = 180, looks: Sequence[str] = ()
+) -> Picture:
+    """Labelled pictures in rows: the ten classes, the six centres, eight artefacts, and fog where it is asked for.
 
     Args:
         seed: Another seed shows other procedures.
         columns: Pictures per row.
         width_px: Width of each picture.
         height_px: Height of each picture.
+        looks: What they are painted with, as for `simulate`.
     """
-    size: _Size = {"width_px": width_px, "height_px": height_px}
+    size: _Size = {"width_px": width_px, "height_px": height_px, "looks": looks_named(looks)}
     scenes = _cast(seed, size)
     renderers: dict[str, Renderer] = {}
     tiles = [_labelled(picture, label) for label, picture in _pictures(seed, scenes, renderers, size)]
@@ -88,7 +94,7 @@ def _pictures(
         scene = draw_scene(seed, 0, center=center, minutes=(12, 20), **size)
         yield center, Renderer(scene).frame(_clearest([scene], "Clip")[1])
     more = [draw_scene(seed, _MORE + number, minutes=(12, 20), **size) for number in range(_MORE)]
-    for kind in _SHOWN_ARTEFACTS:
+    for kind in (*_SHOWN_ARTEFACTS, *([LENS_FOG] if FOG in size["looks"] else [])):
         scene, time_s = _strongest(more, kind)
         yield kind.replace("_", " "), _renderer(scene, renderers).frame(time_s)
 

@@ -21,6 +21,10 @@ SOLID = 0.4
 """A pixel that is at least so opaque belongs to the thing, and hides what lies behind it."""
 
 
+_FOUR_TIMES = np.uint64(0x0001_0001_0001_0001)
+"""Writes a number of two bytes four times side by side, which is quicker than to spread an array over a short axis."""
+
+
 class Paint(NamedTuple):
     """A painted picture."""
 
@@ -63,7 +67,8 @@ class Stamp(NamedTuple):
             return
         inside = common.slices(self.left, self.top)
         patch = frame[common.slices()]
-        mixed = patch * self.sprite.transparency[inside][..., None]
+        through = self.sprite.transparency[inside].astype(np.uint64) * _FOUR_TIMES
+        mixed = patch * through.view(np.uint16).reshape(patch.shape)
         mixed += self.sprite.premultiplied[inside]
         mixed >>= 8
         patch[...] = mixed

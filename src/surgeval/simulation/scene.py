@@ -1,7 +1,8 @@
 """One simulated procedure: everything in it as functions of time. What can be seen of it is decided by `sighting`.
 
-The plane of the situs is flat. A point of it is seen at `(x - camera x) * zoom + half the view`. The unit is
-the height of the view at magnification 1, so nothing here depends on the size of the picture.
+The plane of the situs is flat. A point of it is seen at `(x - camera x) * zoom + half the view`, after a slant and a
+roll of the camera where there are any. The unit is the height of the view at magnification 1, so nothing here depends
+on the size of the picture.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from numpy.typing import NDArray
 from surgeval.simulation.artefacts import CHARACTERISTICS
 from surgeval.simulation.camera import Camera
 from surgeval.simulation.centers import CIRCLE_RADIUS, Center
+from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, Instruments, entries
 from surgeval.simulation.lives import Life
+from surgeval.simulation.looks import FOG, ROLL
 from surgeval.simulation.phases import TimedPhase
 from surgeval.simulation.procedure_types import ProcedureType
+from surgeval.simulation.roll import FULL_ROLL
 from surgeval.simulation.timelines import Episode, Times, strongest
+from surgeval.simulation.touches import Touches, tugs_of
 
 FULL_BLUR_SPEED = 2.5
 """Camera speed (view heights per second) at which motion has strength 1."""
@@ -41,6 +46,10 @@ class Scene:
     episodes: tuple[Episode, ...]
     camera: Camera
     instruments: Instruments
+    touches: Touches | None = None
+    """None while nothing is soft."""
+    looks: tuple[str, ...] = ()
+    """What was asked for beyond the plain look."""
 
     @property
     def aspect(self) -> float:
@@ -58,9 +67,15 @@ class Scene:
         return View(self, np.asarray(times_s, dtype=np.float64))
 
     def conditions(self, times_s: Times) -> dict[str, NDArray[np.float64]]:
-        """The strength of each of the seventeen image characteristics at each of the times, which must rise."""
+        """The strength of each of the seventeen image characteristics at each of the times, which must rise.
+
+        With lens fog and camera roll there are `image_lens_fog` and `image_roll` too.
+        """
         view = self.look(times_s)
-        levels = {kind: strongest(self.episodes_by_kind.get(kind, ()), view.times_s) for kind in CHARACTERISTICS}
+        kinds = (*CHARACTERISTICS, LENS_FOG) if FOG in self.looks else CHARACTERISTICS
+        levels = {kind: strongest(self.episodes_by_kind.get(kind, ()), view.times_s) for kind in kinds}
+        if ROLL in self.looks:
+            levels["image_roll"] = np.abs(view.roll) / FULL_ROLL
         held = view.any_tool
         levels["background_motion"] = np.clip(self.camera.speed(view.times_s) / FULL_BLUR_SPEED, 0, 1)
         levels["instrument_smoke"] = levels["background_smoke"] * held
@@ -80,16 +95,53 @@ class View:
         self.scene, self.times_s = scene, times_s
         self.camera = scene.camera.at(times_s)
         self.masked = scene.camera.is_masked(times_s)
-        self.gates = entries(scene.aspect)
+        self.roll = scene.camera.roll_at(times_s)
+        self.gates = self._gates()
         self.tools = np.stack([scene.instruments.tool_at(slot, times_s) for slot in range(SLOTS)])
         tips = [self.to_screen(scene.instruments.tip_at(slot, times_s)) for slot in range(SLOTS)]
         self.tips = np.stack(tips)
+        self.tugs = None
+        if scene.touches is not None:
+            self.tugs = tugs_of(scene.touches, times_s, self.tools, self.tips, self.gates, self.camera[:, 2])
 
     def to_screen(self, points: NDArray[np.float64], span: slice = slice(None)) -> NDArray[np.float64]:
         """Points of the situs in view heights from the picture's top left corner."""
         view = self.camera[span]
-        moved: NDArray[np.float64] = (points - view[:, :2]) * view[:, 2:] + (self.scene.aspect / 2, 0.5)
+        moved: NDArray[np.float64] = self.aslant((points - view[:, :2]) * view[:, 2:], span)
+        moved += (self.scene.aspect / 2, 0.5)
         return moved
+
+    def aslant(self, from_middle: NDArray[np.float64], span: slice) -> NDArray[np.float64]:
+        """Places around the middle of the view, as a camera sees them that is turned or looks aslant."""
+        if self.scene.camera.slant:
+            from_middle = from_middle * self._nearness(from_middle[:, 1:])
+        return self._rolled(from_middle, span)
+
+    def _nearness(self, down: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much larger than in the middle things are that lie so far below it, before the slant is seen."""
+        nearness: NDArray[np.float64] = 1 / np.maximum(1 - self.scene.camera.slant * down, 0.2)
+        return nearness
+
+    def _rolled(self, from_middle: NDArray[np.float64], span: slice = slice(None)) -> NDArray[np.float64]:
+        """Places around the middle of the picture, turned with the camera."""
+        if self.scene.camera.roll is None:
+            return from_middle
+        cos, sin, (x, y) = np.cos(self.roll[span]), np.sin(self.roll[span]), from_middle.T
+        return np.column_stack([x * cos - y * sin, x * sin + y * cos])
+
+    def _gates(self) -> NDArray[np.float64]:
+        """Where each hand's shaft comes in, by hand and time; a roll takes it along and never into the picture."""
+        middle = np.array([self.scene.aspect / 2, 0.5])
+        gates: NDArray[np.float64] = np.repeat(entries(self.scene.aspect)[:, None], len(self.times_s), axis=1)
+        if self.scene.camera.roll is None:
+            return gates
+        outside = np.abs(gates - middle) / middle
+        rolled = np.stack([self._rolled(gate - middle) for gate in gates])
+        beyond = (np.abs(rolled) / middle).max(axis=-1)
+        least = np.minimum(outside.max(axis=-1), 1.1)
+        rolled *= np.maximum(least / beyond, 1)[..., None]
+        rolled += middle
+        return rolled
 
     # --- objects -------------------------------------------------------------------------------
 
@@ -101,8 +153,10 @@ class View:
     def place(self, life: Life) -> NDArray[np.float64]:
         """Rows x, y (view heights from the top left corner), angle, zoom at the times of `span_of(life)`."""
         span = self.span_of(life)
-        pose = life.path.at(self.times_s[span])
-        return np.column_stack([self.to_screen(pose[:, :2], span), pose[:, 2], self.camera[span, 2]])
+        pose, zoom = life.path.at(self.times_s[span]), self.camera[span, 2]
+        if self.scene.camera.slant:
+            zoom = zoom * self._nearness((pose[:, 1] - self.camera[span, 1]) * zoom)
+        return np.column_stack([self.to_screen(pose[:, :2], span), pose[:, 2] + self.roll[span], zoom])
 
     # --- instruments ---------------------------------------------------------------------------
 

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.schema.tracks import Visibility
-from surgeval.simulation.artefact_painters import LARGEST_LINT, kept_contrast
+from surgeval.simulation.artefact_painters import LARGEST_LINT, THICKEST_FOG, kept_contrast
 from surgeval.simulation.centers import CIRCLE_RADIUS
+from surgeval.simulation.fog import LENS_FOG
 from surgeval.simulation.instrument_painters import Shaft
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS
 from surgeval.simulation.lives import Life
@@ -83,6 +84,12 @@ def _extent(pixels: Flags, axis: int) -> tuple[int, int]:
     return first, len(flags) - int(flags[::-1].argmax()) - first
 
 
+def _corners(pixels: Flags) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The column and row of the first pixel that is set, and those after the last."""
+    (top, height), (left, width) = _extent(pixels, axis=1), _extent(pixels, axis=0)
+    return (left, top), (left + width, top + height)
+
+
 Keep = Callable[[Silhouette], None]
 
 
@@ -141,16 +148,20 @@ class _Looker:
         shown = np.flatnonzero(pose.shown)
         if not shown.size:
             return _Shapes(rects, pixels, pose.shown)
-        keys = np.column_stack([pose.turn, pose.size, pose.changes])[shown]
+        keys = np.column_stack([pose.turn, pose.size, pose.changes, pose.grip, pose.roll * (pose.grip > 0)])[shown]
         _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         for number, example in enumerate(first.tolist()):
             sprite = self.renderer.object_sprite(life, pose, int(shown[example]))
             here = shown[which.reshape(-1) == number]
             corner = np.rint(pose.middle_px[here] - sprite.pivot).astype(np.int64)
-            rows, columns = (np.flatnonzero(sprite.shape.any(axis=axis)) for axis in (1, 0))
-            low, high = (columns[0], rows[0]), (columns[-1] + 1, rows[-1] + 1)
+            low, high = _corners(sprite.shape)
             rects[here] = np.column_stack([corner + low, corner + high])
             pixels[here] = np.count_nonzero(sprite.shape)
+        for here in np.flatnonzero(pose.shown & pose.bent).tolist():
+            stamp, *_ = self.renderer.object_stamps(life, pose, pose.start + here)
+            corner, (low, high) = np.array([stamp.left, stamp.top]), _corners(stamp.sprite.shape)
+            rects[here] = (*(corner + low), *(corner + high))
+            pixels[here] = np.count_nonzero(stamp.sprite.shape)
         inside = (rects[:, :2] < self.frame[2:]).all(axis=1) & (rects[:, 2:] > 0).all(axis=1)
         return _Shapes(rects, pixels, pose.shown & inside)
 
@@ -174,15 +185,17 @@ class _Looker:
         far = np.maximum(np.abs(rects[:, :2] - middle), np.abs(rects[:, 2:] - middle))
         radius = np.hypot(*far.T) / self.scene.height_px
         light = 1 - self.scene.center.vignette * np.clip(radius / 1.02, 0, 1) ** 2.2
-        smoke = self.levels["background_smoke"][span]
-        dark = light * self.contrast[span] * (1 - 0.92 * smoke) < 1.05 * LEAST_CLEAR
+        clear = light * self.contrast[span] * (1 - 0.92 * self.levels["background_smoke"][span])
+        if LENS_FOG in self.levels:
+            clear *= 1 - THICKEST_FOG * self.levels[LENS_FOG][span]
+        dark = clear < 1.05 * LEAST_CLEAR
         return np.asarray(dark | (self.scene.center.circle & (radius > CIRCLE_RADIUS - 3 / self.scene.height_px)))
 
     def _meets_instrument(self, slot: int, rects: NDArray[np.int64], span: slice) -> Flags:
         """Whether the shaft, its working end or what sticks to that might lie over a part of the rectangle."""
         half = (rects[:, 2:] - rects[:, :2]) / 2 / self.scene.height_px
         away = (rects[:, :2] + rects[:, 2:]) / 2 / self.scene.height_px - self.view.tips[slot, span]
-        shaft = self.view.gates[slot] - self.view.tips[slot, span]
+        shaft = self.view.gates[slot, span] - self.view.tips[slot, span]
         along = shaft / np.maximum(np.hypot(*shaft.T), 1e-9)[:, None]
         thick = 1.2 * THICKNESS[slot] * self.view.camera[span, 2]
         across = np.abs(along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0])

@@ -21,6 +21,7 @@ from surgeval.schema.tracks import Procedure
 from surgeval.simulation.catalogue import procedure_type
 from surgeval.simulation.centers import center_named
 from surgeval.simulation.film import write_film
+from surgeval.simulation.looks import looks_named
 from surgeval.simulation.mask_files import MaskFile
 from surgeval.simulation.scene import Scene
 from surgeval.simulation.stage import draw_scenes
@@ -43,6 +44,7 @@ class Simulation:
     minutes: tuple[float, float] | None
     width_px: int
     height_px: int
+    looks: tuple[str, ...] = ()
 
     def scenes(self, *, first: int = 0) -> Iterator[Scene]:
         """The scenes, one at a time, from number `first` on."""
@@ -55,6 +57,7 @@ class Simulation:
             minutes=self.minutes,
             width_px=self.width_px,
             height_px=self.height_px,
+            looks=self.looks,
         )
 
     def scene(self, number: int) -> Scene:
@@ -106,6 +109,8 @@ class Simulation:
         # Boxes are in pixels of the picture, so the film must not shrink it.
         whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
         options = {**asdict(self), "video": video, "clock": clock, "masks": masks, "fps": spec.fps}
+        if not self.looks:
+            del options["looks"]  # as it was before there were any
         with staged(Path(path), force=force) as folder:
             for name in ("procedures", "conditions", *(["masks"] if masks else [])):
                 (folder / name).mkdir()
@@ -131,6 +136,7 @@ def simulate(
     minutes: tuple[float, float] | None = None,
     width_px: int = 480,
     height_px: int = 270,
+    looks: Sequence[str] = (),
 ) -> Simulation:
     """A set of simulated procedures.
 
@@ -142,9 +148,10 @@ def simulate(
         minutes: Shortest and longest duration; what is usual for each type when None.
         width_px: Width of the picture.
         height_px: Height of the picture.
+        looks: What the pictures have beyond the plain look: roll, fog, soft, depth, blur, or all.
 
     Raises:
-        UnknownName: No such type or centre; the message carries the nearest.
+        UnknownName: No such type, centre or look; the message carries the nearest.
         Misuse: Numbers out of range.
 
     Example:
@@ -154,7 +161,7 @@ def simulate(
     """
     kinds = tuple(procedure_type(name).name for name in types) if types else None
     homes = tuple(center_named(name).name for name in centers) if centers else None
-    simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px)
+    simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px, looks_named(looks))
     next(simulation.scenes())  # complains now rather than in the middle of the work
     return simulation
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from surgeval.errors import Misuse
 from surgeval.simulation.artefacts import draw_episodes
-from surgeval.simulation.camera import draw_camera
+from surgeval.simulation.camera import SLANT, draw_camera
 from surgeval.simulation.catalogue import PROCEDURE_TYPES, procedure_type
 from surgeval.simulation.centers import CENTERS, center_named
+from surgeval.simulation.fog import draw_fog
 from surgeval.simulation.instruments import draw_instruments
 from surgeval.simulation.lives import LifeWriter
+from surgeval.simulation.looks import DEPTH, FOG, ROLL, SOFT, looks_named
 from surgeval.simulation.phases import draw_duration_s, draw_phases
 from surgeval.simulation.procedure_types import ProcedureType
+from surgeval.simulation.roll import draw_roll
 from surgeval.simulation.scene import Scene
+from surgeval.simulation.touches import draw_touches
 from surgeval.stats.draws import stream
 
 SHORTEST_S, LONGEST_S = 60, 3 * 3600
@@ -32,6 +37,7 @@ def draw_scene(
     minutes: tuple[float, float] | None = None,
     width_px: int = 480,
     height_px: int = 270,
+    looks: Sequence[str] = (),
 ) -> Scene:
     """One simulated procedure; the same arguments always give the same one.
 
@@ -43,12 +49,13 @@ def draw_scene(
         minutes: Shortest and longest duration; what is usual for the type when None.
         width_px: Width of the picture; boxes are in its pixels.
         height_px: Height of the picture.
+        looks: Names in `LOOKS`, or `all`; the plain look when empty.
 
     Raises:
-        UnknownName: No such procedure type or centre.
+        UnknownName: No such procedure type, centre or look.
         Misuse: Durations or sizes out of range.
     """
-    kind, home = procedure_type(procedure), center_named(center)
+    kind, home, looks = procedure_type(procedure), center_named(center), looks_named(looks)
     if not (64 <= width_px <= 4096 and 48 <= height_px <= 4096) or width_px % 2 or height_px % 2:
         raise Misuse(f"pictures must be even and between 64 x 48 and 4096 x 4096 pixels, got {width_px} x {height_px}")
     if seed < 0:
@@ -64,6 +71,12 @@ def draw_scene(
     episodes = draw_episodes(phases, duration_s, home, draws("artefacts"), pace)
     camera = draw_camera(kind, phases, lives, episodes, duration_s, draws("camera"), pace)
     instruments = draw_instruments(phases, lives, camera, duration_s, width_px / height_px, draws("instruments"))
+    if FOG in looks:
+        episodes += draw_fog(camera.masked, duration_s, draws("fog"), pace)
+    if ROLL in looks:
+        camera = replace(camera, roll=draw_roll(duration_s, draws("roll"), pace))
+    if DEPTH in looks:
+        camera = replace(camera, slant=SLANT)
     return Scene(
         video=f"sim{seed}_{number:04d}",
         seed=seed,
@@ -77,6 +90,8 @@ def draw_scene(
         episodes=episodes,
         camera=camera,
         instruments=instruments,
+        touches=draw_touches(instruments, lives, draws("touches")) if SOFT in looks else None,
+        looks=looks,
     )
 
 
@@ -90,6 +105,7 @@ def draw_scenes(
     minutes: tuple[float, float] | None = None,
     width_px: int = 480,
     height_px: int = 270,
+    looks: Sequence[str] = (),
 ) -> Iterator[Scene]:
     """A set of simulated procedures, one at a time; type and centre of each are drawn from the lists.
 
@@ -112,6 +128,7 @@ def draw_scenes(
             minutes=minutes,
             width_px=width_px,
             height_px=height_px,
+            looks=looks,
         )
 
 

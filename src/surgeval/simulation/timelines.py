@@ -54,11 +54,15 @@ class Episode(NamedTuple):
     start_s: float
     end_s: float
     strength: float
+    rise: float = 6.0
+    """It rises over the first of so many equal stretches of its time, and falls over the last of `fall`."""
+    fall: float = 6.0
 
     def at(self, times_s: Times) -> NDArray[np.float64]:
-        """The strength at each time: rising over the first sixth, falling over the last."""
-        ramp = max((self.end_s - self.start_s) / 6, 1e-9)
-        rise, fall = (times_s - self.start_s) / ramp, (self.end_s - times_s) / ramp
+        """The strength at each time."""
+        length_s = self.end_s - self.start_s
+        rise = (times_s - self.start_s) / max(length_s / self.rise, 1e-9)
+        fall = (self.end_s - times_s) / max(length_s / self.fall, 1e-9)
         shape: NDArray[np.float64] = np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
         return shape
 

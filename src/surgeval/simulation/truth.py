@@ -41,7 +41,11 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
         phases=tuple(Phase(p.model.name, int(p.start_s), int(p.end_s)) for p in scene.phases if p.end_s > p.start_s),
         instruments=_instrument_tracks(view) if instruments else (),
         masked=tuple(Span(*span) for span in scene.camera.masked),
-        facts={"simulated": "yes", "seed": str(scene.seed)},
+        facts={
+            "simulated": "yes",
+            "seed": str(scene.seed),
+            **({"looks": ", ".join(scene.looks)} if scene.looks else {}),
+        },
         declared=EVERYTHING,
     )
 

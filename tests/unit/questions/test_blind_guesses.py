@@ -10,7 +10,8 @@ from surgeval.questions.blind_guesses import fitted, hits_of, is_right, leaks_of
 from surgeval.questions.catalogue import template_named
 from surgeval.questions.drafts import Draft
 from surgeval.questions.make import make_questions
-from surgeval.questions.selection import near_duplicates, select
+from surgeval.questions.near_duplicates import near_duplicates
+from surgeval.questions.selection import select
 from surgeval.questions.template import PROCEDURE, SEGMENT, Proof, clock
 from surgeval.schema.intervals import Window
 

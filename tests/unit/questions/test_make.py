@@ -13,10 +13,11 @@ from procedures import random_procedure, tiny_procedure
 from surgeval import make_questions
 from surgeval.cli import main
 from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
+from surgeval.questions.balancing import Selection
 from surgeval.questions.benchmark import Benchmark, table_of
 from surgeval.questions.drafts import Draft
 from surgeval.questions.make import Options, _facts_of, broken_promises
-from surgeval.questions.selection import Selection, select
+from surgeval.questions.selection import select
 from surgeval.questions.splits import Splits
 from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
 from surgeval.schema.intervals import Window
@@ -190,6 +191,15 @@ def test_impossible_annotations_are_refused_with_every_problem():
 def test_options_that_cannot_mean_anything_are_refused(options):
     with pytest.raises(Misuse):
         make_questions(tiny_procedure(), **options)
+
+
+def test_every_number_that_cannot_be_is_named_with_its_option():
+    with pytest.raises(Misuse) as refused:
+        make_questions(
+            tiny_procedure(), per_video=0, test_share=2, most_common_share=1, blind_share=0, duplicate_share=1
+        )
+    for option in ("--per-video", "--test-share", "--most-common", "--blind", "--duplicates"):
+        assert option in str(refused.value)
 
 
 def test_unknown_names_carry_the_nearest_and_missing_files_their_name(tmp_path):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from surgeval.questions.catalogue import template_named
 from surgeval.questions.drafts import Draft
-from surgeval.questions.selection import near_duplicates, select
+from surgeval.questions.near_duplicates import near_duplicates
+from surgeval.questions.selection import select
 from surgeval.questions.template import SEGMENT, Proof
 from surgeval.schema.intervals import Window
 

@@ -11,13 +11,14 @@ from surgeval.simulation.instance_maps import instance_maps
 SECONDS = np.arange(20.0, 220.0, 9.0)
 
 
+@pytest.mark.parametrize("looks", [(), ("all",)])
 @pytest.mark.parametrize("center", ["Center A", "Center C"])
-def test_objects_have_the_pixels_that_the_truth_gives_them(center):
-    scene = draw_scene(31, 0, center=center, minutes=(4, 5), width_px=192, height_px=108)
+def test_objects_have_the_pixels_that_the_truth_gives_them(center, looks):
+    scene = draw_scene(31, 0, center=center, minutes=(4, 5), width_px=192, height_px=108, looks=looks)
     silhouettes = {}
     true_procedure(scene, keep=lambda one: silhouettes.setdefault((one.at, one.instance), one))
-    compared = 0
-    for second, (labels, instances) in zip(SECONDS, instance_maps(scene, SECONDS), strict=True):
+    compared, seconds = 0, np.arange(20.0, 220.0) if looks else SECONDS
+    for second, (labels, instances) in zip(seconds, instance_maps(scene, seconds), strict=True):
         objects = {one.name: place for place, one in enumerate(instances, start=1) if one.kind == "object"}
         assert set(objects) == {name for at, name in silhouettes if at == second}
         for name, label in objects.items():
@@ -28,8 +29,9 @@ def test_objects_have_the_pixels_that_the_truth_gives_them(center):
     assert compared > 15
 
 
-def test_the_picture_changes_on_an_instruments_pixels_when_it_is_not_painted():
-    scene = replace(draw_scene(31, 1, minutes=(4, 5), width_px=192, height_px=108), episodes=())
+@pytest.mark.parametrize("looks", [(), ("roll", "depth")])
+def test_the_picture_changes_on_an_instruments_pixels_when_it_is_not_painted(looks):
+    scene = replace(draw_scene(31, 1, minutes=(4, 5), width_px=192, height_px=108, looks=looks), episodes=())
     bare = replace(scene, instruments=replace(scene.instruments, tools=np.full_like(scene.instruments.tools, -1)))
     painted, without, looked_at = Renderer(scene), Renderer(bare), 0
     for second, (labels, instances) in zip(SECONDS, instance_maps(scene, SECONDS), strict=True):

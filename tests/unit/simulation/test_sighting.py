@@ -17,14 +17,14 @@ SIZE = {"width_px": 320, "height_px": 180}
 
 
 @cache
-def scene_of(center: str, number: int = 0):
-    return draw_scene(31, number, center=center, minutes=(4, 5), **SIZE)
+def scene_of(center: str, number: int = 0, look: str = ""):
+    return draw_scene(31, number, center=center, minutes=(4, 5), looks=[look] if look else [], **SIZE)
 
 
 @cache
-def with_masks(center: str, number: int = 0):
+def with_masks(center: str, number: int = 0, look: str = ""):
     """The truth about a scene, and per second and object the pixels that are seen."""
-    scene, pixels = scene_of(center, number), {}
+    scene, pixels = scene_of(center, number, look), {}
 
     def keep(silhouette):
         whole = np.zeros((scene.height_px, scene.width_px), dtype=bool)
@@ -40,9 +40,10 @@ def points_in_view(procedure):
             yield track.instance, int(second), box, Visibility(int(code))
 
 
+@pytest.mark.parametrize("look", ["", "all"])
 @pytest.mark.parametrize("center", CENTERS)
-def test_every_object_in_view_has_its_pixels_and_its_box_is_theirs(center):
-    _, procedure, pixels = with_masks(center)
+def test_every_object_in_view_has_its_pixels_and_its_box_is_theirs(center, look):
+    _, procedure, pixels = with_masks(center, look=look)
     points = list(points_in_view(procedure))
     assert len(points) > 100
     assert {(second, instance) for instance, second, _, _ in points} == set(pixels)
@@ -53,9 +54,10 @@ def test_every_object_in_view_has_its_pixels_and_its_box_is_theirs(center):
         assert (columns.max() + 1, rows.max() + 1) == (x + width, y + height)
 
 
+@pytest.mark.parametrize("look", ["", "all"])
 @pytest.mark.parametrize("center", ["Center C", "Center F"])
-def test_nothing_in_the_black_border_of_a_round_picture_is_in_view(center):
-    scene, procedure, pixels = with_masks(center)
+def test_nothing_in_the_black_border_of_a_round_picture_is_in_view(center, look):
+    scene, procedure, pixels = with_masks(center, look=look)
     renderer = Renderer(scene)
     looked_at = 0
     for second in range(0, procedure.duration_s, 7):
@@ -72,10 +74,14 @@ def test_a_round_picture_shows_less_of_the_same_scene():
     assert cut < 0.95 * kept
 
 
-@pytest.mark.parametrize("center", ["Center A", "Center C"])
+@pytest.mark.parametrize(
+    ("center", "look"),
+    [("Center A", ""), ("Center C", ""), ("Center A", "all"), ("Center A", "roll"), ("Center E", "soft"),
+     ("Center B", "depth")],
+)  # fmt: skip
 @pytest.mark.long
-def test_the_pixels_of_an_object_change_when_it_is_not_painted(center):
-    scene, procedure, pixels = with_masks(center, 1)
+def test_the_pixels_of_an_object_change_when_it_is_not_painted(center, look):
+    scene, procedure, pixels = with_masks(center, 1, look)
     clear = replace(scene, episodes=())
     looked_at = 0
     for life in scene.lives:
@@ -90,9 +96,10 @@ def test_the_pixels_of_an_object_change_when_it_is_not_painted(center):
     assert looked_at > 10
 
 
+@pytest.mark.parametrize("look", ["", "all"])
 @pytest.mark.parametrize("center", ["Center A", "Center C", "Center D"])
-def test_sparing_the_pixels_of_undisturbed_objects_changes_nothing(center):
-    scene = scene_of(center, 2)
+def test_sparing_the_pixels_of_undisturbed_objects_changes_nothing(center, look):
+    scene = scene_of(center, 2, look)
     seconds = np.arange(scene.duration_s, dtype=float)
     quick, slow = sights(scene, seconds), sights(scene, seconds, quick=False)
     for instance, sight in slow.items():
@@ -101,14 +108,24 @@ def test_sparing_the_pixels_of_undisturbed_objects_changes_nothing(center):
         assert quick[instance].boxes[seen].tolist() == sight.boxes[seen].tolist()
 
 
+@pytest.mark.parametrize("strength", [0.55, 0.8, 0.95])
+def test_sparing_pixels_changes_nothing_in_fog(strength):
+    fog = Episode("image_lens_fog", -1e6, 1e6, strength)
+    scene = replace(scene_of("Center D", 2, "fog"), episodes=(fog,))
+    seconds = np.arange(0.0, scene.duration_s, 3.0)
+    quick, slow = sights(scene, seconds), sights(scene, seconds, quick=False)
+    for instance, sight in slow.items():
+        assert quick[instance].visibility.tolist() == sight.visibility.tolist()
+
+
 def under(scene, kind: str, strength: float):
     """The same scene under one artefact that lasts all the time."""
     return true_procedure(replace(scene, episodes=(Episode(kind, -1e6, 1e6, strength),)), instruments=False)
 
 
-@pytest.mark.parametrize("kind", ["background_smoke", "image_too_dark", "image_too_bright"])
-def test_smoke_and_wrong_exposure_take_objects_out_of_view_and_put_nothing_in_front(kind):
-    scene = scene_of("Center A")
+@pytest.mark.parametrize("kind", ["background_smoke", "image_too_dark", "image_too_bright", "image_lens_fog"])
+def test_smoke_fog_and_wrong_exposure_take_objects_out_of_view_and_put_nothing_in_front(kind):
+    scene = scene_of("Center A", look="fog")
     clear, hazy, spoiled = (under(scene, kind, strength) for strength in (0.0, 0.8, 1.0))
     assert sum(map(len, spoiled.tracks)) < 0.5 * sum(map(len, clear.tracks))
     left = list(points_in_view(hazy))

@@ -36,9 +36,9 @@ def test_a_set_is_written_and_read_back(tmp_path):
 def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
     simulation = simulate(2, seed=5, **SMALL)
     for name, workers in (("one", 1), ("two", 2)):
-        simulation.to_dir(tmp_path / name, video=True, workers=workers)
+        simulation.to_dir(tmp_path / name, video=True, clock=True, workers=workers)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
-    assert len([path for path in files if path.suffix == ".mp4"]) == 2
+    assert len([path for path in files if path.suffix == ".mp4"]) == 4
     for path in files:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
 

@@ -105,11 +105,14 @@ def _keep(job: Job, board: str, content: Mapping[str, Any], doing: Acting) -> Bo
 
 
 def public_board(phase: str, board: str) -> BoardSnapshot | None:
-    """The newest snapshot that everybody may see; pages and exports for the public read nothing else."""
+    """The newest snapshot that everybody may see; pages and exports for the public read nothing else.
+
+    Its tables come with the first look at them, for most pages need none.
+    """
     shown = Publication.objects.filter(
         snapshot__phase=phase, snapshot__board=board, published_at__lte=now()
     ).order_by("-snapshot__number")  # fmt: skip
-    first = shown.select_related("snapshot").first()
+    first = shown.select_related("snapshot__version").defer("snapshot__tables", "snapshot__findings").first()
     return None if first is None else first.snapshot
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +13,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from surgeval.host.acts.boards import public_board, rounded_rows
 from surgeval.host.challenge.challenge import VISIBILITIES, Challenge, ChallengePhase
 from surgeval.host.pages.answers import page
+from surgeval.host.pages.shown_board import shown_board
 from surgeval.host.pages.site import challenge_now
-from surgeval.host.people.models import Eligibility, Team, User
+from surgeval.host.people.models import User
 from surgeval.host.people.teams import team_of
 from surgeval.host.runs.models import BoardSnapshot, PrizeProposal
 from surgeval.schema.shown_text import as_cell
@@ -38,7 +38,7 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     """One published board."""
     rules, snapshot = _published(phase, board)
     mine = team_of(request.user) if isinstance(request.user, User) else None
-    rows = rows_of(snapshot, rules.decimals, _challenge()) if snapshot else []
+    shown = shown_board(snapshot, rules.decimals) if snapshot else None
     return page(
         request,
         "board",
@@ -46,39 +46,21 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
         phase=rules,
         board=board,
         snapshot=snapshot,
-        digits=rules.decimals,
-        rows=rows,
-        limits=limits_of(snapshot, rows) if snapshot else [],
-        mine=f"team-{mine.pk}" if mine else "",
-        prizes=_prizes(snapshot, rows) if snapshot else None,
+        rows=shown.html(f"team-{mine.pk}" if mine else "") if shown else "",
+        limits=shown.limits if shown else (),
+        prizes=_prizes(snapshot, shown.names()) if snapshot and shown else None,
         visibility=VISIBILITIES[rules.visibility],
         currency=rules.prizes.currency if rules.prizes else "",
     )
 
 
-def _prizes(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _prizes(snapshot: BoardSnapshot, names: dict[str, str]) -> dict[str, Any] | None:
     """What was signed by this board: who gets how much, and why so."""
     signed = PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last()
     if signed is None:
         return None
-    names = {row["model"]: row["name"] for row in rows}
     paid = [{**row, "name": names.get(row["model"], row["model"])} for row in signed.signed_rows if row["amount"]]
     return {"signed_at": signed.signed_at, "reason": signed.reason, "paid": paid}
-
-
-def limits_of(snapshot: BoardSnapshot, rows: list[dict[str, Any]]) -> list[str]:
-    """What the ranking itself found to be careful about, one sentence each, with the names of teams."""
-    names = {row["model"]: row["name"] for row in rows}
-    about: dict[str, list[str]] = {}
-    for one in snapshot.findings:
-        subject = one.get("subject", "").removeprefix(f"{snapshot.board} board").strip(" ,()")
-        about.setdefault(one["message"].rstrip("."), []).extend([subject] if subject else [])
-    sentences = []
-    for message, subjects in about.items():
-        words = re.sub(r"\b(?:team|baseline)-[a-z0-9-]+", lambda code: names.get(code[0], code[0]), message)
-        where = f" ({'; '.join(subjects)})" if subjects else ""
-        sentences.append(f"{words[:1].upper()}{words[1:]}{where}.")
-    return sentences
 
 
 def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
@@ -89,7 +71,7 @@ def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    for row in rows_of(snapshot, rules.decimals, _challenge()):
+    for row in shown_board(snapshot, rules.decimals).rows:
         writer.writerow([_cell(row.get(name)) for name in COLUMNS])
     response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{phase}-{board}.csv"'
@@ -101,7 +83,7 @@ def board_picture(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     rules, snapshot = _published(phase, board)
     if snapshot is None:
         raise Http404
-    names = tuple((row["model"], row["name"]) for row in rows_of(snapshot, rules.decimals, _challenge()))
+    names = tuple(shown_board(snapshot, rules.decimals).names().items())
     return HttpResponse(picture_of(snapshot.pk, rules.decimals, names), content_type="image/svg+xml")
 
 
@@ -116,25 +98,6 @@ def picture_of(snapshot: int, decimals: int, names: tuple[tuple[str, str], ...])
     intervals = {"place_low", "place_high"} <= set(frame.columns)
     macro = {"macro_low", "macro_high"} <= set(frame.columns)
     return chart(frame, frame if intervals else None, summary=frame if macro else None).svg()
-
-
-def rows_of(snapshot: BoardSnapshot, decimals: int, challenge: Challenge) -> list[dict[str, Any]]:
-    """The rows of a board as shown: rounded, with the names of teams and baselines, and who cannot win."""
-    rows = rounded_rows(snapshot, decimals)
-    numbers = [int(row["model"].removeprefix("team-")) for row in rows if row["model"].startswith("team-")]
-    teams = dict(Team.objects.filter(pk__in=numbers).values_list("pk", "name"))
-    names = {f"team-{number}": name for number, name in teams.items()}
-    barred = Eligibility.objects.filter(team__in=numbers, may_win=False).values_list("team_id", "reason")
-    unpaid = {f"team-{number}": reason for number, reason in barred}
-    for row in rows:
-        row["name"] = names.get(row["model"]) or _baseline_name(row["model"], challenge)
-        row["unpaid"] = unpaid.get(row["model"], "")
-    return rows
-
-
-def _baseline_name(model: str, challenge: Challenge) -> str:
-    slug = model.removeprefix("baseline-")
-    return challenge.baselines.get(slug, slug)
 
 
 def _published(phase: str, board: str) -> tuple[ChallengePhase, BoardSnapshot | None]:

@@ -12,8 +12,8 @@ from surgeval.host.acts.gates import decide_by_hand
 from surgeval.host.acts.refused import Refused
 from surgeval.host.acts.submissions import refresh_boards
 from surgeval.host.pages.answers import attempted, page, whole_number
-from surgeval.host.pages.boards import limits_of, rows_of
 from surgeval.host.pages.permissions import person
+from surgeval.host.pages.shown_board import shown_board
 from surgeval.host.pages.site import challenge_now
 from surgeval.host.people.journal import actor
 from surgeval.host.people.models import Team
@@ -41,17 +41,16 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
     stored = get_object_or_404(BoardSnapshot.objects.select_related("publication", "version"), pk=number)
     challenge = challenge_now()
     rules = challenge.phase(stored.phase) if challenge else None
-    rows = rows_of(stored, DIGITS, challenge) if challenge else []
-    names = {row["model"]: row["name"] for row in rows}
+    shown = shown_board(stored, DIGITS)
+    names = shown.names()
     return page(
         request,
         "organise/snapshot",
         f"{rules.title if rules else stored.phase}: {stored.board} board, number {stored.number}",
         snapshot=stored,
         publication=getattr(stored, "publication", None),
-        rows=rows,
-        limits=limits_of(stored, rows),
-        digits=DIGITS,
+        rows=shown.html(mine=""),
+        limits=shown.limits,
         currency=rules.prizes.currency if rules and rules.prizes else "",
         proposals=[_shown(one, names) for one in PrizeProposal.objects.filter(snapshot=stored).order_by("-pk")],
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from django import template
 from django.template.context import RequestContext
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,20 +24,6 @@ def place(context: RequestContext, name: str, label: str) -> SafeString:
     path = context["request"].path
     here = path == address or (address != reverse("home") and path.startswith(address))
     return format_html('<a href="{}"{}>{}</a>', address, SafeString(' aria-current="page"') if here else "", label)
-
-
-@register.simple_tag
-def board_row(row: dict[str, Any], digits: int, mine: str) -> SafeString:
-    """A row of a board. Everybody looks at the same rows, so each is drawn once for as long as it says the same."""
-    kinds = tuple(map(type, row.values()))  # 1 and 1.0 are equal, and not shown alike
-    return _drawn_row(tuple(row.items()), kinds, digits, row["model"] == mine)
-
-
-@lru_cache(maxsize=4096)
-def _drawn_row(
-    items: tuple[tuple[str, Any], ...], kinds: tuple[type, ...], digits: int, is_mine: bool
-) -> SafeString:  # fmt: skip
-    return render_to_string("pages/_board_row.html", {"row": dict(items), "digits": digits, "is_mine": is_mine})
 
 
 @register.filter
