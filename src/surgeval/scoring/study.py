@@ -6,7 +6,7 @@ Nothing is computed here that a verb of its own does not compute: values are tho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -81,7 +81,7 @@ def study_of(
     pairs, spoken = _pairs(whole, ordered["model"].to_list(), asked)
     matrix = whole.matrix(name, missing=missing)
     conditions, unread = _strata(whole, asked)
-    hard, tied = _hard_cases(matrix, sign)
+    hard, tied = _hard_cases(matrix, sign, _scored(whole, name))
     tables = {
         "values": t.VALUES.frame(ordered),
         "pairs": pairs,
@@ -281,7 +281,15 @@ def _patients(matrix: ScoreMatrix) -> list[dict[str, Any]]:
     return lines
 
 
-def _hard_cases(matrix: ScoreMatrix, sign: float) -> tuple[list[dict[str, Any]], list[Finding]]:
+def _scored(table: ScoreTable, metric: str) -> set[tuple[str, str]]:
+    """The cases and models with a score of their own; others have a number put in its place, or none."""
+    rows = table.frame.filter((pl.col("metric") == metric) & pl.col("value").is_not_null())
+    return set(rows.select("case", "model").iter_rows())
+
+
+def _hard_cases(
+    matrix: ScoreMatrix, sign: float, known: Collection[tuple[str, str]]
+) -> tuple[list[dict[str, Any]], list[Finding]]:
     """The cases that are worst for the typical model, and what is said where others are as hard as the last one."""
     scored = np.isfinite(matrix.values).any(axis=1)
     typical = np.full(len(scored), np.nan)
@@ -291,7 +299,7 @@ def _hard_cases(matrix: ScoreMatrix, sign: float) -> tuple[list[dict[str, Any]],
     rows = [
         {
             "case": cases[row], "video": matrix.video_names[matrix.videos[row]], "value": float(typical[row]),
-            "worst": _worst_models(sign * matrix.values[row], matrix.models),
+            "worst": _worst_models(sign * matrix.values[row], {m: (cases[row], m) in known for m in matrix.models}),
         }
         for row in order
     ]  # fmt: skip
@@ -306,9 +314,13 @@ def _hard_cases(matrix: ScoreMatrix, sign: float) -> tuple[list[dict[str, Any]],
     return rows, [remark("hard-cases-tied", message)]
 
 
-def _worst_models(goodness: np.ndarray, models: Sequence[str]) -> str:
-    """Every model that fails most; a model alone is never blamed for a tie."""
-    worst = [model for model, good in zip(models, goodness, strict=True) if good == np.nanmin(goodness)]
+def _worst_models(goodness: np.ndarray, known: Mapping[str, bool]) -> str:
+    """Every model that fails most; a model alone is never blamed for a tie, and one without a score is told as such."""
+    worst = [
+        model if is_known else f"{model} (no score)"
+        for (model, is_known), good in zip(known.items(), goodness, strict=True)
+        if good == np.nanmin(goodness)
+    ]
     return "all models" if 1 < len(worst) == np.isfinite(goodness).sum() else ", ".join(worst)
 
 

@@ -18,3 +18,11 @@ def test_patients_whose_numbers_differ_by_a_zero_are_several(tmp_path: Path, hea
     result = study(tmp_path / "dice.csv", columns=columns)
     assert set(result.tables["patients"]["video"]) == set(patients)
     assert result.unit == ("patient" if heading == "patient" else "video")
+
+
+def test_a_model_without_a_score_of_a_hard_case_is_told_as_such() -> None:
+    table = {"patient": [f"p{row}" for row in range(8)], "unet": [None, *SCORES[1:]], "swin": [0.65] * 8}
+    hard = study(table, metric="dice", missing="worst").tables["hard_cases"]
+    worst = dict(zip(hard["case"], hard["worst"], strict=True))
+    assert worst["p0"] == "unet (no score)"
+    assert worst["p2"] == "swin"

@@ -21,7 +21,7 @@ PATIENTS = Table(
 HARD_CASES = Table(
     "hard_cases", "The cases that are worst for the typical model, the worst first.",
     case=text, video=text, value=number("median over models"),
-    worst=text("the models that fail most, joined by commas; all models: no difference"),
+    worst=text("the models that fail most, joined by commas; (no score): it has none there; all models: no difference"),
 )  # fmt: skip
 STRATA = Table("strata", statistics.STRATA.about, **statistics.STRATA.columns)
 READINGS = Table("readings", "What was taken for what.", sentence=text)
