@@ -49,7 +49,7 @@ _BRANDED = frozenset({"Sponge", "Specimen Bag", "External Drain"})
 """Classes whose blue parts have the colour of what the hospital buys."""
 SHUTTER_S = 0.03
 """How long the shutter is open, with the look `blur`."""
-_SHARP_PX = 1.5
+_SHARP_PX = 2.0
 """What moves less meanwhile is not blurred."""
 _CHUNK = 128
 """Frames whose geometry is worked out at once."""
