@@ -6,6 +6,7 @@ Pictures and outlines go the same way, pixel by pixel, so what is known of an ob
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil, hypot
 from typing import NamedTuple
@@ -149,28 +150,37 @@ def _cut(sprite: Sprite, piece: Rect, whole: Rect) -> Sprite:
     return Sprite(sprite.premultiplied[inside], sprite.transparency[inside], sprite.pivot, sprite.shape[inside])
 
 
-def gripped(sprite: Sprite, step: int, roll: float, half_px: float) -> Sprite:
+def gripped(sprite: Sprite, step: int, half_px: float) -> Sprite:
     """A soft object in jaws that hold it by its middle: gathered, lifted there and hanging down beside them.
 
     Args:
         sprite: The object as it lies.
         step: How firm the grip is, from 0 to `GRIP_STEPS`.
-        roll: Angle of the camera: what hangs down in the body need not hang down in the picture.
         half_px: Half the length of the object.
     """
     firm = step / GRIP_STEPS
     margin = ceil(firm * _HANGING * half_px) + 1
     height, width = sprite.shape.shape
-    columns = np.arange(-margin, width + margin, dtype=np.float32)[None, :] - np.float32(sprite.pivot[0])
-    rows = np.arange(-margin, height + margin, dtype=np.float32)[:, None] - np.float32(sprite.pivot[1])
-    cos, sin = np.float32(np.cos(roll)), np.float32(np.sin(roll))
-    across, down = columns * cos + rows * sin, rows * cos - columns * sin
+    across = np.arange(-margin, width + margin, dtype=np.float32)[None, :] - np.float32(sprite.pivot[0])
+    down = np.arange(-margin, height + margin, dtype=np.float32)[:, None] - np.float32(sprite.pivot[1])
     aside = across / np.float32(half_px)
     fallen = firm * (_HANGING * np.minimum(aside * aside, 1) - _LIFTED * weight(4 * aside * aside)) * half_px
-    across, down = across * (1 + firm * _GATHERED), down - fallen
-    pivot = sprite.pivot[0] + margin, sprite.pivot[1] + margin
-    bent = _fetched(sprite, across * sin + down * cos + sprite.pivot[1], across * cos - down * sin + sprite.pivot[0])
-    return Sprite(bent.premultiplied, bent.transparency, pivot, bent.shape)
+    columns, rows = np.broadcast_arrays(across * (1 + firm * _GATHERED), down - fallen)
+    bent = _fetched(sprite, rows + np.float32(sprite.pivot[1]), columns + np.float32(sprite.pivot[0]))
+    return replace(bent, pivot=(sprite.pivot[0] + margin, sprite.pivot[1] + margin))
+
+
+def rolled(sprite: Sprite, angle: float) -> Sprite:
+    """A sprite turned about its pivot, with all that is painted on it; positive angles turn it clockwise."""
+    cos, sin, (x, y) = np.float32(np.cos(angle)), np.float32(np.sin(angle)), sprite.pivot
+    height, width = sprite.shape.shape
+    reach_x, reach_y = max(x, width - 1 - x), max(y, height - 1 - y)
+    half_width = ceil(abs(reach_x * cos) + abs(reach_y * sin)) + 1
+    half_height = ceil(abs(reach_x * sin) + abs(reach_y * cos)) + 1
+    columns = np.arange(-half_width, half_width + 1, dtype=np.float32)[None, :]
+    rows = np.arange(-half_height, half_height + 1, dtype=np.float32)[:, None]
+    turned = _fetched(sprite, rows * cos - columns * sin + np.float32(y), columns * cos + rows * sin + np.float32(x))
+    return replace(turned, pivot=(float(half_width), float(half_height)))
 
 
 def _sources(bump: NDArray[np.float32], rect: Rect, pull: Places) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

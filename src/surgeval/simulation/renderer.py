@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgeval.simulation.artefact_painters import ArtefactPainter
-from surgeval.simulation.bending import GRIP_STEPS, bend_tissue, bent_stamp, fold_tones, gripped
+from surgeval.simulation.bending import GRIP_STEPS, bend_tissue, bent_stamp, fold_tones, gripped, rolled
 from surgeval.simulation.camera import WORLD_HALF
 from surgeval.simulation.instrument_painters import TIP_LENGTH, Shaft, paint_tip, shaft_profile, tip_opacity
 from surgeval.simulation.instruments import NO_TOOL, SLOTS, THICKNESS, TOOLS
@@ -49,7 +49,7 @@ _BRANDED = frozenset({"Sponge", "Specimen Bag", "External Drain"})
 """Classes whose blue parts have the colour of what the hospital buys."""
 SHUTTER_S = 0.03
 """How long the shutter is open, with the look `blur`."""
-_SHARP_PX = 1.5
+_SHARP_PX = 2.0
 """What moves less meanwhile is not blurred."""
 _CHUNK = 128
 """Frames whose geometry is worked out at once."""
@@ -64,7 +64,7 @@ class Pose:
     middle_px: NDArray[np.float64]
     """Rows x, y."""
     turn: NDArray[np.int64]
-    """Its angle, and how large it is, in the steps in which sprites are painted."""
+    """Its angle in the situs, and how large it is, in the steps in which sprites are painted."""
     size: NDArray[np.int64]
     changes: NDArray[np.int64]
     """How many changes of its look lie behind it."""
@@ -234,7 +234,7 @@ class Renderer:
         return Pose(
             span.start,
             place[:, :2] * self.scale,
-            np.rint(place[:, 2] / _ANGLE_STEP).astype(np.int64),
+            np.rint((place[:, 2] - view.roll[span]) / _ANGLE_STEP).astype(np.int64),
             np.rint(np.log(place[:, 3]) / _ZOOM_STEP).astype(np.int64),
             np.searchsorted([change.second for change in life.changes], times, side="right"),
             near & ~view.masked[span] & ~within_any(life.hidden, times),
@@ -254,9 +254,10 @@ class Renderer:
             stamp = bent_stamp(stamp, pose.tugs, at, self.scale)
         yield stamp
         if pose.partly[here]:
-            size, roll = int(pose.size[here]), int(pose.roll[here])
-            flap = self.sprites.get(("flap", life.instance, size, roll), lambda: self._paint_flap(life, size, roll))
-            yield stamped(flap, x, y)
+            size = int(pose.size[here])
+            key = ("flap", life.instance, size)
+            flap = self.sprites.get(key, lambda: self._paint_flap(life, size))
+            yield stamped(self._rolled(flap, key, int(pose.roll[here])), x, y)
 
     def object_sprite(self, life: Life, pose: Pose, here: int) -> Sprite:
         """The object as it looks at one time of its span, `here` counted from the first."""
@@ -265,10 +266,14 @@ class Renderer:
         turn, size = int(pose.turn[here]), int(pose.size[here])
         key = (life.instance, look, turn, size)
         sprite = self.sprites.get(key, lambda: self._paint_object(life, look, turn * _ANGLE_STEP, size))
-        if not (grip := int(pose.grip[here])):
-            return sprite
-        roll, half_px = int(pose.roll[here]), max(life.size) / 2 * self.scale * exp(size * _ZOOM_STEP)
-        return self.sprites.get((*key, grip, roll), lambda: gripped(sprite, grip, roll * _ANGLE_STEP, half_px))
+        if grip := int(pose.grip[here]):
+            loose, half_px = sprite, max(life.size) / 2 * self.scale * exp(size * _ZOOM_STEP)
+            sprite = self.sprites.get((*key, grip), lambda: gripped(loose, grip, half_px))
+        return self._rolled(sprite, (*key, grip), int(pose.roll[here]))
+
+    def _rolled(self, sprite: Sprite, key: tuple[Hashable, ...], roll: int) -> Sprite:
+        """The sprite of that key as a camera sees it that is turned: stains on it turn with it."""
+        return self.sprites.get((*key, "roll", roll), lambda: rolled(sprite, roll * _ANGLE_STEP)) if roll else sprite
 
     def _paint_object(self, life: Life, look: str, angle: float, size: int) -> Sprite:
         pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
@@ -282,11 +287,11 @@ class Renderer:
         paint = moulded(soiled(paint, life.seed, 0.25 * max(a, 4.0)), depth_px=max(0.12 * min(a, b), 0.8))
         return sprite_of(paint, canvas.pivot, self.scene.center)
 
-    def _paint_flap(self, life: Life, size: int, roll: int) -> Sprite:
+    def _paint_flap(self, life: Life, size: int) -> Sprite:
         """Tissue that lies over about a third of an object."""
         pixels = self.scale * float(np.exp(size * _ZOOM_STEP))
         reach = max(life.size) * pixels * 0.5
-        canvas = turned_canvas(reach, reach, roll * _ANGLE_STEP)
+        canvas = turned_canvas(reach, reach, 0.0)
         return self.artefacts.flap(canvas, reach, life.seed)
 
     def instrument_layers(self, view: View, slot: int, at: int, levels: dict[str, float]) -> Iterator[Shaft | Stamp]:

@@ -148,7 +148,7 @@ class _Looker:
         shown = np.flatnonzero(pose.shown)
         if not shown.size:
             return _Shapes(rects, pixels, pose.shown)
-        keys = np.column_stack([pose.turn, pose.size, pose.changes, pose.grip, pose.roll * (pose.grip > 0)])[shown]
+        keys = np.column_stack([pose.turn, pose.size, pose.changes, pose.grip, pose.roll])[shown]
         _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         for number, example in enumerate(first.tolist()):
             sprite = self.renderer.object_sprite(life, pose, int(shown[example]))

@@ -117,6 +117,26 @@ def test_a_roll_turns_the_whole_picture_about_its_middle():
         assert np.abs(straight - turned).mean() > 5.0
 
 
+def test_objects_turn_with_all_that_is_on_them():
+    """Stains and lumps are drawn on a grid of pixels: painted at another angle they would lie elsewhere."""
+    scene, times = scene_of("soft"), np.arange(20.0, 220.0)
+    renderer, view = Renderer(scene), scene_of("soft").look(times)
+    half_a_turn = Renderer(rolled(scene, 180)).pose(rolled(scene, 180).look(times), scene.lives[0]).roll[0]
+    for life in scene.lives:
+        pose = renderer.pose(view, life)
+        if not len(pose):
+            continue
+        straight = renderer.object_sprite(life, pose, 0)
+        turned = renderer.object_sprite(life, replace(pose, roll=np.full(len(pose), half_a_turn)), 0)
+        for mine, theirs, atol in (
+            (straight.shape, turned.shape, 0),
+            (straight.premultiplied, turned.premultiplied, 400),  # of 65,280
+        ):
+            margin = [(size - before) // 2 for size, before in zip(theirs.shape, mine.shape, strict=True)]
+            inside = theirs[margin[0] : margin[0] + mine.shape[0], margin[1] : margin[1] + mine.shape[1]]
+            np.testing.assert_allclose(np.rot90(mine, 2).astype(int), inside.astype(int), atol=atol)
+
+
 def test_objects_tips_and_boxes_turn_with_the_camera():
     scene = scene_of()
     times = np.arange(10.0, 200.0, 7.0)
