@@ -132,7 +132,9 @@ def _margin(rows: Sequence[Mapping[str, Any]], facts: MetricFacts, unit: str) ->
     if not _differing(row):
         return f"{row['model_a']} and {row['model_b']} are equal in every {unit}."
     size = abs(row["difference"])
-    head = f"The next is {row['model_b']}, {amount(size, facts)} {'lower' if row['difference'] > 0 else 'higher'}"
+    apart = f"{amount(size, facts)} {'lower' if row['difference'] > 0 else 'higher'}"
+    is_tie = amount(size, facts) == amount(0.0, facts, like=size)
+    head = f"The next is {row['model_b']}, {'as high to the digits shown' if is_tie else apart}"
     if row["low"] is None:
         return f"{head}; so few data carry no interval of the difference."
     ends = sorted(float(facts.sign) * row[end] for end in ("low", "high"))
