@@ -65,8 +65,19 @@ def summaries(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
         for column in columns
         if frame[column].dtype == pl.String
         for row, cell in _first_rows(frame[column])
-        if cell and (words := re.findall(r"\w+", cell.casefold())) and _SUMMARIES.issuperset(words)
+        if cell and sums_up(cell)
     ]
+
+
+def sums_up(name: str) -> bool:
+    """Whether a name says that something sums up others.
+
+    Example:
+        >>> sums_up("Mean ± SD"), sums_up("Mean-Teacher")
+        (True, False)
+    """
+    words = re.findall(r"\w+", name.casefold())
+    return bool(words) and _SUMMARIES.issuperset(words)
 
 
 def _first_rows(column: pl.Series) -> Iterable[tuple[int, str]]:

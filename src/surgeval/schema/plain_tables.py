@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import facts_by_name, known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.plain_rows import summaries, unnamed, without_empty_end, without_spaces
+from surgeval.schema.plain_rows import summaries, sums_up, unnamed, without_empty_end, without_spaces
 from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
@@ -35,14 +36,23 @@ PATIENTS = {
 """From the coarsest to the finest, each with what sentences call it."""
 CASES = {
     "case", "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance",
-    "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage",
+    "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage", "path",
 }  # fmt: skip
+_KINDS = {
+    "class", "label", "category", "organ", "structure", "tissue", "anatomy", "instrument", "tool", "klasse", "struktur",
+    "seed", "run", "repetition",
+}  # fmt: skip
+"""What a case is scored for, once each: with them rows of one patient are told apart, and they name no models."""
+_DESCRIBING = {
+    "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
+}  # fmt: skip
+"""Numbers that are no scores, whatever they are."""
 _METRICS = {"metric", "measure"}
 _VALUES = {"value", "score"}
 UNNAMED = "score"
 """What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
 _NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "path"}
 _MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
 _FAR = 20.0
@@ -227,12 +237,18 @@ def _scored(
     scores: tuple[str, ...], measured: str | None, taken: list[str],
 ) -> _Roles:  # fmt: skip
     """The roles with the columns that hold scores, and with the models where these are columns."""
+    roles = roles if "case" in columns else _with_kinds(frame, roles, {*models, *scores, columns.get("value", "")})
     if models:
         return roles._replace(models=models, model=None)
     if "value" in columns or scores:
         return _with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     used = {roles.model, roles.patient, roles.metric, *roles.case}
     numeric = [c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING]
+    described = [c for c in numeric if plain_name(c) in _DESCRIBING]
+    if described and len(described) < len(numeric):
+        numeric = [column for column in numeric if column not in described]
+        they = _verb(described, "describes cases and holds", "describe cases and hold")
+        taken.append(f"{_listed(described)} {they} no scores")
     plain = [c for c in numeric if plain_name(c) in _VALUES]
     known = [c for c in numeric if known_as(c)]
     if not numeric:
@@ -256,14 +272,37 @@ def _scored(
     if others := tuple(column for column in numeric if column not in measuring):
         taken.append(f"{', '.join(map(repr, others))} of other metrics are left out")
     numeric, roles = measuring, roles._replace(others=others)
-    if alien := _alien(frame, numeric):
-        listed = ",".join(column for column in numeric if column not in alien)
-        message = f"{', '.join(map(repr, alien))} is on another scale than the rest; say which columns are models"
-        raise TableInvalid(name, [f"{message}: --models {listed}"])
-    if counting := _whole_alone(frame, numeric):
-        raise TableInvalid(name, [_may_count(frame, roles, counting, numeric)])
+    if problem := _no_model(frame, roles, numeric):
+        raise TableInvalid(name, [problem])
     taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
     return roles._replace(models=tuple(numeric))
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(repr, columns))
+
+
+def _verb(columns: Sequence[str], of_one: str, of_several: str) -> str:
+    return of_one if len(columns) == 1 else of_several
+
+
+def _no_model(frame: pl.DataFrame, roles: _Roles, numeric: Sequence[str]) -> str:
+    """Why some columns of numbers may be no models though others are, and what to say; empty where all may be."""
+    every = f"--models {shlex.quote(','.join(numeric))}"
+    summing = [column for column in numeric if sums_up(" ".join(w for w in _words(column) if not known_as(w)))]
+    if len(summing) == len(numeric):
+        return f"several columns may hold the score ({_listed(numeric)}); say which: --scores {shlex.quote(numeric[0])}"
+    if summing:
+        rest = shlex.quote(",".join(column for column in numeric if column not in summing))
+        message = f"{_listed(summing)} may sum up the other columns; say which columns are models: --models {rest}"
+        return f"{message}, or all of them: {every}"
+    counting = _whole_alone(frame, numeric)
+    if alien := _alien(frame, numeric):
+        likely = [c for c in numeric if c not in alien and c not in counting] or alien
+        others = _listed(column for column in numeric if column not in alien)
+        message = f"{_listed(alien)} {_verb(alien, 'is', 'are')} on another scale than {others}; say which columns are"
+        return f"{message} models: --models {shlex.quote(','.join(likely))}, or all of them: {every}"
+    return _may_count(frame, roles, counting, numeric) if counting else ""
 
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:
@@ -300,22 +339,29 @@ def _of_one_metric(name: str, numeric: Sequence[str], measured: str | None) -> l
     return [column for column, metric in metrics.items() if metric and known_as(metric) == known_as(measured)]
 
 
+def _words(column: str) -> list[str]:
+    return [word for word in re.split(r"[_\-. ]+", column) if word]
+
+
 def _first_and_last(column: str) -> list[str]:
-    words = [word for word in re.split(r"[_\-. ]+", column) if word]
+    words = _words(column)
     return [words[0], words[-1]] if len(words) > 1 else []
 
 
 def _whole_alone(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
-    """Columns of whole numbers beside others with decimals; zeros and ones may be scores of the same kind."""
+    """Columns of whole numbers beside others with decimals; nothing but zeros, or but ones, are scores of a model."""
     columns = {column: frame[column].cast(pl.Float64).drop_nulls() for column in numeric}
     whole = [column for column, cells in columns.items() if (cells == cells.round()).all()]
-    return [c for c in whole if not columns[c].is_in([0.0, 1.0]).all()] if len(whole) < len(numeric) else []
+    alike = {c for c in whole if columns[c].n_unique() == 1 and columns[c][0] in (0.0, 1.0)}
+    return [c for c in whole if c not in alike] if len(whole) < len(numeric) else []
 
 
 def _may_count(frame: pl.DataFrame, roles: _Roles, counting: Sequence[str], numeric: Sequence[str]) -> str:
     others = [column for column in numeric if column not in counting]
-    message = f"{', '.join(map(repr, counting))} holds whole numbers alone, unlike {', '.join(map(repr, others))}; "
-    message += f"say which columns are models: --models {','.join(others)}"
+    message = f"{_listed(counting)} {_verb(counting, 'holds', 'hold')} whole numbers alone, unlike {_listed(others)}; "
+    message += f"say which columns are models: --models {shlex.quote(','.join(others))}"
+    if frame.select(pl.col(counting).cast(pl.Float64).is_in([0.0, 1.0]).all()).row(0).count(True):
+        return f"{message}, or all of them: --models {shlex.quote(','.join(numeric))}"
     keys = [column for column in (roles.patient, *roles.case) if column]
     if keys and frame.select(keys).is_unique().all():
         return message
@@ -357,6 +403,16 @@ def _with_model(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str])
     return roles
 
 
+def _with_kinds(frame: pl.DataFrame, roles: _Roles, scored: Collection[str]) -> _Roles:
+    """The roles with what cases are scored for among what names them, where only that tells rows apart."""
+    keys = [column for column in (roles.model, roles.patient, *roles.case, roles.metric) if column]
+    if not keys or frame.select(keys).is_unique().all():
+        return roles
+    kinds = [c for c in frame.columns if plain_name(c) in _KINDS and c not in {*keys, *scored}]
+    telling = [column for column in kinds if frame.select(*keys, column).is_unique().all()]
+    return roles._replace(case=(*roles.case, telling[0])) if len(telling) == 1 else roles
+
+
 def _crossing(frame: pl.DataFrame, roles: _Roles) -> list[str]:
     """Columns of text with few values, most of which occur in several patients: they may name models."""
     used = {roles.patient, roles.metric, *roles.case, *roles.scores}
@@ -378,6 +434,7 @@ def _models_and_cases(frame: pl.DataFrame, roles: _Roles) -> list[tuple[str, str
         for model in _crossing(frame, roles)
         for case in named
         if case != model
+        and frame[case].n_unique() > 1
         and frame.select(*keys, case, model).is_unique().all()
         and frame.select(*keys, case).unique().height * frame[model].n_unique() == frame.height
         and not (frame[case].n_unique() <= frame[model].n_unique() and case in _crossing(frame, roles))
@@ -413,8 +470,8 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     stem = sheet or name.rpartition(".")[0] or name
     scores = roles.models or roles.scores
     identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores, *roles.others}
-    strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
     rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__")).with_row_index("__row__", offset=1)
+    strata = [c for c in frame.columns if c not in identity and _is_condition(rows, c)]
     keys = [pl.col("__row__"), pl.col("__case__"), *(pl.col(column) for column in strata)]
     keys += [pl.col(roles.patient).cast(pl.String).alias("__video__")] if roles.patient else []
     keys += [pl.col(roles.model).cast(pl.String).alias("__model__")] if roles.model else []
@@ -444,6 +501,16 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     if "status" in strata and not roles.models and set(frame["status"].drop_nulls().cast(pl.String)) <= set(Status):
         wanted.append(pl.col("status"))
     return long.select(*wanted, *(pl.col(column) for column in strata if column not in OURS))
+
+
+def _is_condition(rows: pl.DataFrame, column: str) -> bool:
+    """Whether a column divides cases: it has few values, is alike for all models of a case, and names no case."""
+    levels = rows[column].n_unique()
+    if plain_name(column) in _NUMBERING or not 1 < levels <= _MOST_LEVELS:
+        return False
+    cases = rows["__case__"].n_unique()
+    names_cases = levels == cases and rows[column].dtype == pl.String
+    return column in OURS or (not names_cases and rows.select("__case__", column).unique().height == cases)
 
 
 def _out_of_range(long: pl.DataFrame) -> list[str]:

@@ -111,7 +111,7 @@ MANY = {"patient": PATIENTS * 2, "frame": FRAMES * 2}
 @pytest.mark.parametrize(
     ("columns", "asks"),
     [
-        ({"patient": PATIENTS, "unet": A, "swin": B, "age": [61.0] * 12}, "--models unet,swin"),
+        ({"patient": PATIENTS, "unet": A, "swin": B, "days": [61.0] * 12}, "--models unet,swin"),
         ({"patient": PATIENTS, "dice": A, "swin": B, "unet": B}, "--scores dice"),
         ({**MANY, "model": ["a"] * 12 + ["b"] * 12, "x": A + B, "y": B + A}, "--scores x"),
         (
@@ -473,3 +473,79 @@ def test_of_columns_of_several_metrics_those_of_one_are_models(order):
     assert made.frame.columns == ["model", "case", "metric", "value"]
     assert names(made.frame, "value") == {4.5, 6.5}
     assert any("of other metrics are left out" in one and "Dice" in one for one in made.taken)
+
+
+def test_what_describes_cases_is_no_model_and_needs_no_option():
+    table = {"patient": PATIENTS, "frame": FRAMES, "Age": [40, 41, 42] * 4, "fold": [0, 1] * 6, "sex": [0, 1] * 6}
+    wide = plain_table({"dice.csv": pl.DataFrame({**table, "unet": A, "swin": B})})
+    assert names(wide.frame, "model") == {"unet", "swin"}
+    assert "'Age', 'fold', 'sex' describe cases and hold no scores" in wide.taken
+    assert {"fold", "sex"} <= set(wide.frame.columns)
+    alone = read({"patient": PATIENTS, "frame": FRAMES, "age": [40] * 12, "fold": [0, 1] * 6, "dice": A})
+    assert names(alone, "metric") == {"dice"}
+    assert names(read({"patient": PATIENTS, "frame": FRAMES, "age": A}, scores=("age",)), "metric") == {"age"}
+
+
+def test_a_column_of_zeros_and_ones_beside_scores_is_asked_about():
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "smoke": [0, 1] * 6, "my net": A, "swin": B})
+    assert refused.value.problems == [
+        "'smoke' holds whole numbers alone, unlike 'my net', 'swin'; say which columns are models: "
+        "--models 'my net,swin', or all of them: --models 'smoke,my net,swin'"
+    ]
+    answers = {"patient": PATIENTS, "frame": FRAMES, "unet": [0, 1] * 6, "swin": [1, 1, 0] * 4}
+    assert names(read(answers), "model") == {"unet", "swin"}
+
+
+@pytest.mark.parametrize(("mean", "models"), [("Mean", ("unet", "swin")), ("Dice_avg", ("Dice_unet", "Dice_swin"))])
+def test_a_column_that_sums_up_models_is_none_unless_somebody_says_so(mean, models):
+    table = {"patient": PATIENTS, "frame": FRAMES, models[0]: A, models[1]: B, mean: A}
+    with pytest.raises(TableInvalid) as refused:
+        read(table)
+    assert refused.value.problems == [
+        f"{mean!r} may sum up the other columns; say which columns are models: --models {','.join(models)}, "
+        f"or all of them: --models {','.join(models)},{mean}"
+    ]
+    assert len(names(read(table, models=(*models, mean)), "model")) == 3
+    assert "Mean-Teacher" in names(read({"patient": PATIENTS, "frame": FRAMES, "unet": A, "Mean-Teacher": B}), "model")
+
+
+def test_of_several_scales_the_columns_are_proposed_that_may_be_models():
+    large = [one * 100 for one in A]
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "visit": [2, 3] * 6, "days": [90, 95] * 6, "unet": A, "swin": B})
+    assert refused.value.problems == [
+        "'days' is on another scale than 'visit', 'unet', 'swin'; say which columns are models: --models unet,swin, "
+        "or all of them: --models visit,days,unet,swin"
+    ]
+    with pytest.raises(TableInvalid, match=r"^table.csv: 'unet', 'swin' are on another scale than 'light'; "):
+        read({"patient": PATIENTS, "frame": FRAMES, "light": A, "unet": large, "swin": large})
+
+
+def test_a_column_that_is_the_same_everywhere_is_no_case_of_which_others_are_models():
+    images = [f"a/{row}.png" for row in range(12)]
+    for heading in ("image_path", "Datei"):
+        frame = read({heading: images, "Dice": A, "label": ["liver"] * 12})
+        assert names(frame, "model") == {"table"}
+        assert frame["case"].n_unique() == 12
+
+
+def test_classes_of_a_patient_are_cases_and_no_models():
+    patients = [f"p{row // 2}" for row in range(12)]
+    frame = read({"patient": patients, "class": ["liver", "duct"] * 6, "dice": A})
+    assert names(frame, "model") == {"table"}
+    assert names(frame, "case") >= {"p0/liver", "p5/duct"}
+    of_two = read({"patient": patients * 2, "Klasse": [*"ab"] * 12, "model": ["x"] * 12 + ["y"] * 12, "dice": A + B})
+    assert of_two.filter(model="y")["case"].n_unique() == 12
+    wide = read({"patient": patients, "organ": ["liver", "duct"] * 6, "unet": A, "swin": B})
+    assert names(wide, "model") == {"unet", "swin"}
+    assert names(wide, "case") >= {"p0/liver", "p5/duct"}
+    runs = read({"model": ["x"] * 12 + ["y"] * 12, "seed": [0, 1] * 12, "patient": patients * 2, "dice": A + B})
+    assert names(runs, "case") >= {"p0/0", "p0/1"}
+
+
+def test_what_differs_between_the_models_of_a_case_or_between_all_cases_is_no_condition():
+    patients = [f"p{row}" for row in range(12)] * 2
+    table = {"model": ["x"] * 12 + ["y"] * 12, "patient": patients, "dice": A + B}
+    table |= {"latency": [*range(10, 22), *range(12, 24)], "date": patients, "index": patients, "light": [*"ab"] * 12}
+    assert set(read(table).columns) == {"model", "video", "case", "metric", "value", "light"}
