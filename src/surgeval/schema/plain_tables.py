@@ -45,6 +45,7 @@ _KINDS = {
 """What a case is scored for, once each: with them rows of one patient are told apart, and they name no models."""
 _DESCRIBING = {
     "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
+    "center", "centre", "hospital", "site", "zentrum", "klinik",
 }  # fmt: skip
 """Numbers that are no scores, whatever they are."""
 _METRICS = {"metric", "measure"}
@@ -52,7 +53,7 @@ _VALUES = {"value", "score"}
 UNNAMED = "score"
 """What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
 _NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "path"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "path", "index", "idx"}
 _MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
 _FAR = 20.0
@@ -256,6 +257,8 @@ def _scored(
         shown = ", ".join(f"{c!r} ({first[c][0]!r})" if first[c] else repr(c) for c in frame.columns)
         nearly = nearly_numbers(frame, [column for column in frame.columns if column not in used])
         raise TableInvalid(name, nearly or [f"no column of numbers that could be a score; the table has {shown}"])
+    if odd := _odd_cells(frame, [c for c in frame.columns if c not in used], roles, numeric, known):
+        raise TableInvalid(name, odd)
     if len(plain) == 1 and (roles.metric or not known):
         return _with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
     if known:
@@ -303,6 +306,28 @@ def _no_model(frame: pl.DataFrame, roles: _Roles, numeric: Sequence[str]) -> str
         message = f"{_listed(alien)} {_verb(alien, 'is', 'are')} on another scale than {others}; say which columns are"
         return f"{message} models: --models {shlex.quote(','.join(likely))}, or all of them: {every}"
     return _may_count(frame, roles, counting, numeric) if counting else ""
+
+
+def _odd_cells(
+    frame: pl.DataFrame, free: Sequence[str], roles: _Roles, numeric: Sequence[str], known: Sequence[str]
+) -> list[str]:
+    """What is wrong with columns that would be scores but for some cells; without them they would count as texts."""
+    named = [column for column in free if known_as(column) or plain_name(column) in _VALUES]
+    if roles.model or roles.metric or known:
+        option, others = "--scores", known or numeric
+    else:
+        option, others = "--models", numeric
+        whole = not _with_decimals(frame, numeric)
+        named += [column for column in free if column not in named and (whole or _with_decimals(frame, [column]))]
+    without = f"or leave the column out: {option} {shlex.quote(','.join(others))}"
+    return [f"{problem}, {without}" for problem in nearly_numbers(frame, named)]
+
+
+def _with_decimals(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Columns in which most cells have decimals."""
+    cells = {column: frame[column].drop_nulls().cast(pl.String) for column in columns}
+    shares = {c: texts.str.contains(r"^[+-]?\d+[.,]\d*[1-9]").mean() for c, texts in cells.items()}
+    return [column for column, share in shares.items() if float(share or 0) > 0.5]  # type: ignore[arg-type]
 
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:

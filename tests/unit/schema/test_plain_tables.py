@@ -549,3 +549,39 @@ def test_what_differs_between_the_models_of_a_case_or_between_all_cases_is_no_co
     table = {"model": ["x"] * 12 + ["y"] * 12, "patient": patients, "dice": A + B}
     table |= {"latency": [*range(10, 22), *range(12, 24)], "date": patients, "index": patients, "light": [*"ab"] * 12}
     assert set(read(table).columns) == {"model", "video", "case", "metric", "value", "light"}
+
+
+@pytest.mark.parametrize("odd", ["failed", "0.8*", "inf"])
+def test_a_model_with_an_odd_cell_is_not_left_out_in_silence(odd):
+    unet = [odd, *(f"{one + 0.01:.2f}" for one in A[1:])]
+    others = {"patient": PATIENTS, "frame": FRAMES, "grade": [*"123456789"] + ["1b"] * 3}
+    with pytest.raises(TableInvalid) as refused:
+        read({**others, "unet": unet, "swin": A, "my net": B})
+    assert refused.value.problems == [
+        f"'unet' could be a score, but row 1 holds {odd!r} (1 of 12 cells is no number); leave such cells empty, "
+        "or leave the column out: --models 'swin,my net'"
+    ]
+    with pytest.raises(TableInvalid, match=r"'Dice' could be a score.*or leave the column out: --scores IoU$"):
+        read({**others, "model": ["a"] * 12, "Dice": unet, "IoU": A})
+    assert names(read({**others, "swin": A, "other": B}), "model") == {"swin", "other"}
+    assert names(read({**others, "unet": unet, "swin": A, "other": B}, models=("swin", "other")), "model") == {
+        "swin", "other"}  # fmt: skip
+
+
+def test_percent_signs_that_some_cells_lack_are_named():
+    unet = [f"{80 + row}.5%" for row in range(11)] + ["91.5"]
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "unet": unet, "swin": A, "other": B})
+    assert refused.value.problems == [
+        "'unet' could be a score, but row 12 holds '91.5' without a percent sign, unlike 11 of 12 cells; write all of "
+        "them in one way, or leave the column out: --models swin,other"
+    ]
+
+
+def test_a_dash_is_no_score_and_a_number_of_a_frame_names_it():
+    dashed = plain_table({"t.csv": pl.DataFrame(written(unet=["–", "0.5"], swin=["0.4", "—"]))})
+    assert dashed.frame["value"].null_count() == 2
+    frame = read({"video": PATIENTS, "frame_idx": [row * 1000 for row in range(12)], "unet": A, "swin": B})
+    assert names(frame, "case") >= {"p0/0", "p3/11000"}
+    assert names(read({"patient": PATIENTS, "frame": FRAMES, "center": [1, 2, 3] * 4, "unet": A, "b": B}), "model") == {
+        "unet", "b"}  # fmt: skip
