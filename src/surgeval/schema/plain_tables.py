@@ -292,7 +292,7 @@ def _verb(columns: Sequence[str], of_one: str, of_several: str) -> str:
 def _no_model(frame: pl.DataFrame, roles: _Roles, numeric: Sequence[str]) -> str:
     """Why some columns of numbers may be no models though others are, and what to say; empty where all may be."""
     every = f"--models {shlex.quote(','.join(numeric))}"
-    summing = [column for column in numeric if sums_up(" ".join(w for w in _words(column) if not known_as(w)))]
+    summing = [column for column in numeric if sums_up(column.replace("_", " "))]
     if len(summing) == len(numeric):
         return f"several columns may hold the score ({_listed(numeric)}); say which: --scores {shlex.quote(numeric[0])}"
     if summing:

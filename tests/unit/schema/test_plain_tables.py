@@ -375,7 +375,10 @@ def test_empty_rows_at_the_end_are_left_out_and_told(tmp_path):
         read(written(unet=A[:3], swin=A[:3]) | {"patient": ["p1", None, "p2"], "unet": [0.1, None, 0.2], "swin": B[:3]})
 
 
-@pytest.mark.parametrize("word", ["Mittelwert", "mean", "AVERAGE", "Std.", "total", "Mean ± SD"])
+@pytest.mark.parametrize(
+    "word",
+    ["Mittelwert", "mean", "AVERAGE", "Std.", "total", "Mean ± SD", "Mean (n=9)", "n = 9", "Mean Dice of all patients"],
+)
 def test_a_row_of_summaries_is_no_patient(word):
     table = written(unet=A[:4], swin=B[:4]) | {"patient": ["p1", "p2", "p3", word]}
     with pytest.raises(TableInvalid) as refused:
@@ -386,6 +389,12 @@ def test_a_row_of_summaries_is_no_patient(word):
     assert "mean" in names(read({"model": ["mean", "b"] * 12, "patient": PATIENTS * 2, "image": [*"ab"] * 12} | {
         "image": [frame for frame in FRAMES for _ in range(2)], "patient": [one for one in PATIENTS for _ in range(2)],
         "dice": A + B}), "model")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["Media 12", "Dice", "all", "Mean-Teacher", "n9", "Meanwhile"])
+def test_a_patient_whose_name_only_looks_like_a_summary_stays(name):
+    table = written(unet=A[:3], swin=B[:3]) | {"patient": ["p1", "p2", name]}
+    assert name in names(read(table), "video")
 
 
 def test_a_column_that_may_number_cases_is_no_model_unless_somebody_says_so():
