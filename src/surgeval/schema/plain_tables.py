@@ -36,12 +36,14 @@ PATIENTS = {
 """From the coarsest to the finest, each with what sentences call it."""
 CASES = {
     "case", "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance",
-    "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage", "path",
+    "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage",
 }  # fmt: skip
+_PATHS = {"path", "image path", "img path", "frame path", "file path"}
+"""Name cases where nothing else does; they may differ from model to model."""
 _KINDS = {
-    "class", "label", "category", "organ", "structure", "tissue", "anatomy", "instrument", "tool", "klasse", "struktur",
-    "seed", "run", "repetition",
+    "class", "organ", "structure", "tissue", "anatomy", "instrument", "klasse", "struktur", "seed", "repetition",
 }  # fmt: skip
+_KINDS_OR_MODELS = {"label", "category", "tool", "run"}
 """What a case is scored for, once each: with them rows of one patient are told apart, and they name no models."""
 _DESCRIBING = {
     "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
@@ -53,7 +55,7 @@ _VALUES = {"value", "score"}
 UNNAMED = "score"
 """What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
 _NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "path", "index", "idx"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx"}
 _MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
 _FAR = 20.0
@@ -196,19 +198,31 @@ def _identified(name: str, frame: pl.DataFrame, columns: dict[str, str], taken: 
     def one_of(ours: str, words: set[str]) -> str | None:
         if ours in columns:
             return columns[ours]
-        fitting = [column for word in words for column in by_name.get(word, ())]
-        if len(fitting) > 1:
+        fitting = [column for column in frame.columns if plain_name(column) in words]
+        if len(fitting) > 1 and not _say_the_same(frame, fitting):
             raise TableInvalid(name, [_choice(ours, fitting)])
+        if len(fitting) > 1:
+            taken.append(f"{_listed(fitting[1:])} {_verb(fitting[1:], 'says', 'say')} the same as {fitting[0]!r}")
         return fitting[0] if fitting else None
 
     patient = columns.get("video") or _patient(name, frame, by_name, taken)
     finer = {*CASES, *PATIENTS} if "video" not in columns else CASES
     rest = [column for word, named in by_name.items() if word in finer for column in named if column != patient]
-    case = (columns["case"],) if "case" in columns else tuple(rest)
+    case = (
+        (columns["case"],)
+        if "case" in columns
+        else tuple(rest or [c for c in frame.columns if plain_name(c) in _PATHS])
+    )
     if patient is None and "case" not in columns and len(case) > 1 and (whole := _holding(frame, case)):
         patient, case = whole, tuple(column for column in case if column != whole)
         taken.append(f"{whole!r} names what belongs together (a patient or a video): it holds several {case[0]!r}")
     return _Roles(one_of("model", MODELS), patient, case, one_of("metric", _METRICS), (), ())
+
+
+def _say_the_same(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether columns name the same things in other words, such as the name and the number of a model."""
+    several = frame.select(columns).unique().height
+    return several > 1 and all(frame[column].n_unique() == several for column in columns)
 
 
 def _patient(name: str, frame: pl.DataFrame, by_name: Mapping[str, list[str]], taken: list[str]) -> str | None:
@@ -244,7 +258,9 @@ def _scored(
     if "value" in columns or scores:
         return _with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     used = {roles.model, roles.patient, roles.metric, *roles.case}
-    numeric = [c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING]
+    numeric = [
+        c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING | MODELS
+    ]
     described = [c for c in numeric if plain_name(c) in _DESCRIBING]
     if described and len(described) < len(numeric):
         numeric = [column for column in numeric if column not in described]
@@ -433,7 +449,8 @@ def _with_kinds(frame: pl.DataFrame, roles: _Roles, scored: Collection[str]) -> 
     keys = [column for column in (roles.model, roles.patient, *roles.case, roles.metric) if column]
     if not keys or frame.select(keys).is_unique().all():
         return roles
-    kinds = [c for c in frame.columns if plain_name(c) in _KINDS and c not in {*keys, *scored}]
+    words = _KINDS | _KINDS_OR_MODELS if roles.model else _KINDS
+    kinds = [c for c in frame.columns if plain_name(c) in words and c not in {*keys, *scored}]
     telling = [column for column in kinds if frame.select(*keys, column).is_unique().all()]
     return roles._replace(case=(*roles.case, telling[0])) if len(telling) == 1 else roles
 

@@ -549,6 +549,8 @@ def test_classes_of_a_patient_are_cases_and_no_models():
     wide = read({"patient": patients, "organ": ["liver", "duct"] * 6, "unet": A, "swin": B})
     assert names(wide, "model") == {"unet", "swin"}
     assert names(wide, "case") >= {"p0/liver", "p5/duct"}
+    pooled = read({"patient": PATIENTS[::3] * 2, "tool": ["x"] * 4 + ["y"] * 4, "dice": A[:8]})
+    assert names(pooled, "model") == {"x", "y"}
     runs = read({"model": ["x"] * 12 + ["y"] * 12, "seed": [0, 1] * 12, "patient": patients * 2, "dice": A + B})
     assert names(runs, "case") >= {"p0/0", "p0/1"}
 
@@ -594,3 +596,15 @@ def test_a_dash_is_no_score_and_a_number_of_a_frame_names_it():
     assert names(frame, "case") >= {"p0/0", "p3/11000"}
     assert names(read({"patient": PATIENTS, "frame": FRAMES, "center": [1, 2, 3] * 4, "unet": A, "b": B}), "model") == {
         "unet", "b"}  # fmt: skip
+
+
+def test_names_and_numbers_of_the_same_models_are_no_two_readings():
+    models = {"model": ["x"] * 12 + ["y"] * 12, "model_id": [1] * 12 + [2] * 12, "model_path": ["a"] * 12 + ["b"] * 12}
+    cases = {"patient": PATIENTS * 2, "frame": FRAMES * 2, "path": [f"{row}.png" for row in range(24)]}
+    made = plain_table({"t.csv": pl.DataFrame({**models, **cases, "quality": A + B})})
+    assert names(made.frame, "model") == {"x", "y"}
+    assert names(made.frame, "metric") == {"quality"}
+    assert made.frame["case"].n_unique() == 12
+    assert "'model_id' says the same as 'model'" in made.taken
+    with pytest.raises(TableInvalid, match="several columns may be the model"):
+        read({**models, "net": [*"ab"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, "dice": A + B})
