@@ -140,9 +140,11 @@ def ask_all(
         progress: Hears of every outcome.
 
     Raises:
-        Misuse: `max_cost` is given and nobody knows the price of the model.
+        Misuse: `max_cost` is negative or no number, or nobody knows the price of the model that it is to limit.
         RunInterrupted: An answer cannot be stored; what was stored before is there.
     """
+    if max_cost is not None and not max_cost >= 0:  # what is no number is neither
+        raise Misuse(f"a limit of {max_cost:g} is none; give money, 0 or more")
     if max_cost is not None and model.price is None:
         raise Misuse(
             f"model {model.name!r} has no known price, so a limit of {max_cost:g} cannot be kept; give price=IN/OUT"

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from surgeval.schema.metric_facts import known_as
+
 _SUMMARIES = frozenset((
     "mean", "average", "avg", "median", "sd", "std", "stdev", "total", "sum", "overall", "mittelwert", "mittel",
-    "durchschnitt", "summe", "gesamt", "standardabweichung", "moyenne", "media",
+    "durchschnitt", "summe", "gesamt", "gesamtmittelwert", "standardabweichung", "moyenne", "media",
 ))  # fmt: skip
 """Words that say of a row below a table what it sums up."""
+_BESIDE = frozenset(("of", "over", "all", "patients", "cases", "videos", "images", "models"))
+"""Words that may stand beside one of those."""
 
 
 def without_empty_end(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -65,8 +69,21 @@ def summaries(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
         for column in columns
         if frame[column].dtype == pl.String
         for row, cell in _first_rows(frame[column])
-        if cell and (words := re.findall(r"\w+", cell.casefold())) and _SUMMARIES.issuperset(words)
+        if cell and sums_up(cell)
     ]
+
+
+def sums_up(name: str) -> bool:
+    """Whether a name says that something sums up others.
+
+    Example:
+        >>> sums_up("Mean ± SD (n=9)"), sums_up("Mean-Teacher"), sums_up("Media 12")
+        (True, False, False)
+    """
+    text, counts = re.subn(r"\bn\s*=\s*\d+", "", name.casefold())
+    words = re.findall(r"\w+", text)
+    telling = [word for word in words if word not in _BESIDE and not known_as(word)]
+    return _SUMMARIES.issuperset(telling) and bool(telling or (counts and not words))
 
 
 def _first_rows(column: pl.Series) -> Iterable[tuple[int, str]]:

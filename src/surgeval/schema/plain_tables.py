@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import polars as pl
 from surgeval.errors import TableInvalid
 from surgeval.schema.metric_facts import facts_by_name, known_as
 from surgeval.schema.outcomes import Status
-from surgeval.schema.plain_rows import summaries, unnamed, without_empty_end, without_spaces
+from surgeval.schema.plain_rows import summaries, sums_up, unnamed, without_empty_end, without_spaces
 from surgeval.schema.score_ranges import range_problems
 from surgeval.schema.table_files import OURS, names_unknown, split_sheet
 from surgeval.schema.written_numbers import nearly_numbers, with_numbers
@@ -37,12 +38,24 @@ CASES = {
     "case", "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance",
     "qid", "q", "time", "timestamp", "second", "fall", "bild", "frage",
 }  # fmt: skip
+_PATHS = {"path", "image path", "img path", "frame path", "file path"}
+"""Name cases where nothing else does; they may differ from model to model."""
+_KINDS = {
+    "class", "organ", "structure", "tissue", "anatomy", "instrument", "klasse", "struktur", "seed", "repetition",
+}  # fmt: skip
+_KINDS_OR_MODELS = {"label", "category", "tool", "run"}
+"""What a case is scored for, once each: with them rows of one patient are told apart, and they name no models."""
+_DESCRIBING = {
+    "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
+    "center", "centre", "hospital", "site", "zentrum", "klinik",
+}  # fmt: skip
+"""Numbers that are no scores, whatever they are."""
 _METRICS = {"metric", "measure"}
 _VALUES = {"value", "score"}
 UNNAMED = "score"
 """What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
 _NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx"}
 _MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
 _FAR = 20.0
@@ -185,19 +198,31 @@ def _identified(name: str, frame: pl.DataFrame, columns: dict[str, str], taken: 
     def one_of(ours: str, words: set[str]) -> str | None:
         if ours in columns:
             return columns[ours]
-        fitting = [column for word in words for column in by_name.get(word, ())]
-        if len(fitting) > 1:
+        fitting = [column for column in frame.columns if plain_name(column) in words]
+        if len(fitting) > 1 and not _say_the_same(frame, fitting):
             raise TableInvalid(name, [_choice(ours, fitting)])
+        if len(fitting) > 1:
+            taken.append(f"{_listed(fitting[1:])} {_verb(fitting[1:], 'says', 'say')} the same as {fitting[0]!r}")
         return fitting[0] if fitting else None
 
     patient = columns.get("video") or _patient(name, frame, by_name, taken)
     finer = {*CASES, *PATIENTS} if "video" not in columns else CASES
     rest = [column for word, named in by_name.items() if word in finer for column in named if column != patient]
-    case = (columns["case"],) if "case" in columns else tuple(rest)
+    case = (
+        (columns["case"],)
+        if "case" in columns
+        else tuple(rest or [c for c in frame.columns if plain_name(c) in _PATHS])
+    )
     if patient is None and "case" not in columns and len(case) > 1 and (whole := _holding(frame, case)):
         patient, case = whole, tuple(column for column in case if column != whole)
         taken.append(f"{whole!r} names what belongs together (a patient or a video): it holds several {case[0]!r}")
     return _Roles(one_of("model", MODELS), patient, case, one_of("metric", _METRICS), (), ())
+
+
+def _say_the_same(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether columns name the same things in other words, such as the name and the number of a model."""
+    several = frame.select(columns).unique().height
+    return several > 1 and all(frame[column].n_unique() == several for column in columns)
 
 
 def _patient(name: str, frame: pl.DataFrame, by_name: Mapping[str, list[str]], taken: list[str]) -> str | None:
@@ -227,12 +252,20 @@ def _scored(
     scores: tuple[str, ...], measured: str | None, taken: list[str],
 ) -> _Roles:  # fmt: skip
     """The roles with the columns that hold scores, and with the models where these are columns."""
+    roles = roles if "case" in columns else _with_kinds(frame, roles, {*models, *scores, columns.get("value", "")})
     if models:
         return roles._replace(models=models, model=None)
     if "value" in columns or scores:
         return _with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     used = {roles.model, roles.patient, roles.metric, *roles.case}
-    numeric = [c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING]
+    numeric = [
+        c for c in frame.columns if _is_score(frame[c]) and c not in used and plain_name(c) not in _NUMBERING | MODELS
+    ]
+    described = [c for c in numeric if plain_name(c) in _DESCRIBING]
+    if described and len(described) < len(numeric):
+        numeric = [column for column in numeric if column not in described]
+        they = _verb(described, "describes cases and holds", "describe cases and hold")
+        taken.append(f"{_listed(described)} {they} no scores")
     plain = [c for c in numeric if plain_name(c) in _VALUES]
     known = [c for c in numeric if known_as(c)]
     if not numeric:
@@ -240,6 +273,8 @@ def _scored(
         shown = ", ".join(f"{c!r} ({first[c][0]!r})" if first[c] else repr(c) for c in frame.columns)
         nearly = nearly_numbers(frame, [column for column in frame.columns if column not in used])
         raise TableInvalid(name, nearly or [f"no column of numbers that could be a score; the table has {shown}"])
+    if odd := _odd_cells(frame, [c for c in frame.columns if c not in used], roles, numeric, known):
+        raise TableInvalid(name, odd)
     if len(plain) == 1 and (roles.metric or not known):
         return _with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
     if known:
@@ -256,14 +291,59 @@ def _scored(
     if others := tuple(column for column in numeric if column not in measuring):
         taken.append(f"{', '.join(map(repr, others))} of other metrics are left out")
     numeric, roles = measuring, roles._replace(others=others)
-    if alien := _alien(frame, numeric):
-        listed = ",".join(column for column in numeric if column not in alien)
-        message = f"{', '.join(map(repr, alien))} is on another scale than the rest; say which columns are models"
-        raise TableInvalid(name, [f"{message}: --models {listed}"])
-    if counting := _whole_alone(frame, numeric):
-        raise TableInvalid(name, [_may_count(frame, roles, counting, numeric)])
+    if problem := _no_model(frame, roles, numeric):
+        raise TableInvalid(name, [problem])
     taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
     return roles._replace(models=tuple(numeric))
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(repr, columns))
+
+
+def _verb(columns: Sequence[str], of_one: str, of_several: str) -> str:
+    return of_one if len(columns) == 1 else of_several
+
+
+def _no_model(frame: pl.DataFrame, roles: _Roles, numeric: Sequence[str]) -> str:
+    """Why some columns of numbers may be no models though others are, and what to say; empty where all may be."""
+    every = f"--models {shlex.quote(','.join(numeric))}"
+    summing = [column for column in numeric if sums_up(column.replace("_", " "))]
+    if len(summing) == len(numeric):
+        return f"several columns may hold the score ({_listed(numeric)}); say which: --scores {shlex.quote(numeric[0])}"
+    if summing:
+        rest = shlex.quote(",".join(column for column in numeric if column not in summing))
+        message = f"{_listed(summing)} may sum up the other columns; say which columns are models: --models {rest}"
+        return f"{message}, or all of them: {every}"
+    counting = _whole_alone(frame, numeric)
+    if alien := _alien(frame, numeric):
+        likely = [c for c in numeric if c not in alien and c not in counting] or alien
+        others = _listed(column for column in numeric if column not in alien)
+        message = f"{_listed(alien)} {_verb(alien, 'is', 'are')} on another scale than {others}; say which columns are"
+        return f"{message} models: --models {shlex.quote(','.join(likely))}, or all of them: {every}"
+    return _may_count(frame, roles, counting, numeric) if counting else ""
+
+
+def _odd_cells(
+    frame: pl.DataFrame, free: Sequence[str], roles: _Roles, numeric: Sequence[str], known: Sequence[str]
+) -> list[str]:
+    """What is wrong with columns that would be scores but for some cells; without them they would count as texts."""
+    named = [column for column in free if known_as(column) or plain_name(column) in _VALUES]
+    if roles.model or roles.metric or known:
+        option, others = "--scores", known or numeric
+    else:
+        option, others = "--models", numeric
+        whole = not _with_decimals(frame, numeric)
+        named += [column for column in free if column not in named and (whole or _with_decimals(frame, [column]))]
+    without = f"or leave the column out: {option} {shlex.quote(','.join(others))}"
+    return [f"{problem}, {without}" for problem in nearly_numbers(frame, named)]
+
+
+def _with_decimals(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Columns in which most cells have decimals."""
+    cells = {column: frame[column].drop_nulls().cast(pl.String) for column in columns}
+    shares = {c: texts.str.contains(r"^[+-]?\d+[.,]\d*[1-9]").mean() for c, texts in cells.items()}
+    return [column for column, share in shares.items() if float(share or 0) > 0.5]  # type: ignore[arg-type]
 
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:
@@ -300,22 +380,29 @@ def _of_one_metric(name: str, numeric: Sequence[str], measured: str | None) -> l
     return [column for column, metric in metrics.items() if metric and known_as(metric) == known_as(measured)]
 
 
+def _words(column: str) -> list[str]:
+    return [word for word in re.split(r"[_\-. ]+", column) if word]
+
+
 def _first_and_last(column: str) -> list[str]:
-    words = [word for word in re.split(r"[_\-. ]+", column) if word]
+    words = _words(column)
     return [words[0], words[-1]] if len(words) > 1 else []
 
 
 def _whole_alone(frame: pl.DataFrame, numeric: Sequence[str]) -> list[str]:
-    """Columns of whole numbers beside others with decimals; zeros and ones may be scores of the same kind."""
+    """Columns of whole numbers beside others with decimals; nothing but zeros, or but ones, are scores of a model."""
     columns = {column: frame[column].cast(pl.Float64).drop_nulls() for column in numeric}
     whole = [column for column, cells in columns.items() if (cells == cells.round()).all()]
-    return [c for c in whole if not columns[c].is_in([0.0, 1.0]).all()] if len(whole) < len(numeric) else []
+    alike = {c for c in whole if columns[c].n_unique() == 1 and columns[c][0] in (0.0, 1.0)}
+    return [c for c in whole if c not in alike] if len(whole) < len(numeric) else []
 
 
 def _may_count(frame: pl.DataFrame, roles: _Roles, counting: Sequence[str], numeric: Sequence[str]) -> str:
     others = [column for column in numeric if column not in counting]
-    message = f"{', '.join(map(repr, counting))} holds whole numbers alone, unlike {', '.join(map(repr, others))}; "
-    message += f"say which columns are models: --models {','.join(others)}"
+    message = f"{_listed(counting)} {_verb(counting, 'holds', 'hold')} whole numbers alone, unlike {_listed(others)}; "
+    message += f"say which columns are models: --models {shlex.quote(','.join(others))}"
+    if frame.select(pl.col(counting).cast(pl.Float64).is_in([0.0, 1.0]).all()).row(0).count(True):
+        return f"{message}, or all of them: --models {shlex.quote(','.join(numeric))}"
     keys = [column for column in (roles.patient, *roles.case) if column]
     if keys and frame.select(keys).is_unique().all():
         return message
@@ -357,6 +444,17 @@ def _with_model(name: str, frame: pl.DataFrame, roles: _Roles, taken: list[str])
     return roles
 
 
+def _with_kinds(frame: pl.DataFrame, roles: _Roles, scored: Collection[str]) -> _Roles:
+    """The roles with what cases are scored for among what names them, where only that tells rows apart."""
+    keys = [column for column in (roles.model, roles.patient, *roles.case, roles.metric) if column]
+    if not keys or frame.select(keys).is_unique().all():
+        return roles
+    words = _KINDS | _KINDS_OR_MODELS if roles.model else _KINDS
+    kinds = [c for c in frame.columns if plain_name(c) in words and c not in {*keys, *scored}]
+    telling = [column for column in kinds if frame.select(*keys, column).is_unique().all()]
+    return roles._replace(case=(*roles.case, telling[0])) if len(telling) == 1 else roles
+
+
 def _crossing(frame: pl.DataFrame, roles: _Roles) -> list[str]:
     """Columns of text with few values, most of which occur in several patients: they may name models."""
     used = {roles.patient, roles.metric, *roles.case, *roles.scores}
@@ -378,6 +476,7 @@ def _models_and_cases(frame: pl.DataFrame, roles: _Roles) -> list[tuple[str, str
         for model in _crossing(frame, roles)
         for case in named
         if case != model
+        and frame[case].n_unique() > 1
         and frame.select(*keys, case, model).is_unique().all()
         and frame.select(*keys, case).unique().height * frame[model].n_unique() == frame.height
         and not (frame[case].n_unique() <= frame[model].n_unique() and case in _crossing(frame, roles))
@@ -413,8 +512,8 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     stem = sheet or name.rpartition(".")[0] or name
     scores = roles.models or roles.scores
     identity = {roles.model, roles.patient, roles.metric, *roles.case, *scores, *roles.others}
-    strata = [c for c in frame.columns if c not in identity and 1 < frame[c].n_unique() <= _MOST_LEVELS]
     rows = frame.with_columns(_case(name, frame, roles, taken).alias("__case__")).with_row_index("__row__", offset=1)
+    strata = [c for c in frame.columns if c not in identity and _is_condition(rows, c)]
     keys = [pl.col("__row__"), pl.col("__case__"), *(pl.col(column) for column in strata)]
     keys += [pl.col(roles.patient).cast(pl.String).alias("__video__")] if roles.patient else []
     keys += [pl.col(roles.model).cast(pl.String).alias("__model__")] if roles.model else []
@@ -444,6 +543,16 @@ def _long(name: str, frame: pl.DataFrame, roles: _Roles, measured: str | None, t
     if "status" in strata and not roles.models and set(frame["status"].drop_nulls().cast(pl.String)) <= set(Status):
         wanted.append(pl.col("status"))
     return long.select(*wanted, *(pl.col(column) for column in strata if column not in OURS))
+
+
+def _is_condition(rows: pl.DataFrame, column: str) -> bool:
+    """Whether a column divides cases: it has few values, is alike for all models of a case, and names no case."""
+    levels = rows[column].n_unique()
+    if plain_name(column) in _NUMBERING or not 1 < levels <= _MOST_LEVELS:
+        return False
+    cases = rows["__case__"].n_unique()
+    names_cases = levels == cases and rows[column].dtype == pl.String
+    return column in OURS or (not names_cases and rows.select("__case__", column).unique().height == cases)
 
 
 def _out_of_range(long: pl.DataFrame) -> list[str]:

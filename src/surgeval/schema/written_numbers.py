@@ -15,7 +15,7 @@ import polars as pl
 from surgeval.errors import UnknownName
 
 Meaning = Literal["decimal", "thousands"]
-ABSENT = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "-", "--")
+ABSENT = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "-", "--", "–", "—")
 """Marks of a value that is not there."""
 _MARKS = {",": "comma", ".": "point"}
 _POWER = r"([eE][+-]?\d+)?$"
@@ -93,9 +93,18 @@ def nearly_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     problems = []
     for name in (name for name in columns if frame[name].dtype == pl.String):
         cells = frame[name].str.strip_chars()
+        signs = cells.str.ends_with("%")
+        in_percent = bool(signs.any()) and int(signs.sum()) >= _NEARLY * cells.drop_nulls().len()
+        cells = cells.str.replace(r"\s*%$", "") if in_percent else cells
         wrong = cells.is_not_null() & (cells != "") & ~cells.is_in(ABSENT) & ~_is_number(cells)
         count, held = int(wrong.sum()), cells.drop_nulls().len()
-        if held and count / held < _NEARLY:
+        bare = (~signs & (cells != "") & ~cells.is_in(ABSENT)).arg_true()
+        if not count and in_percent and len(bare):
+            problems.append(
+                f"{name!r} could be a score, but row {bare[0] + 1} holds {cells[bare[0]]!r} without a percent sign, "
+                f"unlike {int(signs.sum())} of {held} cells; write all of them in one way"
+            )
+        elif count and count / held < _NEARLY:
             row = int(wrong.arg_true()[0])
             problems.append(
                 f"{name!r} could be a score, but row {row + 1} holds {cells[row]!r} ({count} of {held} cells "

@@ -218,6 +218,14 @@ def test_a_limit_without_a_price_is_refused() -> None:
         asked(open_model("openai:m@http://localhost"), questions(1), max_cost=1.0)
 
 
+@pytest.mark.parametrize("limit", [float("nan"), -1.0])
+def test_a_limit_that_is_no_money_is_refused_in_place_of_never_reached(limit: float) -> None:
+    model = Counting()
+    with pytest.raises(Misuse, match=f"a limit of {limit:g} is none; give money, 0 or more"):
+        asked(model, questions(1), max_cost=limit)
+    assert model.calls == []
+
+
 def test_what_a_model_cannot_do_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
     model = Counting()
     model.can = Can(images=True, most_frames=1)

@@ -111,7 +111,7 @@ MANY = {"patient": PATIENTS * 2, "frame": FRAMES * 2}
 @pytest.mark.parametrize(
     ("columns", "asks"),
     [
-        ({"patient": PATIENTS, "unet": A, "swin": B, "age": [61.0] * 12}, "--models unet,swin"),
+        ({"patient": PATIENTS, "unet": A, "swin": B, "days": [61.0] * 12}, "--models unet,swin"),
         ({"patient": PATIENTS, "dice": A, "swin": B, "unet": B}, "--scores dice"),
         ({**MANY, "model": ["a"] * 12 + ["b"] * 12, "x": A + B, "y": B + A}, "--scores x"),
         (
@@ -375,7 +375,10 @@ def test_empty_rows_at_the_end_are_left_out_and_told(tmp_path):
         read(written(unet=A[:3], swin=A[:3]) | {"patient": ["p1", None, "p2"], "unet": [0.1, None, 0.2], "swin": B[:3]})
 
 
-@pytest.mark.parametrize("word", ["Mittelwert", "mean", "AVERAGE", "Std.", "total", "Mean ± SD"])
+@pytest.mark.parametrize(
+    "word",
+    ["Mittelwert", "mean", "AVERAGE", "Std.", "total", "Mean ± SD", "Mean (n=9)", "n = 9", "Mean Dice of all patients"],
+)
 def test_a_row_of_summaries_is_no_patient(word):
     table = written(unet=A[:4], swin=B[:4]) | {"patient": ["p1", "p2", "p3", word]}
     with pytest.raises(TableInvalid) as refused:
@@ -386,6 +389,12 @@ def test_a_row_of_summaries_is_no_patient(word):
     assert "mean" in names(read({"model": ["mean", "b"] * 12, "patient": PATIENTS * 2, "image": [*"ab"] * 12} | {
         "image": [frame for frame in FRAMES for _ in range(2)], "patient": [one for one in PATIENTS for _ in range(2)],
         "dice": A + B}), "model")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["Media 12", "Dice", "all", "Mean-Teacher", "n9", "Meanwhile"])
+def test_a_patient_whose_name_only_looks_like_a_summary_stays(name):
+    table = written(unet=A[:3], swin=B[:3]) | {"patient": ["p1", "p2", name]}
+    assert name in names(read(table), "video")
 
 
 def test_a_column_that_may_number_cases_is_no_model_unless_somebody_says_so():
@@ -473,3 +482,129 @@ def test_of_columns_of_several_metrics_those_of_one_are_models(order):
     assert made.frame.columns == ["model", "case", "metric", "value"]
     assert names(made.frame, "value") == {4.5, 6.5}
     assert any("of other metrics are left out" in one and "Dice" in one for one in made.taken)
+
+
+def test_what_describes_cases_is_no_model_and_needs_no_option():
+    table = {"patient": PATIENTS, "frame": FRAMES, "Age": [40, 41, 42] * 4, "fold": [0, 1] * 6, "sex": [0, 1] * 6}
+    wide = plain_table({"dice.csv": pl.DataFrame({**table, "unet": A, "swin": B})})
+    assert names(wide.frame, "model") == {"unet", "swin"}
+    assert "'Age', 'fold', 'sex' describe cases and hold no scores" in wide.taken
+    assert {"fold", "sex"} <= set(wide.frame.columns)
+    alone = read({"patient": PATIENTS, "frame": FRAMES, "age": [40] * 12, "fold": [0, 1] * 6, "dice": A})
+    assert names(alone, "metric") == {"dice"}
+    assert names(read({"patient": PATIENTS, "frame": FRAMES, "age": A}, scores=("age",)), "metric") == {"age"}
+
+
+def test_a_column_of_zeros_and_ones_beside_scores_is_asked_about():
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "smoke": [0, 1] * 6, "my net": A, "swin": B})
+    assert refused.value.problems == [
+        "'smoke' holds whole numbers alone, unlike 'my net', 'swin'; say which columns are models: "
+        "--models 'my net,swin', or all of them: --models 'smoke,my net,swin'"
+    ]
+    answers = {"patient": PATIENTS, "frame": FRAMES, "unet": [0, 1] * 6, "swin": [1, 1, 0] * 4}
+    assert names(read(answers), "model") == {"unet", "swin"}
+
+
+@pytest.mark.parametrize(("mean", "models"), [("Mean", ("unet", "swin")), ("Dice_avg", ("Dice_unet", "Dice_swin"))])
+def test_a_column_that_sums_up_models_is_none_unless_somebody_says_so(mean, models):
+    table = {"patient": PATIENTS, "frame": FRAMES, models[0]: A, models[1]: B, mean: A}
+    with pytest.raises(TableInvalid) as refused:
+        read(table)
+    assert refused.value.problems == [
+        f"{mean!r} may sum up the other columns; say which columns are models: --models {','.join(models)}, "
+        f"or all of them: --models {','.join(models)},{mean}"
+    ]
+    assert len(names(read(table, models=(*models, mean)), "model")) == 3
+    assert "Mean-Teacher" in names(read({"patient": PATIENTS, "frame": FRAMES, "unet": A, "Mean-Teacher": B}), "model")
+
+
+def test_of_several_scales_the_columns_are_proposed_that_may_be_models():
+    large = [one * 100 for one in A]
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "visit": [2, 3] * 6, "days": [90, 95] * 6, "unet": A, "swin": B})
+    assert refused.value.problems == [
+        "'days' is on another scale than 'visit', 'unet', 'swin'; say which columns are models: --models unet,swin, "
+        "or all of them: --models visit,days,unet,swin"
+    ]
+    with pytest.raises(TableInvalid, match=r"^table.csv: 'unet', 'swin' are on another scale than 'light'; "):
+        read({"patient": PATIENTS, "frame": FRAMES, "light": A, "unet": large, "swin": large})
+
+
+def test_a_column_that_is_the_same_everywhere_is_no_case_of_which_others_are_models():
+    images = [f"a/{row}.png" for row in range(12)]
+    for heading in ("image_path", "Datei"):
+        frame = read({heading: images, "Dice": A, "label": ["liver"] * 12})
+        assert names(frame, "model") == {"table"}
+        assert frame["case"].n_unique() == 12
+
+
+def test_classes_of_a_patient_are_cases_and_no_models():
+    patients = [f"p{row // 2}" for row in range(12)]
+    frame = read({"patient": patients, "class": ["liver", "duct"] * 6, "dice": A})
+    assert names(frame, "model") == {"table"}
+    assert names(frame, "case") >= {"p0/liver", "p5/duct"}
+    of_two = read({"patient": patients * 2, "Klasse": [*"ab"] * 12, "model": ["x"] * 12 + ["y"] * 12, "dice": A + B})
+    assert of_two.filter(model="y")["case"].n_unique() == 12
+    wide = read({"patient": patients, "organ": ["liver", "duct"] * 6, "unet": A, "swin": B})
+    assert names(wide, "model") == {"unet", "swin"}
+    assert names(wide, "case") >= {"p0/liver", "p5/duct"}
+    pooled = read({"patient": PATIENTS[::3] * 2, "tool": ["x"] * 4 + ["y"] * 4, "dice": A[:8]})
+    assert names(pooled, "model") == {"x", "y"}
+    runs = read({"model": ["x"] * 12 + ["y"] * 12, "seed": [0, 1] * 12, "patient": patients * 2, "dice": A + B})
+    assert names(runs, "case") >= {"p0/0", "p0/1"}
+
+
+def test_what_differs_between_the_models_of_a_case_or_between_all_cases_is_no_condition():
+    patients = [f"p{row}" for row in range(12)] * 2
+    table = {"model": ["x"] * 12 + ["y"] * 12, "patient": patients, "dice": A + B}
+    table |= {"latency": [*range(10, 22), *range(12, 24)], "date": patients, "index": patients, "light": [*"ab"] * 12}
+    assert set(read(table).columns) == {"model", "video", "case", "metric", "value", "light"}
+
+
+@pytest.mark.parametrize("odd", ["failed", "0.8*", "inf"])
+def test_a_model_with_an_odd_cell_is_not_left_out_in_silence(odd):
+    unet = [odd, *(f"{one + 0.01:.2f}" for one in A[1:])]
+    others = {"patient": PATIENTS, "frame": FRAMES, "grade": [*"123456789"] + ["1b"] * 3}
+    with pytest.raises(TableInvalid) as refused:
+        read({**others, "unet": unet, "swin": A, "my net": B})
+    assert refused.value.problems == [
+        f"'unet' could be a score, but row 1 holds {odd!r} (1 of 12 cells is no number); leave such cells empty, "
+        "or leave the column out: --models 'swin,my net'"
+    ]
+    with pytest.raises(TableInvalid, match=r"'Dice' could be a score.*or leave the column out: --scores IoU$"):
+        read({**others, "model": ["a"] * 12, "Dice": unet, "IoU": A})
+    assert names(read({**others, "swin": A, "other": B}), "model") == {"swin", "other"}
+    assert names(read({**others, "unet": unet, "swin": A, "other": B}, models=("swin", "other")), "model") == {
+        "swin", "other"}  # fmt: skip
+
+
+def test_percent_signs_that_some_cells_lack_are_named():
+    unet = [f"{80 + row}.5%" for row in range(11)] + ["91.5"]
+    with pytest.raises(TableInvalid) as refused:
+        read({"patient": PATIENTS, "frame": FRAMES, "unet": unet, "swin": A, "other": B})
+    assert refused.value.problems == [
+        "'unet' could be a score, but row 12 holds '91.5' without a percent sign, unlike 11 of 12 cells; write all of "
+        "them in one way, or leave the column out: --models swin,other"
+    ]
+
+
+def test_a_dash_is_no_score_and_a_number_of_a_frame_names_it():
+    dashed = plain_table({"t.csv": pl.DataFrame(written(unet=["–", "0.5"], swin=["0.4", "—"]))})
+    assert dashed.frame["value"].null_count() == 2
+    frame = read({"video": PATIENTS, "frame_idx": [row * 1000 for row in range(12)], "unet": A, "swin": B})
+    assert names(frame, "case") >= {"p0/0", "p3/11000"}
+    assert names(read({"patient": PATIENTS, "frame": FRAMES, "center": [1, 2, 3] * 4, "unet": A, "b": B}), "model") == {
+        "unet", "b"}  # fmt: skip
+
+
+def test_names_and_numbers_of_the_same_models_are_no_two_readings():
+    models = {"model": ["x"] * 12 + ["y"] * 12, "model_id": [1] * 12 + [2] * 12, "model_path": ["a"] * 12 + ["b"] * 12}
+    cases = {"patient": PATIENTS * 2, "frame": FRAMES * 2, "path": [f"{row}.png" for row in range(24)]}
+    made = plain_table({"t.csv": pl.DataFrame({**models, **cases, "quality": A + B})})
+    assert names(made.frame, "model") == {"x", "y"}
+    assert names(made.frame, "metric") == {"quality"}
+    assert made.frame["case"].n_unique() == 12
+    assert "'model_id' says the same as 'model'" in made.taken
+    with pytest.raises(TableInvalid, match="several columns may be the model"):
+        read({**models, "net": [*"ab"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, "dice": A + B})

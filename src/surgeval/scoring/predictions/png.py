@@ -31,6 +31,7 @@ with suppress(ImportError):
     from zlib_ng import zlib_ng as inflating  # extra `fast`: the long runs of label maps in a small part of the time
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEADER_BYTES = 13
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 LEFT, ABOVE, AVERAGE, PAETH = 1, 2, 3, 4
@@ -74,7 +75,7 @@ def read_label_map(path: Path, colours: Colours | None = None) -> np.ndarray:
     """
     try:
         return label_map(path.read_bytes(), colours)
-    except (ValueError, OSError, struct.error) as error:
+    except (ValueError, OSError) as error:
         raise FileUnreadable(str(path), [f"no label map in PNG form: {error}"]) from None
 
 
@@ -142,6 +143,8 @@ def _inflated(packed: memoryview, wanted: int) -> bytes:
 
 
 def _header(body: bytes) -> _Header:
+    if len(body) != _HEADER_BYTES:
+        raise ValueError(f"a header of {len(body)} bytes instead of {_HEADER_BYTES}")
     width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", body)
     if depth not in _DEPTHS.get(colour, ()):
         raise ValueError(f"colour type {colour} with {depth} bits is no PNG picture")
