@@ -159,14 +159,18 @@ def simulate(
         >>> [procedure.procedure_type for procedure in simulation.procedures()]
         ['Appendectomy', 'Appendectomy']
     """
-    _refuse_unknown(
-        (procedure_type, types or ()), (center_named, centers or ()), (lambda name: looks_named([name]), looks)
-    )
-    kinds = tuple(procedure_type(name).name for name in types) if types else None
-    homes = tuple(center_named(name).name for name in centers) if centers else None
+    types, centers, looks = _names(types), _names(centers), _names(looks)
+    _refuse_unknown((procedure_type, types), (center_named, centers), (lambda name: looks_named([name]), looks))
+    kinds = tuple(procedure_type(name).name for name in types) or None
+    homes = tuple(center_named(name).name for name in centers) or None
     simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px, looks_named(looks))
     next(simulation.scenes())  # complains now rather than in the middle of the work
     return simulation
+
+
+def _names(asked: Sequence[str] | None) -> tuple[str, ...]:
+    """The names that were asked for; a text is one name, not its letters."""
+    return (asked,) if isinstance(asked, str) else tuple(asked or ())
 
 
 def _refuse_unknown(*asked: tuple[Callable[[str], object], Sequence[str]]) -> None:

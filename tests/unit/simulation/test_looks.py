@@ -109,6 +109,11 @@ def test_every_unknown_name_is_listed():
     assert [str(refused.value).count(name) for name in wanted] == [1, 1, 1, 1]
 
 
+def test_a_name_alone_is_not_taken_for_its_letters():
+    alone = simulate(1, types="Appendectomy", centers="Center F", looks="all", minutes=(1, 1))
+    assert (alone.types, alone.centers, alone.looks) == (("Appendectomy",), ("Center F",), tuple(LOOKS))
+
+
 def test_a_look_changes_no_event_but_those_of_coming_into_view_and_leaving_it():
     told = [EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED]
     plain, lively = (true_procedure(scene_of(*looks)).events for looks in ((), ("all",)))
