@@ -119,3 +119,47 @@ def test_every_reference_follows_from_the_pixels(worlds):
         assert answer == draft.answer, (draft.template.name, draft.video, draft.window, draft.slots)
         asked[draft.template.name] += 1
     assert set(asked) == {template.name for template in TEMPLATES}
+
+
+def first_as_worded(text: str, pictures: dict[str, np.ndarray]) -> str:
+    """The instance that is largest or nearest to the middle: by its pixels, unless the words name a box or a centre."""
+
+    def measure(name):
+        rows, columns = np.nonzero(pictures[name])
+        height, width = pictures[name].shape
+        if "largest" in text or "most" in text:
+            return -np.ptp(rows) * np.ptp(columns) if "bounding box" in text else -len(rows)
+        if "whose centre" in text:
+            rows, columns = rows.mean(keepdims=True), columns.mean(keepdims=True)
+        return np.hypot(rows + 0.5 - height / 2, columns + 0.5 - width / 2).min()
+
+    return min(pictures, key=measure)
+
+
+@pytest.fixture(scope="module")
+def seen_pictures(tmp_path_factory):
+    """Procedures, and of each what is seen of every object: by second and instance."""
+    folder = tmp_path_factory.mktemp("places") / "set"
+    simulation = simulate(3, seed=103, minutes=(3, 3), width_px=284, height_px=160, looks=("all",))
+    simulation.to_dir(folder, masks=True)
+    pairs = []
+    for procedure in simulation.procedures():
+        seen: dict[int, dict[str, np.ndarray]] = {}
+        for row in json.loads((folder / "masks" / f"{procedure.video}.json").read_text())["annotations"]:
+            seen.setdefault(row["image_id"], {})[row["instance"]] = pixels_of(row)
+        pairs.append((procedure, seen))
+    return pairs
+
+
+@pytest.mark.parametrize("name", ["largest-class", "nearest-centre"])
+def test_words_on_size_and_place_name_what_the_answer_was_read_from(name, seen_pictures):
+    template, asked = next(one for one in TEMPLATES if one.name == name), 0
+    for procedure, seen in seen_pictures:
+        classes = {track.instance: track.class_name for track in procedure.tracks}
+        draw = np.random.default_rng(0)
+        for draft in drafts_of(Ledger(procedure), QuestionTrack.FRAME, [template], 100, draw, Tally()):
+            for text in template.phrasings:
+                meant = first_as_worded(text, seen[draft.window[1]])
+                assert classes[meant] == draft.answer, (text, draft.video, draft.window)
+            asked += 1
+    assert asked > 20

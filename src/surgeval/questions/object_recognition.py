@@ -411,8 +411,8 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "largest-class", A.OBJECT_ATTRIBUTES, (FRAME,), "fo_class",
         (
-            "To which class does the foreign object belong that takes up most of the image?",
-            "Which foreign object appears largest {here}?",
+            "To which class does the foreign object with the largest bounding box belong?",
+            "Which foreign object has the largest bounding box {here}?",
         ),
         nothing, largest_class, (A.OBJECT_IDENTIFICATION,),
         needs=Needs(all_classes=True),
@@ -438,8 +438,8 @@ TEMPLATES: tuple[Template, ...] = (
     Template(
         "nearest-centre", A.SPATIAL_LOCALIZATION_CAMERA, (FRAME,), "fo_class",
         (
-            "Which foreign object is closest to the centre of the image?",
-            "To which class does the foreign object nearest to the middle of the image belong?",
+            "Which is the foreign object whose centre is closest to the centre of the image?",
+            "To which class does the foreign object belong whose centre is nearest to the middle of the image?",
         ),
         nothing, nearest_centre, (A.OBJECT_IDENTIFICATION,),
         needs=Needs(all_classes=True, size=True),

@@ -14,7 +14,7 @@ LOOKS: Mapping[str, str] = {
     DEPTH: "the situs is seen aslant: what lies farther away is smaller",
     BLUR: "objects and instruments are blurred while they move, as tissue is",
 }
-"""Every look and what it adds. None of them moves an object or an event in time."""
+"""Every look and what it adds. None of them changes what is done to an object, or when."""
 EVERY_LOOK = "all"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.errors import Misuse
+from surgeval.errors import Misuse, UnknownName
 from surgeval.results.folder import files_below, staged
 from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgeval.results.request import Request, plain_value
@@ -152,18 +152,40 @@ def simulate(
 
     Raises:
         UnknownName: No such type, centre or look; the message carries the nearest.
-        Misuse: Numbers out of range.
+        Misuse: Several such names, all in the message, or numbers out of range.
 
     Example:
         >>> simulation = simulate(2, seed=7, types=["Appendectomy"], minutes=(10, 12))
         >>> [procedure.procedure_type for procedure in simulation.procedures()]
         ['Appendectomy', 'Appendectomy']
     """
-    kinds = tuple(procedure_type(name).name for name in types) if types else None
-    homes = tuple(center_named(name).name for name in centers) if centers else None
+    types, centers, looks = _names(types), _names(centers), _names(looks)
+    _refuse_unknown((procedure_type, types), (center_named, centers), (lambda name: looks_named([name]), looks))
+    kinds = tuple(procedure_type(name).name for name in types) or None
+    homes = tuple(center_named(name).name for name in centers) or None
     simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px, looks_named(looks))
     next(simulation.scenes())  # complains now rather than in the middle of the work
     return simulation
+
+
+def _names(asked: Sequence[str] | None) -> tuple[str, ...]:
+    """The names that were asked for; a text is one name, not its letters."""
+    return (asked,) if isinstance(asked, str) else tuple(asked or ())
+
+
+def _refuse_unknown(*asked: tuple[Callable[[str], object], Sequence[str]]) -> None:
+    """Raise what is wrong with any of the names, each of which its function knows or refuses."""
+    refused = []
+    for known, names in asked:
+        for name in dict.fromkeys(names):
+            try:
+                known(name)
+            except UnknownName as refusal:
+                refused.append(refusal)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        raise Misuse("; ".join(map(str, refused)))
 
 
 @dataclass(frozen=True, slots=True)

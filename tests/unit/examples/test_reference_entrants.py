@@ -182,7 +182,7 @@ def test_answers_come_in_the_wanted_format(rules: Any, text: str, wanted: str) -
 
 CLASSES = "Which classes of foreign objects are visible? Answer with the class names, separated by commas, or none."
 ONLY = "There is a single foreign object in this image. What is it? Answer with the class name."
-LARGEST = "Which foreign object appears largest in this image? Answer with the class name."
+LARGEST = "Which foreign object has the largest bounding box in this image? Answer with the class name."
 QUADRANT = "In which quadrant of the image is the {}? Select one: lower left; lower right; upper left; upper right."
 
 

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from surgeval.cli import build_app
-from surgeval.errors import UnknownName
-from surgeval.schema.tracks import Visibility
+from surgeval.errors import Misuse, UnknownName
+from surgeval.schema.tracks import EventKind, Visibility
 from surgeval.simulation import CENTERS, CHARACTERISTICS, Renderer, draw_scene, simulate, true_procedure
 from surgeval.simulation.camera import WORLD_HALF
 from surgeval.simulation.fog import LENS_FOG
@@ -98,6 +98,27 @@ def test_names_of_looks_are_taken_in_any_order_and_unknown_ones_refused():
     assert looks_named(["fog", "roll", "fog"]) == ("roll", "fog")
     with pytest.raises(UnknownName, match="did you mean 'fog'"):
         simulate(1, looks=["fogg"])
+
+
+def test_every_unknown_name_is_listed():
+    with pytest.raises(Misuse) as refused:
+        simulate(
+            1, types=["Appendectomie", "Cholecystectomy"], centers=["Center Z"], looks=["fogg", "fog", "rol", "fogg"]
+        )
+    wanted = ("procedure type 'Appendectomie'", "center 'Center Z'", "look 'fogg'", "look 'rol'")
+    assert [str(refused.value).count(name) for name in wanted] == [1, 1, 1, 1]
+
+
+def test_a_name_alone_is_not_taken_for_its_letters():
+    alone = simulate(1, types="Appendectomy", centers="Center F", looks="all", minutes=(1, 1))
+    assert (alone.types, alone.centers, alone.looks) == (("Appendectomy",), ("Center F",), tuple(LOOKS))
+
+
+def test_a_look_changes_no_event_but_those_of_coming_into_view_and_leaving_it():
+    told = [EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED]
+    plain, lively = (true_procedure(scene_of(*looks)).events for looks in ((), ("all",)))
+    assert [e for e in plain if e.kind not in told] == [e for e in lively if e.kind not in told]
+    assert plain != lively
 
 
 # --- roll ------------------------------------------------------------------------------------------
