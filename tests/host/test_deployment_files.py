@@ -16,7 +16,7 @@ from surgeval.host import settings
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "examples" / "host").iterdir())
 PAGES = [ROOT / "docs" / "tutorials" / "host-a-challenge.md", ROOT / "docs" / "how-to" / "host-in-production.md"]
-OTHERS = {"SURGEVAL_TOKEN", "SURGEVAL_BENCH_UPLOAD_MB"}
+OTHERS = {"SURGEVAL_TOKEN", "SURGEVAL_BENCH_UPLOAD_MB", "SURGEVAL_FAULT_SUBMISSIONS"}
 
 
 def known_settings() -> set[str]:
