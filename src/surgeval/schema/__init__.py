@@ -19,6 +19,7 @@ __all__ = [
     "missing",
     "model_names",
     "outcomes",
+    "plain_columns",
     "plain_tables",
     "procedure_files",
     "procedure_problems",

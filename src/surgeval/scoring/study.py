@@ -21,7 +21,8 @@ from surgeval.schema.findings import Finding
 from surgeval.schema.metric_facts import MetricFacts
 from surgeval.schema.missing import Missing, Rule, missing_rules
 from surgeval.schema.outcomes import Status
-from surgeval.schema.plain_tables import UNNAMED, PlainTable, identifying, plain_table
+from surgeval.schema.plain_columns import identifying
+from surgeval.schema.plain_tables import UNNAMED, PlainTable, plain_table
 from surgeval.schema.score_table import ScoreMatrix, ScoreTable
 from surgeval.schema.statistic_rules import remark
 from surgeval.schema.table_facts import Directions
