@@ -4,20 +4,20 @@ VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 TORCH ?= torch==2.13.0
 LABEL_STUDIO_PACKAGE ?= label-studio==1.23.2
-PYTHONS ?= python3.11 python3.12 python3.13
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 WORKERS ?= auto
 
-.PHONY: setup demo test suite test-roads system lint bench docs test-slow test-models test-host audit test-cluster test-tools test-all release clean
+.PHONY: setup demo test suite test-e2e test-lowest system lint bench docs test-slow test-models test-host audit test-cluster test-bridges test-tools test-all test-wheel release clean
 
 setup: $(VENV)/.ready
 
 # The package alone, as a user would install it: enough for the demo.
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "surgeval needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	  { echo "surgvalid needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[fast,report,video]'
+	$(BIN)/python -m pip install --quiet --editable '.[fast,video]'
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.installed
@@ -27,7 +27,7 @@ $(VENV)/.ready: $(VENV)/.installed
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/surgeval demo --out demo-out --force
+	$(BIN)/surgvalid demo --out demo-out --force
 
 lint: setup
 	$(BIN)/ruff check --quiet .
@@ -44,10 +44,20 @@ system:
 suite: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not long' src tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
 
-# Whole roads: every page of the documentation, engines and browsers run for real, the demo, and single long tests.
-test-roads: setup system
+# End to end: every page of the documentation, engines and browsers run for real, the demo, and single long tests.
+test-e2e: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) tests/e2e tests/docs
 	$(BIN)/python -m pytest -n $(WORKERS) -m long tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
+
+# The lowest versions that pyproject.toml declares, each exactly; without them nobody notices that a minimum is not true.
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet 'uv>=0.7'
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[fast,video]' --group lowest
+	@# The oldest typer with the newest click is warned of by click; elsewhere a warning is an error.
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) -m 'not long' -W ignore::DeprecationWarning tests/unit/cli tests/unit/schema tests/unit/stats \
+	  tests/unit/report tests/unit/studies tests/contracts/test_every_result.py tests/contracts/test_every_ranking_rule.py \
+	  tests/contracts/test_every_statistic_is_called_alike.py tests/contracts/test_every_chart.py
 
 # Large inputs, every property on ten times as many examples, and every simulation behind a published table; a table that
 # moved shows in the last line.
@@ -73,7 +83,7 @@ test-models:
 test-host: system
 	$(PYTHON) -m venv .venv-host
 	.venv-host/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv-host/bin/python -m pip install --quiet --editable '.[host,report]' --group host
+	.venv-host/bin/python -m pip install --quiet --editable '.[host]' --group host
 	@npm install --silent --no-audit --no-fund --prefix .venv-host axe-core@4 || echo "axe-core could not be installed: pages are not read by it" >&2
 	PYTEST=.venv-host/bin/python sh scripts/test-host.sh
 
@@ -81,7 +91,7 @@ test-host: system
 audit:
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/python -m pip install --quiet --upgrade pip setuptools
-	.venv-audit/bin/python -m pip install --quiet --editable '.[host,report]' pip-audit
+	.venv-audit/bin/python -m pip install --quiet --editable '.[host]' pip-audit
 	.venv-audit/bin/python -m pip freeze --all --exclude-editable > .venv-audit/audited.txt
 	.venv-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off -r .venv-audit/audited.txt
 
@@ -92,6 +102,13 @@ test-cluster:
 	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster,host]' --group test --group host
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py tests/slow/test_ray_tasks.py
 	.venv-cluster/bin/python -m pytest -o addopts= -ra --strict-markers --import-mode=importlib tests/host/test_launchers.py
+
+# Needs the tools that results are written for (inspect, Hub, Weights & Biases, notebooks; MLFLOW=mlflow adds 850 MB of it).
+test-bridges: system
+	$(PYTHON) -m venv .venv-bridges
+	.venv-bridges/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-bridges/bin/python -m pip install --quiet --editable '.[fast,report,video]' --group bridges $(MLFLOW)
+	.venv-bridges/bin/python -m pytest -o addopts= -o filterwarnings=default -ra --strict-markers --import-mode=importlib tests/bridges
 
 # Needs Label Studio (from PyPI, in an environment of its own); a real server is started on this machine.
 test-tools: setup
@@ -118,9 +135,22 @@ release: setup
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv --clear .venv-release
-	.venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)[report]"
-	cd dist && ../.venv-release/bin/surgeval demo --quick --out demo-of-the-wheel --force && rm -r demo-of-the-wheel
-	@ls -l dist
+	.venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)"
+	sh scripts/try-wheel.sh .venv-release/bin/surgvalid
+	@# The list of everything that the wheel brings, for whoever has to know (CycloneDX).
+	mkdir -p sbom
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o sbom/surgvalid.cdx.json .venv-release/bin/python
+	@ls -l dist sbom
+
+# The wheel in an empty environment of every supported Python that is installed here.
+test-wheel: setup
+	$(BIN)/python -m pip install --quiet --group release
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist .
+	@set -e; for python in $(PYTHONS); do \
+	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $$python -m venv --clear .venv-release; \
+	    .venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)"; sh scripts/try-wheel.sh .venv-release/bin/surgvalid; \
+	  else echo "== $$python is not installed here: not tried"; fi; done
 
 docs: setup
 	$(BIN)/python -m docs.generate
@@ -128,4 +158,4 @@ docs: setup
 	@echo "open site/index.html"
 
 clean:
-	rm -rf .venv .venv-* site demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* site sbom demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,1 +1,1 @@
-"""CPU-time ratios of surgeval against its peers, measured side by side in one run."""
+"""CPU-time ratios of surgvalid against its peers, measured side by side in one run."""

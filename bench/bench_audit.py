@@ -18,7 +18,7 @@ GOAL_S, GOAL_MB = 60.0, 2000.0
 _CODE = """
 import sys, time
 from bench.harness import peak_memory_mb
-from surgeval.cli import build_app
+from surgvalid.cli import build_app
 build_app()(["audit", *sys.argv[1:]], standalone_mode=False)
 print(time.process_time(), peak_memory_mb())
 """

@@ -1,4 +1,4 @@
-"""`surgeval evaluate` from files to tables, each in a process of its own, so that time and memory are its own."""
+"""`surgvalid evaluate` from files to tables, each in a process of its own, so that time and memory are its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import polars as pl
 
 from bench.detection_data import detection_set
 from bench.harness import Row
-from surgeval.video.images import write_png
+from surgvalid.video.images import write_png
 
 VIDEOS, FRAMES = 100, 10_000
 MOST_MB = 1_000
 _CODE = """
 import sys, time
 from bench.harness import peak_memory_mb
-from surgeval.cli import build_app
+from surgvalid.cli import build_app
 build_app()(["evaluate", *sys.argv[1:]], standalone_mode=False)
 print(time.process_time(), peak_memory_mb(), file=sys.stderr)
 """

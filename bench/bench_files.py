@@ -1,6 +1,6 @@
 """From the files that people have to the numbers: ours beside the tool that each family is evaluated with today.
 
-Every row reads its files inside the measured time, on both sides. Ours are the readers and metrics that `surgeval
+Every row reads its files inside the measured time, on both sides. Ours are the readers and metrics that `surgvalid
 evaluate` uses, without the intervals that the peers do not have; what the whole verb costs stands in `bench_evaluate`.
 """
 
@@ -22,16 +22,16 @@ import polars as pl
 
 from bench.detection_data import detection_set
 from bench.harness import Row, cpu_seconds, peak_memory_mb
-from surgeval.metrics.classification.averages import ClassAverage
-from surgeval.metrics.detection.average_precision import coco_summary
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.segmentation import nsd
-from surgeval.scoring.evaluate.classification import read_labelled
-from surgeval.scoring.evaluate.detection import read_detections
-from surgeval.scoring.evaluate.mask_walk import masks_walked
-from surgeval.scoring.evaluate.tracking import material as tracks_of
-from surgeval.scoring.predictions.mask_files import PngFiles, png_folder
-from surgeval.video.images import write_png
+from surgvalid.evaluation.classification import read_labelled
+from surgvalid.evaluation.detection import read_detections
+from surgvalid.evaluation.mask_walk import masks_walked
+from surgvalid.evaluation.predictions.mask_files import PngFiles, png_folder
+from surgvalid.evaluation.tracking import material as tracks_of
+from surgvalid.metrics.classification.averages import ClassAverage
+from surgvalid.metrics.detection.average_precision import coco_summary
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.segmentation.surfaces import nsd
+from surgvalid.video.images import write_png
 
 TOLERANCE_PX = 5.0
 MANY_BOXES, MANY_MASKS = 1_000_000, 100_000
@@ -39,8 +39,8 @@ _READ_BOXES = """
 import sys
 from pathlib import Path
 from bench.harness import cpu_seconds, peak_memory_mb
-from surgeval.metrics.detection.average_precision import coco_summary
-from surgeval.scoring.evaluate.detection import read_detections
+from surgvalid.metrics.detection.average_precision import coco_summary
+from surgvalid.evaluation.detection import read_detections
 files, before = [Path(sys.argv[1]) / name for name in ("results.json", "dataset.json")], peak_memory_mb()
 spent = cpu_seconds(lambda: coco_summary(read_detections(*files).cases), repeat=1, warm_up=False)
 print(spent, before, peak_memory_mb())

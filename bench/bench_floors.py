@@ -1,4 +1,6 @@
-"""Templates, floors and differences at FOCUS size: 20,000 questions, 200 videos. Informative, no peer has them."""
+"""Templates, trivial baselines and differences at FOCUS size: 20,000 questions, 200 videos. Informative, no peer has
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
-from surgeval.scoring.diff import diff
-from surgeval.scoring.floors import floors
-from surgeval.scoring.templates import templates_of
+from surgvalid.scoring.blind_questions import templates_of
+from surgvalid.scoring.diff import diff
+from surgvalid.scoring.trivial_baselines import trivial_baselines
 
 QUESTIONS, VIDEOS = 20_000, 200
 _FACTORY = Path(__file__).parents[1] / "tests" / "support" / "floor_questions.py"
@@ -22,7 +24,12 @@ def rows() -> list[Row]:
     size = f"{QUESTIONS:,} questions, {VIDEOS} videos"
     found = [Row(f"templates of {size}", cpu_seconds(lambda: templates_of(texts)), "-", None)]
     found.append(
-        Row(f"floors of {size}, each video left out", cpu_seconds(lambda: floors(requests, references)), "-", None)
+        Row(
+            f"trivial baselines of {size}, each video left out",
+            cpu_seconds(lambda: trivial_baselines(requests, references)),
+            "-",
+            None,
+        )
     )
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("a.csv", "b.csv")]

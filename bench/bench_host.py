@@ -1,6 +1,6 @@
-"""The web service on loopback: the board under many viewers, many uploads at once, a large database, and claims.
+"""The web service on loopback: the leaderboard under many viewers, many uploads at once, a large database, and claims.
 
-`python -m bench host`. SURGEVAL_BENCH_UPLOAD_MB is the size of each of the 100 uploads: 20 by default, 200 for the
+`python -m bench host`. SURGVALID_BENCH_UPLOAD_MB is the size of each of the 100 uploads: 20 by default, 200 for the
 real thing, which takes 20 GB of disk meanwhile.
 """
 
@@ -25,7 +25,7 @@ from urllib.request import urlopen
 from bench.harness import Row, cpu_seconds
 
 TEAMS, SUBMISSIONS, VIEWERS, UPLOADS = 1_000, 10_000, 500, 100
-UPLOAD_MB = int(os.environ.get("SURGEVAL_BENCH_UPLOAD_MB", "20"))
+UPLOAD_MB = int(os.environ.get("SURGVALID_BENCH_UPLOAD_MB", "20"))
 PROMISED_S = 0.15
 PRE, BOARD = "pre-evaluation", "/boards/pre-evaluation/technical/"
 PAGES = (
@@ -55,13 +55,13 @@ def rows() -> list[Row]:
         import django  # noqa: F401
     except ImportError:
         return [Row("host: everything", float("nan"), "-", None, note="not measured: the extra host is not installed")]
-    with TemporaryDirectory(prefix="surgeval-bench-host-") as name:
+    with TemporaryDirectory(prefix="surgvalid-bench-host-") as name:
         return list(_measured(Path(name)))
 
 
 def _measured(home: Path) -> Iterator[Row]:
-    from surgeval.host import service
-    from surgeval.host.challenge.example import new_challenge
+    from surgvalid.host import service
+    from surgvalid.host.challenge.example import new_challenge
 
     new_challenge(home, start=datetime.now() - timedelta(days=1), videos=4)
     service.set_up(home)
@@ -70,21 +70,21 @@ def _measured(home: Path) -> Iterator[Row]:
     _fill()
     yield from _pages()
     yield _claims()
-    serve = ["-m", "surgeval", "host", "serve", "--folder", str(home), "--port", "0"]
+    serve = ["-m", "surgvalid", "host", "serve", "--challenge", str(home), "--port", "0"]
     with _server("-c", PLAIN) as (url, pid):
         plain = _viewers(url, pid)
     with _server(*serve) as (url, pid):
         ours = _viewers(url, pid)
     note = f"{VIEWERS} at once: {ours.said}; the plain page {plain.said}"
-    yield Row(f"host: board for {VIEWERS} viewers", ours.cpu_s, "plain Django page", plain.cpu_s, note=note)
+    yield Row(f"host: leaderboard for {VIEWERS} viewers", ours.cpu_s, "plain Django page", plain.cpu_s, note=note)
     with _server(*serve) as (url, pid):
         yield _uploads(url, pid)
 
 
 def _fill() -> None:
-    """A thousand teams, ten thousand submissions, and a board with everybody on it."""
-    from surgeval.host.people.models import Membership, Team, User
-    from surgeval.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, Submission, Upload
+    """A thousand teams, ten thousand submissions, and a leaderboard with everybody on it."""
+    from surgvalid.host.people.models import Membership, Team, User
+    from surgvalid.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, Submission, Upload
 
     at, version = datetime.now(UTC), ChallengeVersion.objects.latest("number")
     users = User.objects.bulk_create(
@@ -134,9 +134,9 @@ def _pages() -> Iterator[Row]:
     from django.test.utils import CaptureQueriesContext
     from django.urls import path
 
-    from surgeval.host import urls
-    from surgeval.host.people.acts import give_role
-    from surgeval.host.people.models import Role, User
+    from surgvalid.host import urls
+    from surgvalid.host.people.acts import give_role
+    from surgvalid.host.people.models import MemberRole, User
 
     def plain(_: HttpRequest) -> HttpResponse:
         return HttpResponse("<p>Nothing.</p>")
@@ -144,7 +144,7 @@ def _pages() -> Iterator[Row]:
     settings.ORGANISERS_NEED_SECOND_FACTOR = False
     urls.urlpatterns.append(path("bench-plain/", plain))
     people = {"member": User.objects.order_by("pk")[0], "owner": User.objects.order_by("-pk")[0]}
-    give_role(people["owner"], Role.OWNER, by=None)
+    give_role(people["owner"], MemberRole.OWNER, by=None)
     clients = {name: Client(headers={"host": "127.0.0.1"}) for name in ("", *people)}
     for name, user in people.items():
         clients[name].force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -167,8 +167,8 @@ def _pages() -> Iterator[Row]:
 
 
 def _claims() -> Row:
-    from surgeval.host.acts import jobs, tokens
-    from surgeval.host.runs.models import Job
+    from surgvalid.host.acts import jobs, tokens
+    from surgvalid.host.runs.models import Job
 
     worker = tokens.make_worker_token("system", "bench", ["intake"])[0]
     at = datetime.now(UTC)
@@ -204,7 +204,7 @@ class Viewing(NamedTuple):
 
 
 def _viewers(url: str, pid: int) -> Viewing:
-    """Everybody looks at the board at once; the server's CPU for each, and how long each waited."""
+    """Everybody looks at the leaderboard at once; the server's CPU for each, and how long each waited."""
 
     def look(_: int) -> float:
         start = time.perf_counter()
@@ -223,14 +223,14 @@ def _viewers(url: str, pid: int) -> Viewing:
 
 def _uploads(url: str, pid: int) -> Row:
     """Uploads at once, in pieces; the largest memory that the server ever held."""
-    from surgeval.host.acts import tokens
-    from surgeval.host.client import Host, push_file
-    from surgeval.host.people.models import User
+    from surgvalid.host.acts import tokens
+    from surgvalid.host.client import Host, push_file
+    from surgvalid.host.people.models import User
 
     size = UPLOAD_MB << 20
     texts = [tokens.make_access_token("system", user, "bench")[1] for user in User.objects.order_by("pk")[:UPLOADS]]
     digests = set()
-    with TemporaryDirectory(prefix="surgeval-bench-upload-") as name:
+    with TemporaryDirectory(prefix="surgvalid-bench-upload-") as name:
         file = Path(name) / "image.tar"
         file.write_bytes(hashlib.sha256(b"bench").digest() * (size // 32))
         begun, lock = _cpu_s(pid), threading.Lock()

@@ -16,9 +16,9 @@ import httpx
 
 from bench.harness import Row, cpu_seconds
 from bench.peer_environment import client_seconds
-from surgeval.judges import JudgeCase, Panel, VerdictStore
-from surgeval.judges._prompt import prompt_of
-from surgeval.judges.openai import OpenAIJudge
+from surgvalid.judges import JudgeCase, Panel, VerdictStore
+from surgvalid.judges._prompt import prompt_of
+from surgvalid.judges.openai import OpenAIJudge
 
 REQUESTS, PROMISED_S = 2_000, 0.001
 SERVER = r"""

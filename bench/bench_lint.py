@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import Row, cpu_seconds
-from surgeval.scoring.lint import lint
+from surgvalid.scoring.lint import lint
 
 RESPONSES = 100_000
 GOAL_S = 3.0
@@ -62,7 +62,7 @@ def rows() -> list[Row]:
 def _peak_memory_mb(paths: tuple[Path, ...]) -> float:
     """The peak of a process of its own, by the kernel's count, since `getrusage` also counts the parent's."""
     code = (
-        "import sys; from surgeval.scoring.lint import lint; lint(*sys.argv[1:]);"
+        "import sys; from surgvalid.scoring.lint import lint; lint(*sys.argv[1:]);"
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=True)

@@ -15,13 +15,13 @@ import numpy as np
 
 from bench.detection_data import Records, detection_set
 from bench.harness import Row, cpu_seconds
-from surgeval.metrics.classification.averages import ClassAverage
-from surgeval.metrics.classification.cases import LabelCases, ScoreCases
-from surgeval.metrics.classification.ranking import MeanAveragePrecision
-from surgeval.metrics.detection.average_precision import CocoAP, coco_summary
-from surgeval.metrics.detection.coco_records import coco_cases
-from surgeval.metrics.detection.matching import Engine
-from surgeval.metrics.metric import Metric
+from surgvalid.metrics.classification.averages import ClassAverage
+from surgvalid.metrics.classification.cases import LabelCases, ScoreCases
+from surgvalid.metrics.classification.ranking import MeanAveragePrecision
+from surgvalid.metrics.detection.average_precision import CocoAP, coco_summary
+from surgvalid.metrics.detection.cases import coco_cases
+from surgvalid.metrics.detection.matching import Engine
+from surgvalid.metrics.metric import Metric
 
 IMAGES, VIDEOS, REFERENCES, DETECTIONS = 5_000, 50, 20_000, 80_000
 REPLICATES, RERUNS = 200, 2

@@ -19,10 +19,14 @@ import numpy as np
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
 from bench.peer_environment import peer_python
-from surgeval.metrics.phases import PhaseAccuracy, PhaseMeasure, PhaseVideo, SegmentF1, TransitionDetection
-from surgeval.metrics.segmentation import nsd
-from surgeval.metrics.tracking import Hota, TrackSequence, overlaps
-from surgeval.metrics.triplets import GlobalTripletMap, TripletCases
+from surgvalid.metrics.phases.frames import PhaseAccuracy, PhaseMeasure
+from surgvalid.metrics.phases.segmental import SegmentF1
+from surgvalid.metrics.phases.transitions import TransitionDetection
+from surgvalid.metrics.phases.videos import PhaseVideo
+from surgvalid.metrics.segmentation.surfaces import nsd
+from surgvalid.metrics.tracking.measures import Hota
+from surgvalid.metrics.tracking.sequences import TrackSequence, overlaps
+from surgvalid.metrics.triplets import GlobalTripletMap, TripletCases
 
 TOLERANCE_PX = 5.0
 STORED_MONAI = "stored, not of this run: 16x MONAI 1.6.1 (torch 2.13 CPU, one thread, 8.05 ms a pair against 0.49 ms)"

@@ -1,4 +1,4 @@
-"""Mixed models: ours against lme4 and glmmTMB of R at the scale of seed 001, and how cost grows beyond it.
+"""Mixed models: ours against lme4 and glmmTMB of R at the scale of Roß et al. (2023), and how cost grows beyond it.
 
 R is called through `Rscript` in the same run (Debian: r-cran-lme4, r-cran-glmmtmb). `lme4` is Laplace with nloptwrap
 and without derivative checks. `lme4-nAGQ0` is its fastest setting: it does not optimise the coefficients (on the 0/1
@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from examples.simulated_instruments import EFFECTS, Simulation, Spreads
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
-from surgeval.stats.mixed.design import design_of, factor_of
-from surgeval.stats.mixed.fit import Engine, fit
-from surgeval.stats.mixed.formula import FamilyName, Model
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
-from surgeval.stats.mixed.term_tests import term_tests
+from surgvalid.stats.mixed.fit.fit import Engine, fit
+from surgvalid.stats.mixed.inference.term_tests import term_tests
+from surgvalid.stats.mixed.model.design import design_of, factor_of
+from surgvalid.stats.mixed.model.formula import FamilyName, ModelFormula
 
 UNITS = ("algorithm", "patient", "image", "instance")
 TERMS = " + ".join([*EFFECTS, *(f"(1 | {name})" for name in UNITS)])
@@ -105,7 +105,7 @@ def _compared(model: Measured, peers: dict[str, float], stored: str) -> list[Row
 
 def _tables(frame: pl.DataFrame) -> list[Row]:
     """Whole tables of 17 tested properties, without slopes and with one for each."""
-    design = design_of(frame, Model.parse(f"tp / reference ~ {TERMS} + (1 | algorithm:instance)"))
+    design = design_of(frame, ModelFormula.parse(f"tp / reference ~ {TERMS} + (1 | algorithm:instance)"))
     patient, found = factor_of(frame, "patient"), []
 
     def table(slopes: bool) -> object:

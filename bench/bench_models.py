@@ -10,10 +10,10 @@ from pathlib import Path
 from bench.bench_judges import PROMISED_S, REQUESTS, _per_request, _server
 from bench.harness import Row, cpu_seconds, peak_memory_mb
 from bench.peer_environment import client_seconds
-from surgeval.asking.store import ContentStore
-from surgeval.models import Outcome, Picture, Prompt, RunCounts, ask_all, open_model
-from surgeval.models._answers import StoredAnswers, key_of
-from surgeval.schema.outcomes import Status
+from surgvalid.asking.store import ContentStore
+from surgvalid.models import Outcome, Prompt, PromptImage, RunCounts, ask_all, open_model
+from surgvalid.models._answers import StoredAnswers, key_of
+from surgvalid.schema.outcomes import Status
 
 PICTURE_BYTES, PICTURES, ANSWERED = 50_000, 20, 100_000
 
@@ -27,7 +27,7 @@ def rows() -> list[Row]:
         same = [[_part(piece) for piece in prompt.parts] for prompt in _prompts(REQUESTS, pictures)]
         peers = [client_seconds(name, url, same) for name in ("openai", "inspect")]
         resumed, memory_mb = _resumed(url, Path(folder) / "answered")
-    work, note = "model asked over HTTP with a picture", f"per request of {REQUESTS:,}, a picture of 50 kB each, stored"
+    work, note = "model asked over HTTP with an image", f"per request of {REQUESTS:,}, an image of 50 kB each, stored"
     return [
         Row(work, ours, "the goal itself: 1 ms", PROMISED_S, goal=1, note=note),
         *(Row(f"{work}, beside a client", ours, *peer, note="the same questions, sixteen at once") for peer in peers),
@@ -43,23 +43,23 @@ def rows() -> list[Row]:
 
 
 def _part(piece: object) -> dict[str, str]:
-    return {"picture": str(piece.path)} if isinstance(piece, Picture) else {"text": str(piece)}
+    return {"picture": str(piece.path)} if isinstance(piece, PromptImage) else {"text": str(piece)}
 
 
-def _pictures(folder: Path) -> list[Picture]:
+def _pictures(folder: Path) -> list[PromptImage]:
     paths = [folder / f"{number}.jpg" for number in range(PICTURES)]
     for path in paths:
         path.write_bytes(b"\xff\xd8\xff" + os.urandom(PICTURE_BYTES - 3))
-    return [Picture(path, path.name) for path in paths]
+    return [PromptImage(path, path.name) for path in paths]
 
 
-def _prompts(count: int, pictures: list[Picture]) -> Iterator[Prompt]:
+def _prompts(count: int, pictures: list[PromptImage]) -> Iterator[Prompt]:
     for number in range(count):
         shown = (pictures[number % PICTURES],) if pictures else ()
         yield Prompt(f"q{number}", (*shown, f"Which instruments are seen in frame {number}?"), max_tokens=128)
 
 
-def _ask(url: str, pictures: list[Picture], store: Path, count: int = REQUESTS) -> RunCounts:
+def _ask(url: str, pictures: list[PromptImage], store: Path, count: int = REQUESTS) -> RunCounts:
     model = open_model(f"openai:m@{url}")
     counts = ask_all(model, _prompts(count, pictures), done=lambda *_: None, store=store)
     assert counts.answered == count

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bench.harness import Row, cpu_seconds
-from surgeval.questions.make import make_questions
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.intervals import Window
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Track
+from surgvalid.questions.make import make_questions
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.spans import Window
+from surgvalid.schema.procedures.tracks import Event, EventKind, Phase, Procedure, Track
 
 QUERIES = 200
 

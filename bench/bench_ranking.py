@@ -12,17 +12,17 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from scipy import special
+from scipy import special, stats
 
 from bench.harness import Row, cpu_seconds
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.draws import stream, video_counts
-from surgeval.stats.paired_tests import exact_p, flip_p, pair_indices
-from surgeval.stats.ranking import rank
-from surgeval.stats.ranking._focus.buckets import Board, prepare
-from surgeval.stats.ranking._focus.nested_ties import broken_places, video_lists
-from surgeval.stats.ranking._focus.stability import replicate
-from surgeval.stats.ranking._options import RankOptions
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.comparing.paired_tests import exact_p, flip_p, pair_indices
+from surgvalid.stats.draws import stream, video_counts
+from surgvalid.stats.ranking import rank
+from surgvalid.stats.ranking._focus.buckets import FocusLeaderboard, prepare
+from surgvalid.stats.ranking._focus.stability import broken_places, replicate, video_lists
+from surgvalid.stats.ranking._options import RankOptions
+from surgvalid.studies.study import study
 
 CHALLENGER_STORED_S = 238.0
 OPTIONS = RankOptions(board="technical")
@@ -36,9 +36,11 @@ def rows() -> list[Row]:
     tests = exact_test_differences()
     algorithms, real = task_table(), real_differences()
     board = prepare(hundred, OPTIONS).boards[0]
+    patients = wide_table()
     return [
         Row(
-            "FOCUS ranking, one board: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, 1,000 resamples",
+            "FOCUS ranking, one leaderboard: 20 models, 10 buckets, 190 pairs, 20,000 questions, 200 videos, "
+            "1,000 resamples",
             cpu_seconds(lambda: rank(twenty, replicates=1000, board="technical")),
             "the goal itself: 1 s of CPU",
             1.0,
@@ -46,26 +48,42 @@ def rows() -> list[Row]:
             note="no public peer exists; all threads counted",
         ),
         Row(
-            "the same, both boards (20 buckets)",
+            "20 models ranked by their mean with the verdict, 190 pairs held together: 40 patients, 1,000 resamples",
+            cpu_seconds(lambda: rank(patients, metric="dice")),
+            "scipy.stats.permutation_test of each pair, 9,999 sign flips, no intervals",
+            cpu_seconds(lambda: permuted(patients), repeat=1),
+            goal=1.0,
+        ),
+        Row(
+            "a study of 2 models x 14 patients from rows in memory, without its page",
+            cpu_seconds(
+                lambda: study({name: values[:14] for name, values in list(patients.items())[:3]}, metric="dice")
+            ),
+            "the goal itself: 0.03 s of CPU",
+            0.03,
+            goal=1.0,
+        ),
+        Row(
+            "the same ranking, both leaderboards (20 buckets)",
             cpu_seconds(lambda: rank(twenty, replicates=1000)),
             "-",
             None,
             note="reported only",
         ),
         Row(
-            "the same, technical board, 100 models (4,950 pairs)",
+            "the same, technical leaderboard, 100 models (4,950 pairs)",
             cpu_seconds(lambda: rank(hundred, replicates=1000, board="technical"), repeat=1),
             "-",
             None,
-            note="reported only: tests, places, tie-breaks, influence, rank sets and 1,000 resamples",
+            note="reported only: tests, final ranks, tie-breaks, influence, rank sets and 1,000 resamples",
         ),
         Row(
-            "stability replicates of it alone: 1,000 places of 100 models in 10 buckets",
+            "stability replicates of it alone: 1,000 final ranks of 100 models in 10 buckets",
             cpu_seconds(lambda: places_in_replicates(board, 1000), repeat=1),
             f"a loop over replicates in plain numpy ({LOOPED} replicates, scaled)",
             cpu_seconds(lambda: looped_places(board, LOOPED), repeat=1) * 1000 / LOOPED,
             goal=5.0,
-            note="the same tests, correction and places; no tie-break",
+            note="the same tests, correction and final ranks; no tie-break",
         ),
         Row(
             "exact sign-flip tests, 190 pairs x 10 buckets x 200 videos",
@@ -141,7 +159,7 @@ def real_differences(*, models: int = 40, videos: int = 200) -> np.ndarray:
 
 
 def ties_in_replicates(table: ScoreTable) -> Callable[[], object]:
-    """The tie-break of one board's replicates, ready to run."""
+    """The tie-break of one leaderboard's replicates, ready to run."""
     board = prepare(table, OPTIONS).boards[0]
     members, weights = np.arange(len(board.models)), np.ones(len(board.buckets))
     lists = video_lists(board.videos, 1000, stream(1, "bench"))
@@ -150,15 +168,15 @@ def ties_in_replicates(table: ScoreTable) -> Callable[[], object]:
     return lambda: broken_places(board, members, weights, lists, drawn.place, drawn.macro, seed=1)
 
 
-def places_in_replicates(board: Board, replicates: int) -> np.ndarray:
-    """The places of one board under resampled videos."""
+def places_in_replicates(board: FocusLeaderboard, replicates: int) -> np.ndarray:
+    """The final ranks of one leaderboard under resampled videos."""
     counts = video_counts(board.videos, replicates, stream(1, "bench"))
     members, weights = np.arange(len(board.models)), np.ones(len(board.buckets))
     return replicate(board, members, weights, OPTIONS, counts).place
 
 
-def looped_places(board: Board, replicates: int) -> np.ndarray:
-    """The same places, one replicate and one bucket after the other, each test on the videos that were drawn."""
+def looped_places(board: FocusLeaderboard, replicates: int) -> np.ndarray:
+    """The same final ranks, one replicate and one bucket after the other, each test on the videos that were drawn."""
     models, rng, out = len(board.models), stream(1, "bench"), []
     first, second = np.triu_indices(models, k=1)
     levels = OPTIONS.alpha / np.arange(len(first), 0, -1)
@@ -191,3 +209,35 @@ def task_table(*, algorithms: int = 10, cases: int = 200, tasks: int = 3) -> Sco
                 pl.DataFrame({"task": f"T{task}", "model": f"A{a}", "case": ids, "value": values[:, a], "metric": "s"})
             )
     return ScoreTable.of(pl.concat(frames), better="larger")
+
+
+def wide_table(models: int = 20, patients: int = 40) -> dict[str, list[object]]:
+    """A column per model, each a little better than the one before."""
+    rng = np.random.default_rng(0)
+    level = rng.uniform(0.6, 0.8, patients)
+    scores = {f"m{number:02}": level + rng.normal(0.005 * number, 0.03, patients) for number in range(models)}
+    return {
+        "patient": [f"p{number}" for number in range(patients)],
+        **{name: list(one) for name, one in scores.items()},
+    }
+
+
+def permuted(table: dict[str, list[object]]) -> list[float]:
+    """The p-value of every pair, each by itself."""
+    scores = np.array([values for name, values in table.items() if name != "patient"], dtype=np.float64)
+    return [
+        float(
+            stats.permutation_test(
+                (scores[first], scores[second]),
+                _mean_gap,
+                permutation_type="samples",
+                vectorized=True,
+                n_resamples=9_999,
+            ).pvalue
+        )
+        for first, second in zip(*pair_indices(len(scores)), strict=True)
+    ]
+
+
+def _mean_gap(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray((first - second).mean(axis=axis))

@@ -19,10 +19,10 @@ import polars as pl
 
 from bench.bench_ranking import focus_table
 from bench.harness import Row
-from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
-from surgeval.results.request import Request
-from surgeval.scoring.summary import summarise
-from surgeval.stats.ranking import rank
+from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgvalid.results.request import VerbRequest
+from surgvalid.scoring.summary import summarise
+from surgvalid.stats.ranking import rank
 
 GOALS_S = {12: 10.0, 100: 20.0}
 """Seconds of CPU by number of models."""
@@ -62,7 +62,7 @@ def rows() -> list[Row]:
 
 
 def challenge(folder: Path, *, models: int) -> Path:
-    """A folder with the scorings and the boards of that many models."""
+    """A folder with the scorings and the leaderboards of that many models."""
     table = focus_table(models)
     frame = table.frame.with_columns(
         group=pl.col("capability"), reason=pl.when(pl.col("value") > 0).then(pl.lit("right")).otherwise(pl.lit("wrong"))
@@ -78,7 +78,8 @@ def challenge(folder: Path, *, models: int) -> Path:
         frame.filter(pl.col("model") == model).write_parquet(own / "scores.parquet")
         summary.filter(pl.col("model") == model).drop("model").write_csv(own / "summary.csv")
         write_manifest(
-            own / MANIFEST, manifest_of(Request("score", {"model": model, "profile": "native", "max_latency_s": 15.0}))
+            own / MANIFEST,
+            manifest_of(VerbRequest("score", {"model": model, "profile": "native", "max_latency_s": 15.0})),
         )
     rank(table, replicates=100, baselines=[table.models[0]]).to_dir(folder / "rank")
     return folder
@@ -87,7 +88,7 @@ def challenge(folder: Path, *, models: int) -> Path:
 _CODE = """
 import sys, time
 from bench.harness import peak_memory_mb
-from surgeval.cli import build_app
+from surgvalid.cli import build_app
 build_app()(["report", *sys.argv[1:]], standalone_mode=False)
 print(time.process_time(), peak_memory_mb())
 """

@@ -14,13 +14,13 @@ import numpy as np
 
 from bench.bench_lint import write_files
 from bench.harness import Row, cpu_seconds, peak_memory_mb
-from surgeval import score
-from surgeval.schema.formats import Rules
-from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.official import decide, results_csv, summarise, summary_csv
-from surgeval.scoring.official.bootstrap import Kernel
-from surgeval.scoring.slices import rows_of
-from surgeval.scoring.summary import summarise as summarise_native
+from surgvalid import score
+from surgvalid.schema.questions.formats import Rules
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.scoring.official import decide, results_csv, summarise, summary_csv
+from surgvalid.scoring.official.summary import Kernel
+from surgvalid.scoring.slices import rows_of
+from surgvalid.scoring.summary import summarise as summarise_native
 
 QUESTIONS, VIDEOS, REPLICATES, MODELS = 20_000, 200, 1_000, 20
 MANY, MANY_S, MANY_MB = 1_000_000, 40.0, 1_500.0
@@ -92,7 +92,7 @@ def _official_files(paths: list[Path]) -> float:
 def _many() -> Row:
     """A million responses in a process of its own, whose memory the kernel counts."""
     code = (
-        "import sys, time; from surgeval import score; start = time.process_time();"
+        "import sys, time; from surgvalid import score; start = time.process_time();"
         "score(*sys.argv[1:], missing='not_judged=worst'); print(time.process_time() - start,"
         "next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )

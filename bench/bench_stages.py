@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from bench.harness import Row, cpu_seconds
-from surgeval.questions.near_copies import landmarks_of, near_copies
-from surgeval.questions.stages.box_tables import boxes_of
-from surgeval.questions.stages.consistency import consistency_flags
-from surgeval.questions.stages.cross_check import cross_check
-from surgeval.questions.stages.instances import propose_instances
-from surgeval.questions.stages.localization import fuse
-from surgeval.questions.stages.screening import screen
-from surgeval.simulation import (
+from surgvalid.questions.near_duplicates import landmarks_of, near_copies
+from surgvalid.questions.stages.box_tables import boxes_of
+from surgvalid.questions.stages.consistency import consistency_flags
+from surgvalid.questions.stages.cross_check import cross_check
+from surgvalid.questions.stages.linking import propose_instances
+from surgvalid.questions.stages.localization import fuse
+from surgvalid.questions.stages.screening import screen
+from surgvalid.simulation import (
     BoxAnnotator,
     CrowdWorker,
     Detector,

@@ -19,36 +19,28 @@ import numpy as np
 import polars as pl
 
 from bench.harness import Row, cpu_seconds, peak_memory_mb
-from surgeval.schema.metric_facts import CORRECT
-from surgeval.schema.score_table import ScoreMatrix
-from surgeval.schema.taxonomy import Capability
-from surgeval.stats.interval import Settings, interval, slice_keys, spread
-from surgeval.stats.replicates import Sample
-from surgeval.stats.resampling import Engine
-from surgeval.stats.slices import slices
+from surgvalid.schema.metric_facts import CORRECT
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.stats.intervals.interval import interval, spread
+from surgvalid.stats.intervals.interval_settings import IntervalSettings
+from surgvalid.stats.intervals.slices import slices
 
 QUESTIONS, VIDEOS, MODELS, REPLICATES = 20_000, 200, 20, 1_000
 PEER = "orena-focus 0.4.0"
-TWO_STAGE = Settings(resample="two-stage", estimand="videos", method="percentile", replicates=REPLICATES)
+TWO_STAGE = IntervalSettings(resample="two-stage", estimand="videos", method="bootstrap", replicates=REPLICATES)
 FORMATS = ("binary", "number", "percentage", "fo_class", "time")
 
 
 def rows() -> list[Row]:
     matrix = simulated(QUESTIONS, VIDEOS, MODELS)
     one, all_slices = official_seconds(matrix)
-    numpy_s = cpu_seconds(lambda: spread(matrix, TWO_STAGE._replace(engine="numpy"), "overall"))
-    numba_s = cpu_seconds(lambda: spread(matrix, TWO_STAGE._replace(engine="numba"), "overall"), repeat=5)
+    ours_s = cpu_seconds(lambda: spread(matrix, TWO_STAGE, "overall"))
     work = f"two-stage bootstrap, one slice, {MODELS} models, {REPLICATES:,} replicates"
     size = f"{QUESTIONS:,} questions, {VIDEOS} videos; peer timed on one model with 40 replicates, scaled linearly"
-    both = (resampling_seconds(matrix, "numba"), "our numpy", resampling_seconds(matrix, "numpy"))
-    exact_s = cpu_seconds(lambda: spread(matrix, TWO_STAGE._replace(method="deterministic"), "overall"))
     return [
-        Row(f"{work} (numpy)", numpy_s, PEER, one, 150, size),
-        Row(f"{work} (numba)", numba_s, PEER, one, 700, size),
-        Row(f"{work} (numba)", numba_s, "our numpy", numpy_s, 4, "equal bit for bit; near its goal, so noise decides"),
-        Row(f"{work} (numba), resampling alone", *both, note="without the ordering and quantiles both share"),
-        Row(f"26 slices x {MODELS} models", cpu_seconds(lambda: every_slice(matrix)), PEER, all_slices, 1500, size),
-        Row(f"deterministic intervals, {MODELS} models", exact_s, PEER, one, 500, "no replicates; peer as above"),
+        Row(work, ours_s, PEER, one, 150, size),
+        Row(f"26 slices x {MODELS} models", cpu_seconds(lambda: every_slice(matrix)), PEER, all_slices, 400, size),
         *growth_rows(),
     ]  # fmt: skip
 
@@ -78,18 +70,11 @@ def simulated(questions: int, videos: int, models: int) -> ScoreMatrix:
     return ScoreMatrix(values, [f"model {i}" for i in range(models)], codes, names.tolist(), cases, CORRECT)
 
 
-def resampling_seconds(matrix: ScoreMatrix, engine: Engine) -> float:
-    """CPU seconds of the replicates alone."""
-    sample = Sample.of(matrix, statistic="mean", resample="two-stage", estimand="videos")
-    keys = slice_keys(TWO_STAGE, "overall")
-    return cpu_seconds(lambda: sample.replicates(keys, engine=engine), repeat=5)
-
-
 def every_slice(matrix: ScoreMatrix) -> int:
     """Intervals for 15 leaves, 5 groups, 5 formats and the whole."""
     parts = [part for by in ("leaf", "group", "format") for part in slices(matrix, [by])] + list(slices(matrix))
     for part in parts:
-        spread(part.matrix, TWO_STAGE._replace(engine="numba"), part.name)
+        spread(part.matrix, TWO_STAGE, part.name)
     return len(parts)
 
 
@@ -129,36 +114,34 @@ def growth_rows() -> list[Row]:
     """Time and peak memory as questions grow, each in a process of its own."""
     found = []
     for questions, videos in ((10_000, 20), (100_000, 200), (1_000_000, 2_000)):
-        for engine in ("numpy", "numba"):
-            got = _apart("kernel", questions, videos, engine)
-            work = f"growth: {questions:,} questions, {videos:,} videos, {MODELS} models, {engine}"
-            note = f"{REPLICATES:,} replicates; peak memory {got['peak_mb']:,.0f} MB"
-            found.append(Row(work, got["cpu_s"], "-", None, note=note))
-    got = _apart("table", 500_000, 1_000, "auto")
+        got = _apart("kernel", questions, videos)
+        work = f"growth: {questions:,} questions, {videos:,} videos, {MODELS} models"
+        note = f"{REPLICATES:,} replicates; peak memory {got['peak_mb']:,.0f} MB"
+        found.append(Row(work, got["cpu_s"], "-", None, note=note))
+    got = _apart("table", 500_000, 1_000)
     note = f"whole call from the table on, 100 replicates; peak memory {got['peak_mb']:,.0f} MB"
     return [*found, Row("growth: interval() on a table of 10,000,000 rows", got["cpu_s"], "-", None, note=note)]
 
 
-def _apart(what: str, questions: int, videos: int, engine: str) -> dict[str, float]:
-    call = [sys.executable, "-m", "bench.bench_stats", what, str(questions), str(videos), engine]
+def _apart(what: str, questions: int, videos: int) -> dict[str, float]:
+    call = [sys.executable, "-m", "bench.bench_stats", what, str(questions), str(videos)]
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     done = subprocess.run(call, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths})
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def measure(what: str, questions: int, videos: int, engine: str) -> dict[str, float]:
+def measure(what: str, questions: int, videos: int) -> dict[str, float]:
     """CPU seconds and peak memory of one run in this process."""
     if what == "kernel":
         small, matrix = simulated(5_000, 10, MODELS), simulated(questions, videos, MODELS)
-        settings = TWO_STAGE._replace(engine=engine)  # type: ignore[arg-type]
-        spread(small, settings, "overall")
+        spread(small, TWO_STAGE, "overall")
         start = time.process_time()
-        spread(matrix, settings, "overall")
+        spread(matrix, TWO_STAGE, "overall")
         return {"cpu_s": time.process_time() - start, "peak_mb": peak_memory_mb()}
     frame = _table(questions, videos)
     start = time.process_time()
-    interval(frame, method="percentile", resample="two-stage", replicates=100)
+    interval(frame, method="bootstrap", resample="two-stage", replicates=100)
     return {"cpu_s": time.process_time() - start, "peak_mb": peak_memory_mb()}
 
 
@@ -176,4 +159,4 @@ def _table(questions: int, videos: int) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])))
+    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))

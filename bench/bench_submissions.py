@@ -16,15 +16,15 @@ from typing import Any
 
 import httpx
 
-import surgeval.submissions
+import surgvalid.submissions
 from bench.harness import Row
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.plan import Aliases, Rules, State, Task
-from surgeval.asking.session import Entrant, Session, Workplace, open_session
-from surgeval.errors import EngineFailed, SurgevalError
-from surgeval.sandbox import ENGINES, SOCKET_NAME, Engine, Limits, open_engine
-from surgeval.schema.questions import Request
-from surgeval.submissions.results import run_facts
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.plan import Aliases, AskedTask, AskingRules, PlanState
+from surgvalid.asking.session import Participant, Session, Workplace, open_session
+from surgvalid.errors import EngineFailed, SurgvalidError
+from surgvalid.sandbox import ENGINES, SOCKET_NAME, Engine, Limits, open_engine
+from surgvalid.schema.questions.questions import Request
+from surgvalid.submissions.results import run_facts
 
 PROMISED_S = 0.002
 FEW, MANY = 500, 10_000
@@ -38,7 +38,7 @@ def rows() -> list[Row]:
             try:
                 with _ready(name, folder) as engine:
                     found += _driven(folder, engine, MANY if name == "process" else FEW)
-            except (SurgevalError, OSError) as error:
+            except (SurgvalidError, OSError) as error:
                 found.append(Row(f"question through {name}", float("nan"), "2 ms", None, note=f"not measured: {error}"))
         return found
 
@@ -73,7 +73,7 @@ def _driven(folder: Path, engine: Engine, count: int) -> list[Row]:
             memory.add()
 
     out = folder / f"out-{engine.name}"
-    rules = Rules(state=State.FREE, poll_s=0.02)
+    rules = AskingRules(state=PlanState.FREE, poll_s=0.02)
     entrant = _entrant(folder, engine)
     try:
         run_tasks(_tasks(folder, count), engine=engine, entrant=entrant, rules=rules, out=out, progress=mark)
@@ -102,9 +102,9 @@ def _one_exchange(folder: Path) -> Row:
     sockets = folder / "s"
     sockets.mkdir()
     place = Workplace(folder / "media", folder, sockets)
-    question = Aliases().question(_tasks(folder, 1)[0], Rules())
+    question = Aliases().question(_tasks(folder, 1)[0], AskingRules())
     process = open_engine("process")
-    with open_session(process, _entrant(folder, process), Rules(poll_s=0.02), place) as session:
+    with open_session(process, _entrant(folder, process), AskingRules(poll_s=0.02), place) as session:
         assert session.wait_until_ready().ready
         ours = _median_cpu(lambda: _asked(session, question))
         transport = httpx.HTTPTransport(uds=str(sockets / SOCKET_NAME))
@@ -140,28 +140,28 @@ def _resident_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
-def _tasks(folder: Path, count: int) -> list[Task]:
+def _tasks(folder: Path, count: int) -> list[AskedTask]:
     media = [folder / "media" / f"v{number}.mp4" for number in range(20)]
     for path in media:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"video")
     requests = [Request(f"q{i}", f"v{i % 20}", 0.0, 60.0, "p", "Is a sponge visible?") for i in range(count)]
-    return [Task(request, media[i % 20]) for i, request in enumerate(requests)]
+    return [AskedTask(request, media[i % 20]) for i, request in enumerate(requests)]
 
 
-def _entrant(folder: Path, engine: Engine) -> Entrant:
+def _entrant(folder: Path, engine: Engine) -> Participant:
     """The same program in every engine; images are made as the tests make them, from this machine's Python."""
     app = folder / "code"
     app.mkdir(exist_ok=True)
-    shutil.copy(Path(surgeval.submissions.__file__).parent / "serve.py", app / "serve.py")
+    shutil.copy(Path(surgvalid.submissions.__file__).parent / "serve.py", app / "serve.py")
     inside = str(app) if engine.name == "process" else "/app"
     (app / "app.py").write_text(APP.format(folder=inside))
     if engine.name == "process":
-        return Entrant(command=(sys.executable, "-S", "-E", str(app / "app.py")), limits=Limits())
+        return Participant(command=(sys.executable, "-S", "-E", str(app / "app.py")), limits=Limits())
     if not engine.takes_images:
-        return Entrant(command=("/usr/bin/python3", "-S", "-E", "/app/app.py"), code=app)
+        return Participant(command=("/usr/bin/python3", "-S", "-E", "/app/app.py"), code=app)
     archive = _of_tests("python_image").python_archive(folder / "image.tar", app)
-    return Entrant(image=engine.store(archive))
+    return Participant(image=engine.store(archive))
 
 
 @contextmanager

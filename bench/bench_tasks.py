@@ -11,8 +11,9 @@ import random
 from functools import partial
 
 from bench.harness import Row, cpu_seconds
-from surgeval.tasks import open_task
-from surgeval.tasks.parsing.reader import AnswerReader
+from surgvalid.asking.reading import ReplySchema, read_reply
+from surgvalid.tasks import open_task
+from surgvalid.tasks.responses import reply_schema
 
 ANSWERS = 100_000
 GOAL_S = 20.0
@@ -59,18 +60,18 @@ def braces(texts: list[str]) -> int:
     return read
 
 
-def all_read(reader: AnswerReader, texts: list[str]) -> int:
+def all_read(schema: ReplySchema, texts: list[str]) -> int:
     """How many answers our rules read."""
-    return sum(reader.read(text).usable for text in texts)
+    return sum(read_reply(text, schema).usable for text in texts)
 
 
 def rows() -> list[Row]:
     """Reading of labels and of choices."""
     made = []
     for name, texts in (("tool-c80", label_answers(ANSWERS)), ("phase-c80", choice_answers(ANSWERS))):
-        reader = AnswerReader(open_task(name).answer)
-        usable = all_read(reader, texts[:2000]) / 2000
-        ours = cpu_seconds(partial(all_read, reader, texts), repeat=1)
+        schema = reply_schema(open_task(name).answer)
+        usable = all_read(schema, texts[:2000]) / 2000
+        ours = cpu_seconds(partial(all_read, schema, texts), repeat=1)
         peer = cpu_seconds(partial(braces, texts), repeat=1)
         kept = braces(texts[:2000]) / 2000
         within = "kept" if ours <= GOAL_S else "NOT kept"

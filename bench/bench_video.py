@@ -37,8 +37,8 @@ def make_hour(path: Path) -> None:
     """One hour of video: a painted minute, encoded as recorders do, repeated sixty times without encoding again."""
     import av
 
-    from surgeval.simulation import draw_scene
-    from surgeval.simulation.renderer import Renderer
+    from surgvalid.simulation import draw_scene
+    from surgvalid.simulation.renderer import Renderer
 
     scene = draw_scene(0, 0, minutes=(10, 10), width_px=960, height_px=540)
     minute = path.with_name("minute.mp4")
@@ -64,7 +64,7 @@ def make_hour(path: Path) -> None:
 
 
 def _sampling(path: Path) -> list[Row]:
-    from surgeval.video import sample
+    from surgvalid.video import sample
 
     def ours() -> int:
         return sum(shot.rgb().shape[0] > 0 for shot in sample(path, np.arange(float(HOUR_S))))
@@ -126,7 +126,7 @@ def _decord(path: Path) -> int:
 
 def _few_frames(path: Path) -> Row:
     """Ten frames from anywhere, by seeking."""
-    from surgeval.video import sample
+    from surgvalid.video import sample
 
     times = np.linspace(100, 3500, 10)
     ours_s = cpu_seconds(lambda: sum(shot.rgb().shape[0] for shot in sample(path, times)), repeat=2, warm_up=False)
@@ -149,13 +149,13 @@ def _opencv_seeking(path: Path, times_s: list[float]) -> int:
 
 
 def _painting(folder: Path, *looks: str) -> Row:
-    from surgeval.simulation import draw_scene, write_film
-    from surgeval.video import OFFICIAL_CLIP
+    from surgvalid.simulation import draw_scene, write_clip
+    from surgvalid.video import OFFICIAL_CLIP
 
     length_s = 240
     scene = draw_scene(1, 0, minutes=(10, 10), looks=looks)
     spent_s = cpu_seconds(
-        lambda: write_film(scene, plain=folder / "film.mp4", spec=OFFICIAL_CLIP, start_s=120, end_s=120 + length_s),
+        lambda: write_clip(scene, plain=folder / "film.mp4", spec=OFFICIAL_CLIP, start_s=120, end_s=120 + length_s),
         repeat=1,
         warm_up=False,
     )
@@ -170,7 +170,7 @@ def _painting(folder: Path, *looks: str) -> Row:
 
 
 def _procedures() -> Row:
-    from surgeval.simulation import simulate
+    from surgvalid.simulation import simulate
 
     def work() -> int:
         return sum(len(procedure.tracks) for procedure in simulate(PROCEDURES, seed=5).procedures())

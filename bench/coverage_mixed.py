@@ -1,6 +1,6 @@
 """`python -m bench.coverage_mixed [--sets 100]`: coverage of 95 % intervals under both specifications.
 
-Simulated data of seed 001's structure with known effects and noise of (algorithm, instance); see
+Simulated data with the structure of Roß et al. (2023) with known effects and noise of (algorithm, instance); see
 docs/validation-mixed.md for a stored run.
 """
 
@@ -11,10 +11,10 @@ import sys
 from collections import defaultdict
 
 import numpy as np
+from examples.simulated_instruments import EFFECTS, Simulation, Spreads
 
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.result import MixedFit
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
 
 UNITS = ("algorithm", "patient", "image", "instance")
 
@@ -35,7 +35,7 @@ def table(sets: int, noise: float) -> str:
     for seed in range(sets):
         print(f"data set {seed + 1} of {sets}", end="\r", file=sys.stderr, flush=True)
         frame = simulation.frame(seed)
-        for spec in ("default", "paper"):
+        for spec in ("default", "ross"):
             _count(counted, spec, fit(frame, formula(spec)))
     lines = [
         f"| specification | effects | intervals | coverage | mean SE | RMSE |  ({sets} data sets)",

@@ -23,12 +23,12 @@ import numpy as np
 import polars as pl
 from scipy import special, stats
 
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.ordered_beta import Cutpoints, drawn_scores
-from surgeval.stats.mixed.tested import Rule, tested
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.inference.tested import TestRule, tested
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
+from surgvalid.stats.mixed.model.ordered_beta import Cutpoints, drawn_scores
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ def p_values(setting: Videos, seed: int) -> tuple[float, float]:
     """The p value of the property by our rule and by the plain z test; NaN where there is none."""
     frame = setting.frame(seed)
     random = ("video", "row") if setting.counts else ("video",)
-    model = Model("hits", "total", ("x",), random)
+    model = ModelFormula("hits", "total", ("x",), random)
     if setting.scores:
-        model = Model("score", None, ("x",), random, family="ordered-beta")
+        model = ModelFormula("score", None, ("x",), random, family="ordered-beta")
     design = design_of(frame, model, separation="keep")
     name = "x[b]" if setting.kind == "levels" else "x"
     if name not in design.names or design.names.index(name) != 1:
         return np.nan, np.nan
-    p_value = tested(design, "video", Rule(engine="numpy")).tests.table.row(1, named=True)["p_value"]
+    p_value = tested(design, "video", TestRule(engine="numpy")).tests.table.row(1, named=True)["p_value"]
     plain = fit(design, engine="numpy")
     z = float(plain.beta[1] / plain.standard_errors[1])
     return np.nan if p_value is None else p_value, 2 * float(stats.norm.sf(abs(z)))

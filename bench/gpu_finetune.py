@@ -2,7 +2,7 @@
 
     python bench/gpu_finetune.py --out OUT --seconds 80
 
-Needs torch, transformers and peft. Pictures are painted here: coloured squares, and questions about their colour and
+Needs torch, transformers and peft. Images are painted here: coloured squares, and questions about their colour and
 number. Random weights cannot become good; what is shown is that memory and time are as announced, that the loss falls,
 and that the adapter, saved and loaded into a fresh copy of the model, changes its answers as it did here.
 """
@@ -57,7 +57,7 @@ class Bytes:
 
 
 class Processor:
-    """Pictures as patches and text as bytes: as much of a processor as training needs."""
+    """Images as patches and text as bytes: as much of a processor as training needs."""
 
     tokenizer = Bytes()
 
@@ -84,7 +84,7 @@ class Processor:
 
 
 def painted(count: int, side: int, seed: int) -> list[lora.Example]:
-    """Pictures with one to three squares of one colour, and a question about each."""
+    """Images with one to three squares of one colour, and a question about each."""
     chance = np.random.default_rng(seed)
     examples = []
     for number in range(count):

@@ -31,7 +31,7 @@ from typing import Any
 import torch
 import transformers
 
-ENGINE = Path(__file__).resolve().parent.parent / "src" / "surgeval" / "models" / "_long_video"
+ENGINE = Path(__file__).resolve().parent.parent / "src" / "surgvalid" / "models" / "_long_video"
 FRAMES, HEIGHT_PX, WIDTH_PX = 768, 252, 448
 QUESTION_TOKENS, ANSWER_TOKENS, BATCH = 60, 16, 16
 ROPE = {"rope_type": "default", "rope_theta": 1000000.0}
@@ -73,7 +73,7 @@ loaded_engine()
 VisionTower = import_module("long_video.vision").VisionTower
 Decoder = import_module("long_video.decoder").Decoder
 pointwise = import_module("long_video.pointwise")
-positions = import_module("long_video.positions")
+positions = import_module("long_video.decoder")
 
 
 def random_model(shape: dict[str, Any], device: str, dtype: Any) -> Any:

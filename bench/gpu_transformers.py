@@ -3,8 +3,8 @@
     PYTHONPATH=src python bench/gpu_transformers.py --out OUT --seconds 240
 
 The weights are drawn on the GPU, saved to a folder as a model is, with a processor, and from there on everything is
-what `surgeval ask` and `surgeval task run` do: `open_model("transformers:FOLDER")` and `ask_all` over prompts with
-pictures in files. A video is shown as its frames, one picture each. Needs torch, transformers, Pillow and polars, and
+what `surgvalid task ask` and `task run` do: `open_model("transformers:FOLDER")` and `ask_all` over prompts with
+images in files. A video is shown as its frames, one image each. Needs torch, transformers, Pillow and polars, and
 17 GB of disk. Every part is written to OUT/transformers.json and OUT/transformers.md as soon as it is there; what no
 longer fits the seconds is left out and listed. `--tiny` runs all of it in seconds on a CPU, to see that it works.
 """
@@ -32,7 +32,7 @@ from transformers.processing_utils import ProcessorMixin
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gpu_long_video import LARGE, TINY, Bench, markdown, random_model  # type: ignore[import-not-found]
 
-from surgeval.models import Outcome, Picture, Prompt, ask_all, open_model
+from surgvalid.models import Outcome, Prompt, PromptImage, ask_all, open_model
 
 WORDS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 TEMPLATE = (
@@ -67,7 +67,7 @@ VIDEO = (Load(16, 1), Load(64, 1), Load(256, 1), Load(16, 4), Load(64, 4), Load(
 
 
 def bytewise_tokenizer() -> Any:
-    """A tokenizer of single bytes, and the words around pictures; the real one cannot be had without its files."""
+    """A tokenizer of single bytes, and the words around images; the real one cannot be had without its files."""
     alphabet = ["<pad>", "<eos>", "<bos>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
     whole = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(alphabet)}, merges=[], unk_token="<unk>"))
     whole.pre_tokenizer, whole.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
@@ -101,7 +101,7 @@ class Parts:
         self.bench, self.folder = bench, folder
         self.model: Any = None
         self.numbers = count()
-        self.frames: dict[tuple[int, int], list[Picture]] = {}
+        self.frames: dict[tuple[int, int], list[PromptImage]] = {}
         self.inputs = SimpleNamespace(seconds=0.0, calls=0)
 
     def save(self) -> Iterator[dict[str, Any]]:
@@ -127,12 +127,12 @@ class Parts:
         yield {
             "opened_s": round(opened - begin, 1), "loaded_s": round(time.perf_counter() - opened, 1),
             "dtype": str(model._load().model.dtype), "attention": model._load().model.config._attn_implementation,
-            "pictures through": type(model._load().processor.image_processor).__name__,
+            "images through": type(model._load().processor.image_processor).__name__,
             "memory_gb": self.bench.peak_gb(),
         }  # fmt: skip
 
     def timed_inputs(self, *arguments: Any) -> Any:
-        """What the model's own method gives; its seconds are counted: files read, pictures cut, moved to the GPU."""
+        """What the model's own method gives; its seconds are counted: files read, images cut, moved to the GPU."""
         begin = time.perf_counter()
         inputs = self._plain(*arguments)
         self.bench.sync()
@@ -140,8 +140,8 @@ class Parts:
         self.inputs.calls += 1
         return inputs
 
-    def shown(self, load: Load) -> list[Picture]:
-        """The pictures of one request, from a few files of noise."""
+    def shown(self, load: Load) -> list[PromptImage]:
+        """The images of one request, from a few files of noise."""
         size = (load.height_px, load.width_px)
         if size not in self.frames:
             chance, kept = np.random.default_rng(0), []
@@ -149,7 +149,7 @@ class Parts:
                 path = self.folder / f"frame-{size[0]}-{number}.jpg"
                 coarse = Image.fromarray(chance.integers(0, 256, (size[0] // 7, size[1] // 7, 3), dtype=np.uint8))
                 coarse.resize((size[1], size[0])).save(path, quality=90)
-                kept.append(Picture(path, path.name))
+                kept.append(PromptImage(path, path.name))
             self.frames[size] = kept
         return [self.frames[size][next(self.numbers) % 16] for _ in range(load.pictures)]
 
@@ -174,7 +174,7 @@ class Parts:
         requests, failed = len(outcomes), [outcome.reason for outcome in outcomes if not outcome.answered]
         tokens_in, tokens_out = (sum(getattr(o, name) for o in outcomes) for name in ("tokens_in", "tokens_out"))
         return {
-            "pictures": load.pictures, "size": f"{load.width_px} x {load.height_px}", "batch": load.batch,
+            "images": load.pictures, "size": f"{load.width_px} x {load.height_px}", "batch": load.batch,
             "tokens in": tokens_in // requests, "seconds each": round(whole_s / requests, 3),
             "of it inputs": round(self.inputs.seconds / requests, 3), "first token": round(first_s / requests, 3),
             "tokens in per s": round(tokens_in / first_s),

@@ -1,8 +1,8 @@
 """The whole engine as it serves, for `gpu_long_video.py --whole`: frames in, answers out, beside transformers.
 
-Weights are random, words are made up (as many as the model has logits for) and films are noise that moves, so answers
-mean nothing. What they cost does, and so does whether transformers, given the same tokens and frames, finds the same
-next token likeliest among those that the format admits.
+Weights are random, words are made up (as many as the model has logits for) and video files are noise that moves, so
+answers mean nothing. What they cost does, and so does whether transformers, given the same tokens and frames, finds the
+same next token likeliest among those that the format admits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUESTIONS = {
     "multiple_choice": "Where is it? Select one: upper left; upper right; lower left; lower right.",
     "open_ended": "What happens at the end? Answer in a few words.",
 }
-FREE = [f"What happens in part {number} of the film? Answer in a few words." for number in range(16)]
+FREE = [f"What happens in part {number} of the video file? Answer in a few words." for number in range(16)]
 QUOTING = "Is a clip seen at 00:{:02}:00? Answer with yes or no."
 
 
@@ -54,7 +54,7 @@ def made_up_words(count: int) -> Any:
 
 
 class MovingFilm:
-    """One picture of noise, moved a little further every second."""
+    """One image of noise, moved a little further every second."""
 
     start_s, height_px, width_px = 0.0, 540, 960
 
@@ -186,7 +186,7 @@ class Whole:
         return MovingFilm(name, self.length_s)
 
     def asked(self, text: str, end_s: float | None = None) -> Any:
-        return lines.Asked(text, 0.0, end_s or self.length_s)
+        return lines.VideoQuestion(text, 0.0, end_s or self.length_s)
 
     def timed(self, film: Any, questions: Sequence[Any], budget_s: float = 30.0) -> tuple[float, list[Any]]:
         self.bench.sync()
@@ -209,7 +209,7 @@ class Whole:
         for name in ("a", "b"):
             self.bench.fresh()
             seconds, (answer,) = self.timed(self.film(name), [self.asked(QUESTIONS["binary"])])
-            row = {"what": f"first question, film {name}", "seconds": seconds, "peak_gb": self.bench.peak_gb()}
+            row = {"what": f"first question, video file {name}", "seconds": seconds, "peak_gb": self.bench.peak_gb()}
             yield row | answer.facts()
         film, alone = self.film("b"), []
         for name, text in QUESTIONS.items():
@@ -279,7 +279,7 @@ class Whole:
         self.engine._forget(0)
 
     def deadline(self) -> Iterator[dict[str, Any]]:
-        """Seconds taken with ever smaller budgets, a new film each; what was read slowly counts."""
+        """Seconds taken with ever smaller budgets, a new video file each; what was read slowly counts."""
         for slow_s, budgets in ((0.0, (30.0, 8.0, 3.0, 1.5, 0.75, 0.3)), (0.02, (30.0, 8.0, 1.5))):
             for budget in budgets:
                 film = MovingFilm(f"{budget} {slow_s}", self.length_s, slow_s)

@@ -46,7 +46,7 @@ def client_seconds(name: str, url: str, questions: Sequence[Sequence[dict[str, s
     Args:
         name: One that `peer_clients.py` knows.
         url: Of the server.
-        questions: The parts of each, texts and paths of pictures.
+        questions: The parts of each, texts and paths of images.
     """
     called = {"openai": "openai client", "inspect": "inspect_ai"}[name]
     python = peer_python("clients", "openai==3.49.0", "inspect-ai==0.3.285")

@@ -1,6 +1,6 @@
 """`python -m bench.property_scores`: how well image-property scores tell their artefact from others.
 
-Two sources of pictures, each clean and with one artefact of random strength: synthetic textures, and frames of the
+Two sources of images, each clean and with one artefact of random strength: synthetic textures, and frames of the
 simulated procedures (whose painter knows nothing of the scores). See docs/validation-mixed.md for a stored run.
 """
 
@@ -13,16 +13,15 @@ from dataclasses import replace
 import numpy as np
 from scipy import ndimage, stats
 
-from surgeval.metrics.image_properties import ESTIMATORS
-from surgeval.simulation.centers import CENTERS
-from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.scene import Scene
-from surgeval.simulation.stage import draw_scene
-from surgeval.simulation.timelines import Episode
+from bench.image_properties import ESTIMATORS
+from surgvalid.simulation.centers import CENTERS
+from surgvalid.simulation.renderer import Renderer
+from surgvalid.simulation.scene import Scene, draw_scene
+from surgvalid.simulation.timelines import Episode
 
 Picture = np.ndarray
 Pictures = Mapping[str, Sequence[Picture]]
-"""Pictures per artefact, `clean` among them."""
+"""Images per artefact, `clean` among them."""
 PAINTED = {
     "image_bright": "image_too_bright", "image_dark": "image_too_dark", "image_reflections": "background_reflections",
     "image_haze": "background_smoke", "image_dirty_lens": "image_lens_dirty",
@@ -126,7 +125,7 @@ def _frame(scene: Scene, time_s: float, episodes: tuple[Episode, ...]) -> Pictur
 
 
 def scores(pictures: Pictures) -> dict[str, dict[str, np.ndarray]]:
-    """Score by name, then by artefact in the pictures."""
+    """Score by name, then by artefact in the images."""
     return {
         name: {kind: np.array([estimator(image) for image in images]) for kind, images in pictures.items()}
         for name, (estimator, _) in ESTIMATORS.items()
@@ -139,7 +138,7 @@ def area(above: np.ndarray, below: np.ndarray) -> float:
 
 
 def table(pictures: Pictures) -> str:
-    """Own artefact against each other kind of picture; in brackets the share of those that are proposed."""
+    """Own artefact against each other kind of image; in brackets the share of those that are proposed."""
     found, kinds = scores(pictures), ["clean", *ARTEFACTS]
     lines = ["| score | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|"]
     for name, by_kind in found.items():
@@ -154,7 +153,7 @@ def table(pictures: Pictures) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Scores of image properties on simulated artefacts.")
-    parser.add_argument("--pictures", type=int, default=40, help="pictures of each kind")
+    parser.add_argument("--pictures", type=int, default=40, help="images of each kind")
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     options = parser.parse_args()
     print("Textures:\n")

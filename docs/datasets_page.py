@@ -9,10 +9,10 @@ PAGE = Path(__file__).parent / "reference" / "datasets.md"
 _HEAD = """# Data sets
 
 Made by `make docs` from the adapters' own facts; a test keeps it true. None of the data comes with
-surgeval: you download it under its own licence and name the folder.
+surgvalid: you download it under its own licence and name the folder.
 
 ```python
-from surgeval.datasets import DATA_SETS, open_data_set
+from surgvalid.datasets import DATA_SETS, open_data_set
 
 cholect50 = open_data_set("cholect50")
 parts = cholect50.splits()  # scheme, split, video
@@ -21,10 +21,11 @@ print(list(DATA_SETS), report.ok, report.missing)
 ```
 
 ```console
-$ surgeval list datasets --json
+$ surgvalid tools list datasets --json
 ```
 
-- `check(root, tasks=None)`, or `surgeval check cholect50 FOLDER`, says what is there, what is missing, which counts
+- `check(root, tasks=None)`, or `surgvalid data check cholect50 FOLDER`, says what is there, what is missing, which
+counts
   differ from the published ones, and where the publications contradict themselves. Its last line says for which tasks
   the folder can be used: a part that is not there is a warning, and what is there is read (JIGSAWS with one of its
   three tasks, one centre of MultiBypass140, the test part of Endoscapes alone).
@@ -35,9 +36,9 @@ $ surgeval list datasets --json
   `on_slower=True`. `sampled(references, rate_hz=1)` thins each video by its own frame rate and refuses a step in
   frames where rates differ.
 - `question_rows(references, capability=...)` turns the references of a question set (Cholec80-VQA, EndoVis18-VQA,
-  PitVQA, SSG-VQA) into the rows of the request and reference files that `surgeval score` reads.
-- The last column of the tables says which kind of `surgeval evaluate` compares predictions with the folder itself, as
-  in `surgeval evaluate phases --data-set cholec80 --references FOLDER --predictions FILE`
+  PitVQA, SSG-VQA) into the rows of the request and reference files that `surgvalid score` reads.
+- The last column of the tables says which kind of `surgvalid evaluate` compares predictions with the folder itself, as
+  in `surgvalid evaluate phases --data-set cholec80 --references FOLDER --predictions FILE`
   ([how to](../how-to/evaluate-predictions.md#straight-from-the-folder-of-a-data-set)). Where it is empty, references
   are intervals or ratings that no kind compares.
 
@@ -48,7 +49,7 @@ $ surgeval list datasets --json
 | `missing` | a file or folder is not there, and nothing can be read without it |
 | `absent` | a part of the data set is not there; what is there can be used |
 | `link-as-file` | a link that unpacking turned into a small file with a path |
-| `doubtful-video` | a video whose annotations its makers doubt; it counts only where it is asked for by name |
+| `doubtful-video` | a video whose annotations its makers question; it counts only where it is asked for by name |
 | `unreadable` | a file is not of the format it claims |
 | `malformed` | a row, key or cell cannot be used |
 | `no-references` | a task has nothing to read |
@@ -72,7 +73,7 @@ $ surgeval list datasets --json
 
 def page() -> str:
     """The page as the adapters describe themselves now."""
-    from surgeval.datasets import DATA_SETS, leakage_table, open_data_set
+    from surgvalid.datasets import DATA_SETS, leakage_table, open_data_set
 
     parts = [_HEAD, _overview([open_data_set(name) for name in DATA_SETS])]
     for name in DATA_SETS:
@@ -87,13 +88,13 @@ def page() -> str:
 
 def _overview(data_sets) -> str:  # type: ignore[no-untyped-def]
     """One row per task: kind of evaluation with its metrics, splits, and what the adapter was checked against."""
-    from surgeval.cli.list import measured_by
+    from surgvalid.cli.tools import measured_by
 
     lines = [
         "## What can be measured with what\n",
         "Splits without a mark are those of the data set's makers or of the paper that introduced them; `*` marks "
         "those that a widely used loader made up. The independent unit is the video unless another is named.\n",
-        "| data set | task | `surgeval evaluate`: metrics | unit | splits | checked against |",
+        "| data set | task | `surgvalid evaluate`: metrics | unit | splits | checked against |",
         "|---|---|---|---|---|---|",
     ]
     for one in data_sets:
@@ -111,7 +112,7 @@ def _section(data_set) -> str:  # type: ignore[no-untyped-def]
     lines = [f"## {data_set.name}\n", f"{data_set.title}. {data_set.citation}.", ""]
     lines += [f"Licence: {data_set.licence or 'not confirmed'}{note}. Where to get it: {data_set.source}.", ""]
     lines += [
-        "| task | reference | `frame` counts | rate | published | `surgeval evaluate` |",
+        "| task | reference | `frame` counts | rate | published | `surgvalid evaluate` |",
         "|---|---|---|---|---|---|",
     ]
     for name, task in data_set.tasks.items():

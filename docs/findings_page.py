@@ -19,7 +19,7 @@ note is worth knowing. Findings about answer files are on the page
 
 def page() -> str:
     """The page as the rules are now."""
-    from surgeval.schema.statistic_rules import STATISTIC_RULES
+    from surgvalid.schema.statistic_rules import STATISTIC_RULES
 
     rows = (f"| `{code}` | {rule.severity.value} | {rule.meaning} |\n" for code, rule in STATISTIC_RULES.items())
     return _HEAD + "".join(rows)

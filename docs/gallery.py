@@ -13,15 +13,15 @@ PAGE = "gallery.md"
 _HEAD = """# Gallery
 
 Every chart that reports are made of, drawn on invented numbers of four models. Each is a function from tables that
-verbs write to a picture; click a name for its parameters.
+verbs write to an image; click a name for its parameters.
 """
 _EXAMPLES = Path(__file__).parents[1] / "tests" / "support"
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """The site's files, with the gallery and its pictures among them."""
-    from surgeval.report.charts import CHARTS
-    from surgeval.testing._charts import plain_names
+    """The site's files, with the gallery and its images among them."""
+    from surgvalid.report.charts import CHARTS
+    from surgvalid.testing._charts import plain_names
 
     sys.path.append(str(_EXAMPLES))
     from chart_examples import EXAMPLES  # type: ignore[import-not-found]
@@ -36,11 +36,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def entry(name: str, function: Any, alt: str) -> str:
-    """One chart of the page: its name, its call and its picture."""
+    """One chart of the page: its name, its call and its image."""
     spoken = alt.replace("[", "(").replace("]", ")").replace("\n", " ")
     return (
         f"## [{name}](reference/charts.md#{name})\n\n"
-        f"```python\nfrom surgeval.report.charts import {name}\n\n"
+        f"```python\nfrom surgvalid.report.charts import {name}\n\n"
         f'{name}({", ".join(_tables(function))}).save("{name}.svg")\n```\n\n'
         f"![{spoken}](gallery/{name}.svg)\n"
     )

@@ -7,6 +7,7 @@ from docs import (
     cli_page,
     datasets_page,
     findings_page,
+    house_page,
     metric_catalogue,
     metrics_page,
     python_page,
@@ -18,7 +19,7 @@ from docs.pitfalls_pages import pitfall_pages
 
 PAGES = (
     metric_catalogue, cli_page, python_page, metrics_page, rules_page, templates_page, datasets_page, charts_page,
-    tables_page, findings_page, *pitfall_pages(),
+    tables_page, findings_page, house_page, *pitfall_pages(),
 )  # fmt: skip
 """Each has the path of its page (`PAGE`) and a function that gives its text now (`page`)."""
 

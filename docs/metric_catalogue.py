@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from docs.metrics_page import example
-from surgeval.schema.documents import json_text
-from surgeval.schema.metric_facts import CATALOGUE as PAGE
+from surgvalid.schema.documents import json_text
+from surgvalid.schema.metric_facts import CATALOGUE as PAGE
 
 __all__ = ["PAGE", "page"]
 _BY_NAME = ("low", "high", "better", "unit")
@@ -13,7 +13,7 @@ _BY_NAME = ("low", "high", "better", "unit")
 
 def page() -> str:
     """The catalogue as the metrics describe themselves now."""
-    from surgeval.metrics import METRICS
+    from surgvalid.metrics import METRICS
 
     facts = {name: example(factory).facts.as_dict() for name, factory in METRICS.ours.items()}
     lines = [f"  {json_text(name)}: {json_text({key: facts[name][key] for key in _BY_NAME})}" for name in sorted(facts)]

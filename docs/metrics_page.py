@@ -13,7 +13,8 @@ Made by `make docs` from the metrics' own facts; a test keeps it true. These are
 conventions; options change them, and every output carries the record of what was used. What the conventions do to a
 number, and which traps they close, is on the page of each family.
 
-`surgeval.metrics.open_metric(name)` makes a metric, `surgeval evaluate KIND --metric NAME` reports it with an interval
+`surgvalid.metrics.open_metric(name)` makes a metric, `surgvalid evaluate KIND --metric NAME` reports it with an
+interval
 over videos.
 """
 _FAMILIES = (
@@ -30,12 +31,12 @@ _EXAMPLES = {"classes": (1, 2), "tolerance_px": 5.0, "tolerance_s": 10.0, "deadl
 
 def page() -> str:
     """The page as the metrics describe themselves now."""
-    import surgeval.metrics
+    import surgvalid.metrics
 
     parts = [_HEAD]
     for family, title, link in _FAMILIES:
         parts.append(f"## {title}\n\nConventions and traps: [{link.removesuffix('.md')}](../concepts/{link}).\n")
-        parts += [_section(name, factory) for name, factory in getattr(surgeval.metrics, family).items()]
+        parts += [_section(name, factory) for name, factory in getattr(surgvalid.metrics, family).items()]
     return "\n".join(parts)
 
 

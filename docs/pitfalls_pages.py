@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from surgeval.audit.answers import QUESTIONS
-from surgeval.audit.pitfall import CONSEQUENCES, RISKS, Pitfall
-from surgeval.audit.pitfalls import pitfall_modules
+from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.pitfall import CONSEQUENCES, RISKS, Pitfall
+from surgvalid.audit.pitfalls import pitfall_modules
 
 HERE = Path(__file__).parent
 _HEAD = """# The 18 pitfalls of validation
 
 Made by `make docs` from the catalogue; a test keeps it true. The list of pitfalls, consequences and risks and the
 shares of papers are those of Reinke et al., "Current validation practice undermines surgical AI development" (2025),
-who screened the 46 papers on surgical data science at MICCAI 2023; words, checks and figures are ours. `surgeval list
-pitfalls` prints the catalogue, [`surgeval audit`](../how-to/audit-a-study.md) runs the checks.
+who screened the 46 papers on surgical data science at MICCAI 2023; words, checks and figures are ours. `surgvalid
+tools list pitfalls` prints the catalogue, [`surgvalid audit`](../how-to/audit-a-study.md) runs the checks.
 
 | pitfall | where | what may follow |
 |---|---|---|

@@ -1,7 +1,7 @@
 """Simulated studies for audits: a sound one, and for every pitfall its twin with one planted fault.
 
-Only tables are simulated, no films: phases of procedures, three models that recognise them moment by moment, three
-raters, splits, reported numbers, and every answer.
+Only tables are simulated, no video files: phases of procedures, three models that recognise them moment by moment,
+three raters, splits, reported numbers, and every answer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.audit.study import Study
-from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.interval import interval
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.intervals.interval import interval
 
 PHASES = ("access", "dissection", "clipping", "removal", "closure")
 MODELS = {"steady": 0.86, "middling": 0.78, "weak": 0.66}
@@ -25,7 +25,7 @@ FACTS = {"accuracy": MetricFacts("accuracy", conventions={"absent phases": "left
 RATERS = ("one", "two", "three")
 
 
-def clean_study(seed: int = 0, *, videos: int = 14, moments: int = 60) -> Study:
+def clean_study(seed: int = 0, *, videos: int = 14, moments: int = 60) -> AuditedStudy:
     """A sound study: every check passes, or would with probability 0.99."""
     rng = np.random.default_rng([seed, 20])
     frames, segments = [], []
@@ -78,14 +78,14 @@ def _segment_rows(
     ]
 
 
-def _study(frames: pl.DataFrame, segments: pl.DataFrame) -> Study:
+def _study(frames: pl.DataFrame, segments: pl.DataFrame) -> AuditedStudy:
     scores = scores_of(frames)
     test = frames["video"].unique().sort().to_list()
     splits = pl.DataFrame(
         [{"split": "train", "video": f"t{n:02d}", "patient": f"q{n:02d}"} for n in range(20)]
         + [{"split": "test", "video": video, "patient": f"p{video}"} for video in test]
     )
-    return Study(
+    return AuditedStudy(
         "sound", scores, None, "accuracy", stored=(),
         tables={"cases": cases_of(frames), "splits": splits, "segments": segments, "frames": frames,
                 "reported": reported_of(scores)},
@@ -128,15 +128,15 @@ def reported_of(scores: ScoreTable) -> pl.DataFrame:
 # --- one planted fault each --------------------------------------------------------------------------------------
 
 
-def _with(study: Study, **tables: pl.DataFrame) -> Study:
+def _with(study: AuditedStudy, **tables: pl.DataFrame) -> AuditedStudy:
     return replace(study, tables={**study.tables, **tables})
 
 
-def _answered(study: Study, **answers: Any) -> Study:
+def _answered(study: AuditedStudy, **answers: Any) -> AuditedStudy:
     return replace(study, answers={**study.answers, **answers})
 
 
-def _reframed(study: Study, frames: pl.DataFrame) -> Study:
+def _reframed(study: AuditedStudy, frames: pl.DataFrame) -> AuditedStudy:
     scores = scores_of(frames)
     return replace(
         study, scores=scores,
@@ -144,31 +144,31 @@ def _reframed(study: Study, frames: pl.DataFrame) -> Study:
     )  # fmt: skip
 
 
-def one_center(study: Study) -> Study:
+def one_center(study: AuditedStudy) -> AuditedStudy:
     """Every video is from one of four centres."""
     return _reframed(study, study.tables["frames"].with_columns(center=pl.lit("A")))
 
 
-def four_videos(study: Study) -> Study:
+def four_videos(study: AuditedStudy) -> AuditedStudy:
     """Four videos are left."""
     kept = pl.col("video").is_in(["v00", "v01", "v02", "v03"])
     return _reframed(study, study.tables["frames"].filter(kept))
 
 
-def telling_device(study: Study) -> Study:
+def telling_device(study: AuditedStudy) -> AuditedStudy:
     """The device tells the critical phase."""
     device = pl.when(pl.col("reference") == "clipping").then(pl.lit("y")).otherwise(pl.lit("x"))
     return _reframed(study, study.tables["frames"].with_columns(device=device))
 
 
-def gaps(study: Study) -> Study:
+def gaps(study: AuditedStudy) -> AuditedStudy:
     """Every seventh moment has no reference."""
     gone = (pl.col("time_s") % 7 == 3).over("video")
     reference = pl.when(gone).then(None).otherwise(pl.col("reference"))
     return _with(study, frames=study.tables["frames"].with_columns(reference=reference))
 
 
-def raters_apart(study: Study) -> Study:
+def raters_apart(study: AuditedStudy) -> AuditedStudy:
     """Raters mark phases at random."""
     rng = np.random.default_rng(5)
     rows = study.tables["segments"]
@@ -176,24 +176,24 @@ def raters_apart(study: Study) -> Study:
     return _with(study, segments=shuffled)
 
 
-def video_in_both(study: Study) -> Study:
+def video_in_both(study: AuditedStudy) -> AuditedStudy:
     """A test video is in the training set."""
     extra = pl.DataFrame([{"split": "train", "video": "v03", "patient": "pv03"}])
     return _with(study, splits=pl.concat([study.tables["splits"], extra]))
 
 
-def need_without_metric(study: Study) -> Study:
+def need_without_metric(study: AuditedStudy) -> AuditedStudy:
     """A clinical need has no reported metric."""
     needs = [{"requirement": "no bleeding is missed", "metric": "recall"}]
     return _answered(study, requirements=needs)
 
 
-def no_metric_of_time(study: Study) -> Study:
+def no_metric_of_time(study: AuditedStudy) -> AuditedStudy:
     """No metric sees time."""
     return replace(study, conventions={"accuracy": {"absent phases": "left out"}})
 
 
-def tight_tolerance(study: Study) -> Study:
+def tight_tolerance(study: AuditedStudy) -> AuditedStudy:
     """Raters are further apart than the tolerance."""
     rng = np.random.default_rng(6)
     rows = study.tables["segments"].with_columns(
@@ -203,7 +203,7 @@ def tight_tolerance(study: Study) -> Study:
     return _answered(_with(study, segments=rows), tolerance=0.5)
 
 
-def right_at_key_frames(study: Study) -> Study:
+def right_at_key_frames(study: AuditedStudy) -> AuditedStudy:
     """Predictions are right at every fifth moment only."""
     key = pl.col("time_s") % 5 == 0
     frames = study.tables["frames"]
@@ -211,12 +211,12 @@ def right_at_key_frames(study: Study) -> Study:
     return _reframed(study, frames.with_columns(prediction=prediction))
 
 
-def metric_without_conventions(study: Study) -> Study:
+def metric_without_conventions(study: AuditedStudy) -> AuditedStudy:
     """One metric has no conventions."""
     return replace(study, conventions={**study.conventions, "relaxed_f1": {}})
 
 
-def winner_by_tolerance(study: Study) -> Study:
+def winner_by_tolerance(study: AuditedStudy) -> AuditedStudy:
     """`steady` errs anywhere, `middling` only beside transitions, and there often."""
     frames = study.tables["frames"].sort("model", "video", "time_s")
     change = (pl.col("reference") != pl.col("reference").shift(1)).over("model", "video")
@@ -239,7 +239,7 @@ def winner_by_tolerance(study: Study) -> Study:
     )
 
 
-def one_large_class(study: Study) -> Study:
+def one_large_class(study: AuditedStudy) -> AuditedStudy:
     """One class is nearly everything, and accuracy is all."""
     cases = study.tables["cases"]
     label = pl.when(pl.int_range(pl.len()) % 25 == 0).then(pl.lit("bleeding")).otherwise(pl.lit("none"))
@@ -250,7 +250,7 @@ def one_large_class(study: Study) -> Study:
     )  # fmt: skip
 
 
-def frames_as_units(study: Study) -> Study:
+def frames_as_units(study: AuditedStudy) -> AuditedStudy:
     """Videos differ, and intervals took frames as units."""
     rng = np.random.default_rng(7)
     frames = study.tables["frames"]
@@ -260,7 +260,7 @@ def frames_as_units(study: Study) -> Study:
     return _answered(_reframed(study, frames.with_columns(prediction=prediction)), intervals="single frames")
 
 
-def winner_in_long_phases(study: Study) -> Study:
+def winner_in_long_phases(study: AuditedStudy) -> AuditedStudy:
     """`steady` is right in the longest phase of each video only, `middling` in all others."""
     frames = study.tables["frames"]
     size = pl.len().over("model", "video", "reference")
@@ -274,24 +274,24 @@ def winner_in_long_phases(study: Study) -> Study:
     return _reframed(study, kept)
 
 
-def empty_claim(study: Study) -> Study:
+def empty_claim(study: AuditedStudy) -> AuditedStudy:
     """A worse model is called better."""
     return _answered(study, claims=[{"better": "weak", "than": "steady"}])
 
 
-def bare_numbers(study: Study) -> Study:
+def bare_numbers(study: AuditedStudy) -> AuditedStudy:
     """Numbers have no intervals."""
     return _with(
         study, reported=study.tables["reported"].with_columns(low=None, high=None).cast({"low": float, "high": float})
     )
 
 
-def no_ethics(study: Study) -> Study:
+def no_ethics(study: AuditedStudy) -> AuditedStudy:
     """There is no statement on ethics."""
     return _answered(study, ethics=False)
 
 
-PLANTED: dict[str, Callable[[Study], Study]] = {
+PLANTED: dict[str, Callable[[AuditedStudy], AuditedStudy]] = {
     "P1.1": one_center,
     "P1.2": four_videos,
     "P1.3": telling_device,

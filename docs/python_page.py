@@ -9,7 +9,7 @@ from pathlib import Path
 PAGE = Path(__file__).parent / "reference" / "python.md"
 _HEAD = """# Python
 
-Made by `make docs` from the code; a test keeps it true. Everything here is imported from `surgeval` itself, on first
+Made by `make docs` from the code; a test keeps it true. Everything here is imported from `surgvalid` itself, on first
 use. Verbs of the command line and functions of the same name do the same; results have `.table` (polars), can be
 written to a folder, and show themselves in a notebook.
 """
@@ -17,9 +17,9 @@ written to a folder, and show themselves in a notebook.
 
 def page() -> str:
     """The page as the package describes itself now."""
-    import surgeval
+    import surgvalid
 
-    members = {name: getattr(surgeval, name) for name in surgeval.__all__}
+    members = {name: getattr(surgvalid, name) for name in surgvalid.__all__}
     functions = [name for name, member in members.items() if not inspect.isclass(member)]
     classes = [name for name in members if name not in functions]
     parts = [_HEAD, "## Functions\n", *(described(name, members[name]) for name in functions)]

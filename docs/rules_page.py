@@ -15,12 +15,12 @@ Made by `make docs` from the code; a test keeps it true. What stands behind the 
 
 def page() -> str:
     """The page as the lists in the code are now."""
-    from surgeval.judges import JUDGES
-    from surgeval.models import MODELS
-    from surgeval.schema.formats import FORMATS
-    from surgeval.scoring.profiles import PROFILES
-    from surgeval.stats.paired_tests import CORRECTIONS, TESTS
-    from surgeval.stats.ranking import MERGES, RULES
+    from surgvalid.judges import JUDGES
+    from surgvalid.models import MODELS
+    from surgvalid.schema.questions.formats import FORMATS
+    from surgvalid.scoring.official_score import PROFILES
+    from surgvalid.stats.comparing.paired_tests import CORRECTIONS, TESTS
+    from surgvalid.stats.ranking import MERGES, RULES
 
     return "\n".join(
         [
@@ -32,7 +32,7 @@ def page() -> str:
             _table("Scoring profiles", "profile", ((name, p.summary) for name, p in PROFILES.items())),
             _table("Answer formats", "format", ((name, _first(kind)) for name, kind in FORMATS.items())),
             _table("Models", "model", ((MODELS[name].USAGE, _sentence(MODELS[name])) for name in MODELS)),
-            _table("Judges", "judge", ((name, "see `surgeval score --judge`") for name in JUDGES)),
+            _table("Judges", "judge", ((name, "see `surgvalid score --judge`") for name in JUDGES)),
         ]
     )
 

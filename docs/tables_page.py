@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from surgeval.results.tables import Table
+    from surgvalid.results.tables import Table
 
 PAGE = Path(__file__).parent / "reference" / "tables.md"
 _HEAD = """# Tables
 
-Made by `make docs` from the declarations in `surgeval.results.tables`; a test keeps it true. Every table is built with
+Made by `make docs` from the declarations in `surgvalid.results.tables`; a test keeps it true. Every table is built with
 its declaration and checked with it when it is read, so a file of one of these names has these columns, in this order.
 An empty cell is a value that does not exist or was not asked for. A report does without the columns marked *.
 
@@ -24,12 +24,13 @@ _TITLES = {"rank": "rank (rule `focus`)", "rank-tasks": "rank (other rules)"}
 
 def page() -> str:
     """The page as the tables are declared now."""
-    from surgeval.results.tables import TABLES
+    from surgvalid.cli._group import MOVED
+    from surgvalid.results.tables import TABLES
 
     lines = [_HEAD]
     for verb, tables in TABLES.items():
         if tables:
-            lines.append(f"## surgeval {_TITLES.get(verb, verb)}\n")
+            lines.append(f"## surgvalid {_TITLES.get(verb, MOVED.get(verb, verb))}\n")
         for name, table in tables.items():
             lines += [f"### {'the table of --out' if name == 'result' else f'{name}.csv'}\n", *_section(table), ""]
     return "\n".join(lines)

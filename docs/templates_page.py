@@ -15,8 +15,8 @@ Made by `make docs` from the catalogue; a test keeps it true. Every reference is
 
 def page() -> str:
     """The page as the catalogue is now."""
-    from surgeval.questions.catalogue import TEMPLATES
-    from surgeval.schema.taxonomy import Capability
+    from surgvalid.questions.catalogue import TEMPLATES
+    from surgvalid.schema.questions.taxonomy import Capability
 
     templates = list(TEMPLATES.values()) if isinstance(TEMPLATES, dict) else list(TEMPLATES)
     parts = [_HEAD]

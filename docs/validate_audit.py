@@ -12,8 +12,8 @@ import numpy as np
 
 from docs.planted_studies import PLANTED, clean_study
 from docs.studies import Study, asked, markdown, put_table, repeated
-from surgeval.audit.audit import audited, chosen_pitfalls
-from surgeval.stats.proportions import share
+from surgvalid.audit.audit import audited, chosen_pitfalls
+from surgvalid.stats.intervals.proportions import share
 
 PAGE = Path(__file__).parent / "validation-audit.md"
 CODES = tuple(PLANTED)

@@ -17,12 +17,12 @@ import polars as pl
 from scipy import special
 
 from docs.studies import Study, asked, markdown, put_table, repeated, share
-from surgeval.report.failure_change import failure_change
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.attributable import attributable, subgroups
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.report import FailuresResult
-from surgeval.stats.mixed.strengths import strengths
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.attributable import attributable, subgroups
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.report import FailuresResult
+from surgvalid.stats.mixed.strengths import strengths
+from surgvalid.studies.failure_change import failure_change
 
 PAGE = Path(__file__).parent / "validation-mixed.md"
 HARM = -1.2

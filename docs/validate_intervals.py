@@ -10,6 +10,8 @@ each.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +19,11 @@ import numpy as np
 import polars as pl
 
 from docs.studies import asked, mapped, markdown, put_table
-from surgeval.schema.metric_facts import CORRECT
-from surgeval.schema.score_table import ScoreMatrix
-from surgeval.stats.draws import stream
-from surgeval.stats.interval import Settings, spread
+from surgvalid.schema.metric_facts import CORRECT, MetricFacts
+from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.stats.draws import stream
+from surgvalid.stats.intervals.interval import spread
+from surgvalid.stats.intervals.interval_settings import IntervalSettings
 
 PAGE = Path(__file__).parent / "validation-intervals.md"
 REPETITIONS, REPLICATES = 2_000, 1_000
@@ -43,16 +46,17 @@ SCENARIOS = (
     Scenario(10, 20, 0.8),
     Scenario(40, 20, 0.0),
 )
-METHODS: dict[str, Settings] = {
-    "naive": Settings(method="percentile", resample="naive", replicates=REPLICATES),
-    "cluster": Settings(method="percentile", resample="cluster", replicates=REPLICATES),
-    "cluster, BCa": Settings(method="bca", resample="cluster", replicates=REPLICATES),
-    "two-stage": Settings(method="percentile", resample="two-stage", replicates=REPLICATES),
-    "two-stage, videos": Settings(method="percentile", resample="two-stage", estimand="videos", replicates=REPLICATES),
+METHODS: dict[str, IntervalSettings] = {
+    "naive": IntervalSettings(method="bootstrap", resample="naive", replicates=REPLICATES),
+    "cluster": IntervalSettings(method="bootstrap", resample="cluster", replicates=REPLICATES),
+    "two-stage": IntervalSettings(method="bootstrap", resample="two-stage", replicates=REPLICATES),
+    "two-stage, videos": IntervalSettings(
+        method="bootstrap", resample="two-stage", estimand="videos", replicates=REPLICATES
+    ),
 }
 
 
-def coverage(scenario: Scenario, settings: Settings, *, repetitions: int = REPETITIONS, seed: int = 1) -> float:
+def coverage(scenario: Scenario, settings: IntervalSettings, *, repetitions: int = REPETITIONS, seed: int = 1) -> float:
     """The share of repetitions whose interval contains the true value."""
     matrix, truth = simulated(scenario, repetitions, seed)
     found = spread(matrix, settings, "coverage")
@@ -84,13 +88,55 @@ def table(repetitions: int, processes: int) -> str:
     return markdown(["videos x questions", "SD between videos (logit)", *METHODS], rows)
 
 
-def _cell(scenario: Scenario, settings: Settings, repetitions: int) -> float:
+def _cell(scenario: Scenario, settings: IntervalSettings, repetitions: int) -> float:
     return coverage(scenario, settings, repetitions=repetitions)
 
 
+DISTANCE = MetricFacts("distance", low=0.0, high=math.inf, better="smaller")
+SKEWED: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], np.ndarray], float]] = {
+    "gamma(1.2)": (lambda rng, size: rng.gamma(1.2, 1.0, size), 1.2),
+    "log-normal, SD of log .7": (lambda rng, size: rng.lognormal(0.0, 0.7, size), float(np.exp(0.245))),
+    "inverse Gauss (shape = mean)": (lambda rng, size: rng.wald(1.0, 1.0, size), 1.0),
+    "half-normal": (lambda rng, size: np.abs(rng.normal(size=size)), float(np.sqrt(2 / np.pi))),
+    "chi-squared(1)": (lambda rng, size: rng.chisquare(1.0, size), 1.0),
+    "Lomax(5)": (lambda rng, size: rng.pareto(5.0, size), 0.25),
+    "F(6, 10)": (lambda rng, size: rng.f(6.0, 10.0, size), 1.25),
+}
+"""What the values of videos are drawn from, and its mean; the last four had no part in choosing the method."""
+SKEWED_COUNTS = (5, 8, 10, 20, 40)
+
+
+def skewed_coverage(kind: str, videos: int, *, unequal: bool, repetitions: int) -> float:
+    """The share of repetitions whose interval contains the true mean of a metric without an upper bound."""
+    rng = stream(3, "skewed", kind, str(videos), str(unequal))
+    draw, truth = SKEWED[kind]
+    sizes = np.maximum(3, np.rint(np.exp(rng.normal(2.5, 0.8, videos)))) if unequal else np.full(videos, 15)
+    video = np.repeat(np.arange(videos), sizes.astype(np.int64))
+    values = draw(rng, (videos, repetitions))[video] * rng.gamma(2.0, 0.5, (len(video), repetitions))
+    names = [f"v{i:04d}" for i in range(videos)]
+    cases = pl.DataFrame({"case": [f"q{i:06d}" for i in range(len(video))], "video": [names[i] for i in video]})
+    matrix = ScoreMatrix(values, [f"r{i}" for i in range(repetitions)], video, names, cases, DISTANCE)
+    found = spread(matrix, IntervalSettings(), "skewed")
+    return float(((found.low <= truth) & (truth <= found.high)).mean())
+
+
+def skewed_table(repetitions: int) -> str:
+    """The coverage of means of skewed metrics, as Markdown."""
+    rows = [
+        (
+            f"{kind}, {'unequal' if unequal else 'equal'}",
+            *(skewed_coverage(kind, videos, unequal=unequal, repetitions=repetitions) for videos in SKEWED_COUNTS),
+        )
+        for kind in SKEWED
+        for unequal in (False, True)
+    ]
+    return markdown(["", *(f"V = {videos}" for videos in SKEWED_COUNTS)], rows)
+
+
 def main() -> None:
-    """Put a new table between the markers of the page."""
+    """Put new tables between the markers of the page."""
     options = asked(__doc__ or "", repetitions=REPETITIONS)
+    put_table(PAGE, "skewed", skewed_table(options.repetitions))
     put_table(PAGE, "coverage", table(options.repetitions, options.processes))
 
 

@@ -3,7 +3,7 @@
 `python -m docs.validate_orders` rewrites the table between the markers of `validation-tests.md` (a few seconds of CPU
 time; `--processes` spreads it). Twelve models in ten buckets; each model has videos that suit it (0.5 on the
 logit scale). `tau` is Kendall's tau-b between Copeland scores and true skill; `equals told apart` is the
-share of pairs of truly equal models that get different places when all twelve are equal.
+share of pairs of truly equal models that get different final ranks when all twelve are equal.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from docs.studies import asked, mapped, markdown, put_table
-from surgeval.stats.paired_tests import PairedScores
-from surgeval.stats.ranking import MERGES, RankOptions, kendall_tau_b
-from surgeval.stats.ranking._focus.buckets import Board, Bucket
-from surgeval.stats.ranking._focus.copeland import copeland
-from surgeval.stats.ranking._focus.merge import preferred
-from surgeval.stats.ranking._focus.relation import gather, relation
+from surgvalid.stats.comparing.paired_tests import PairedScores
+from surgvalid.stats.ranking import MERGES, RankOptions, kendall_tau_b
+from surgvalid.stats.ranking._focus.buckets import Bucket, FocusLeaderboard
+from surgvalid.stats.ranking._focus.merge import copeland, gather, preferred, relation
 
 PAGE = Path(__file__).parent / "validation-tests.md"
 MODELS, BUCKETS = 12, 10
@@ -30,8 +28,8 @@ SCENARIOS = {
 }
 
 
-def simulated_board(videos: int, spread: float, rng: np.random.Generator) -> Board:
-    """A board with ten questions per video and bucket, and skills evenly spread over `spread` logits."""
+def simulated_board(videos: int, spread: float, rng: np.random.Generator) -> FocusLeaderboard:
+    """A leaderboard with ten questions per video and bucket, and skills evenly spread over `spread` logits."""
     skill = np.linspace(spread, 0.0, MODELS)
     taste = rng.normal(0, 1, (videos, 1)) + rng.normal(0, 0.5, (videos, MODELS))
     code = np.repeat(np.arange(videos), 10)
@@ -40,7 +38,7 @@ def simulated_board(videos: int, spread: float, rng: np.random.Generator) -> Boa
         logit = skill + rng.normal(0, 0.2, MODELS) * (spread > 0) + taste
         values = (rng.random((len(code), MODELS)) < 1 / (1 + np.exp(-logit[code]))).astype(float)
         buckets.append(Bucket(f"group {b // 2}", bool(b % 2), PairedScores(values, code), np.arange(videos)))
-    return Board("technical", [f"m{i:02d}" for i in range(MODELS)], tuple(buckets), videos)
+    return FocusLeaderboard("technical", [f"m{i:02d}" for i in range(MODELS)], tuple(buckets), videos)
 
 
 def one_study(videos: int, spread: float, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 `python -m docs.validate_plans` rewrites the tables between the markers of `validation-plans.md` (about a minute of CPU
 time; `--processes` spreads it, `--repetitions` chooses how many studies are drawn). Studies are drawn question by
-question and judged here by 999 random sign flips; nothing of `surgeval.stats.planning` takes part in that.
+question and judged here by 999 random sign flips; nothing of `surgvalid.stats.planning` takes part in that.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from docs.studies import asked, mapped, markdown, put_table
-from surgeval.stats.monitoring import shuffled_p
-from surgeval.stats.planning.closed_forms import difference_chance, videos_for_difference
-from surgeval.stats.planning.focus_order import made_up_board, order_chances
-from surgeval.stats.planning.spread import Spread
-from surgeval.stats.ranking import RankOptions
-from surgeval.stats.ranking._focus.copeland import copeland
-from surgeval.stats.ranking._focus.merge import preferred
-from surgeval.stats.ranking._focus.relation import gather, relation
-from surgeval.stats.watched import Check
+from surgvalid.stats.planning.closed_forms import difference_chance, videos_for_difference
+from surgvalid.stats.planning.monitoring import capital
+from surgvalid.stats.planning.orders import made_up_leaderboard, order_chances
+from surgvalid.stats.planning.spread import Spread
+from surgvalid.stats.ranking import RankOptions
+from surgvalid.stats.ranking._focus.merge import copeland, gather, preferred, relation
 
 PAGE = Path(__file__).parent / "validation-plans.md"
 FLIPS = 999
@@ -103,7 +101,7 @@ def range_line(videos: int, repetitions: int) -> tuple[object, ...]:
 def order_line(videos: int, repetitions: int) -> tuple[object, ...]:
     """The chance of a firm order as planned, and its share in studies drawn anew and ranked by the exact test."""
     spread, options = Spread.stated(0.5, 0.1, 5.0), RankOptions()
-    board = made_up_board(4, 6, 0.08, 0.8, spread, np.random.default_rng(1))
+    board = made_up_leaderboard(4, 6, 0.08, 0.8, spread, np.random.default_rng(1))
     planned = order_chances(board, [videos], options, np.random.default_rng(2), studies=1000)
     rng, firm = np.random.default_rng([79, videos]), np.zeros(2)
     for _ in range(repetitions):
@@ -117,8 +115,8 @@ def order_line(videos: int, repetitions: int) -> tuple[object, ...]:
 
 
 def _drawn_board(videos: int, rng: np.random.Generator) -> Any:
-    from surgeval.stats.paired_tests import PairedScores
-    from surgeval.stats.ranking._focus.buckets import Board, Bucket
+    from surgvalid.stats.comparing.paired_tests import PairedScores
+    from surgvalid.stats.ranking._focus.buckets import Bucket, FocusLeaderboard
 
     owners = np.repeat(np.arange(videos), 5)
     buckets = []
@@ -126,32 +124,45 @@ def _drawn_board(videos: int, rng: np.random.Generator) -> Any:
         means = 0.8 - 0.08 * np.arange(4) + rng.normal(0, np.sqrt(0.25 * 0.1 / 2), (videos, 4))
         values = means[owners] + rng.normal(0, np.sqrt(0.25 * 0.9 / 2), (len(owners), 4))
         buckets.append(Bucket(f"group {number}", False, PairedScores(values, owners), np.arange(videos)))
-    return Board("drawn", [f"m{i}" for i in range(4)], tuple(buckets), videos, -np.inf, np.inf)
+    return FocusLeaderboard("drawn", [f"m{i}" for i in range(4)], tuple(buckets), videos, -np.inf, np.inf)
 
 
 ALARMS = {
-    "40 old, 10 new": (40, 10, False), "40 old, 10 new, skewed": (40, 10, True), "20 old, 5 new": (20, 5, False),
-    "100 old, 30 new": (100, 30, False), "12 old, 3 new, skewed": (12, 3, True),
+    "40 old, 10 new": (40, 10, False), "40 old, 10 new, skewed": (40, 10, True), "35 old, 15 new": (35, 15, False),
+    "100 old, 30 new": (100, 30, False), "12 old, 60 new, skewed": (12, 60, True),
 }  # fmt: skip
+HORIZON = 60
+"""New videos that alpha spending is planned for."""
 
 
 def alarm_line(name: str, repetitions: int) -> tuple[object, ...]:
-    """How often one or more of fifteen checks raise an alarm while nothing changed, and with a changed value."""
+    """False alarms of a value and fourteen other checks over twenty looks; and how often one SD is found."""
     before, after, skewed = ALARMS[name]
-    rng, alarms, caught = np.random.default_rng([80, len(name)]), 0, 0
-    new = np.arange(before + after) >= before
+    rng = np.random.default_rng([80, len(name)])
+    needed = [40.0, *[20 * 14 / 0.5] * 14]
+    looks = np.unique(np.linspace(0, after - 1, 20).astype(int))
+    alarms = np.zeros(4)
     for _ in range(repetitions):
-        checks = [_check(before + after, skewed, rng) for _ in range(15)]
-        alarms += bool((shuffled_p(checks, new, 199, rng)[1] <= 0.05).any())
-        moved = [checks[0]._replace(totals=checks[0].totals + 1.0 * new * checks[0].sizes), *checks[1:]]
-        caught += bool(shuffled_p(moved, new, 199, rng)[1][0] <= 0.05)
-    return name, f"{alarms / repetitions:.3f}", f"{caught / repetitions:.2f}"
+        stakes = (0.9, *[0.5] * 14)
+        capitals = [capital(_videos(before + after, skewed, rng), before, fall=stake) for stake in stakes]
+        alarms[0] += any((one[looks] >= need).any() for one, need in zip(capitals, needed, strict=True))
+        fallen = _videos(before + after, skewed, rng) - (np.arange(before + after) >= before)
+        alarms[1] += capital(fallen, before, fall=0.9)[looks].max() >= needed[0]
+        sums = np.cumsum(_scores(fallen, before))
+        steps = np.arange(1, after + 1)
+        alarms[2] += (-sums >= 2.24 * np.sqrt(HORIZON))[looks].any()
+        alarms[3] += (-sums >= 2.80 * np.sqrt(steps))[looks].any()
+    return name, *(f"{share:.3f}" for share in alarms / repetitions)
 
 
-def _check(videos: int, skewed: bool, rng: np.random.Generator) -> Check:
-    sizes = np.where(rng.random(videos) < 0.85, rng.integers(1, 30, videos), 0).astype(float)
-    means = rng.gamma(1.0, 1.0, videos) if skewed else rng.normal(0, 1.0, videos)
-    return Check("value", "", "", "m", sizes * means, sizes)
+def _scores(numbers: np.ndarray, before: int) -> np.ndarray:
+    """Normal scores of sequential ranks, for the boundaries of alpha spending."""
+    ranks = [(numbers[: n + 1] < numbers[n]).sum() + 0.5 for n in range(before, len(numbers))]
+    return ndtri(np.array(ranks) / np.arange(before + 1, len(numbers) + 1))
+
+
+def _videos(count: int, skewed: bool, rng: np.random.Generator) -> np.ndarray:
+    return rng.gamma(1.0, 1.0, count) if skewed else rng.normal(0, 1.0, count)
 
 
 def main() -> None:
@@ -164,8 +175,8 @@ def main() -> None:
                   count // 2),
         "order": (["videos", "first, planned", "first, drawn", "order, planned", "order, drawn"], order_line,
                   [15, 30, 60], count // 5),
-        "alarms": (["videos", "false alarms, all checks together", "a fall by one SD of videos found"], alarm_line,
-                   list(ALARMS), count // 2),
+        "alarms": (["videos", "false alarms, 15 checks, 20 looks", "a fall by one SD found: bets (used)",
+                    "O'Brien-Fleming, planned to 60", "Pocock, planned to 60"], alarm_line, list(ALARMS), count // 2),
     }  # fmt: skip
     for name, (head, line, cells, repetitions) in tables.items():
         rows = mapped(line, [(cell, repetitions) for cell in cells], processes=processes)

@@ -2,7 +2,7 @@
 
 `python -m docs.validate_small_samples --processes 16` rewrites the tables of `validation-intervals.md` (about 100
 minutes of CPU time). The truth is known in every scenario. Every repetition is a table of scores that goes through what
-the verbs call: `surgeval.interval`, `compare`, `metric_interval` and `rank`. `tests/slow/test_small_samples.py` holds
+the verbs call: `surgvalid.interval`, `compare`, `metric_interval` and `rank`. `tests/slow/test_small_samples.py` holds
 the same functions to their bars.
 
 Kinds of data: `acc`, logit-normal accuracies with mean .67; `high`, the same with mean .93; `cont`, Beta(4, 1) video
@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-import surgeval
+import surgvalid
 from docs.studies import Study, asked, markdown, put_table, repeated, share
-from surgeval.metrics import open_metric
-from surgeval.metrics.classification.cases import SetCases
-from surgeval.stats.draws import stream
+from surgvalid.metrics import open_metric
+from surgvalid.metrics.classification.cases import SetCases
+from surgvalid.stats.draws import stream
 
 PAGE = Path(__file__).parent / "validation-intervals.md"
 REPETITIONS = 2_000
@@ -46,7 +46,7 @@ def value_hit(kind: str, videos: int, unequal: bool, estimand: str, *, repetitio
     length = rng.normal(size=videos)
     sizes = lengths(length) if unequal else np.full(videos, 20)
     table = scores({"model": _rows(kind, length, sizes, rng)}, sizes)
-    row = surgeval.interval(table, estimand=estimand).table.row(0, named=True)
+    row = surgvalid.interval(table, estimand=estimand).table.row(0, named=True)
     if row["low"] is None:
         return float("nan")
     return float(row["low"] <= truth(kind, estimand) <= row["high"])
@@ -120,7 +120,7 @@ def difference_hit(kind: str, videos: int, unequal: bool, *, repetition: int) ->
     rng = stream(11, "small-differences", kind, str(videos), str(unequal), str(repetition))
     sizes = lengths(rng.normal(size=videos)) if unequal else np.full(videos, 20)
     models = dict(zip("AB", _pair(kind, sizes, rng), strict=True))
-    row = surgeval.compare(scores(models, sizes), "A", "B").table.row(0, named=True)
+    row = surgvalid.compare(scores(models, sizes), "A", "B").table.row(0, named=True)
     if row["low"] is None:  # no video differs
         return DifferenceHit(True, True)
     contains = row["low"] <= 0 <= row["high"]
@@ -166,7 +166,7 @@ def macro_hit(measure: str, videos: int, *, repetition: int) -> MacroHit:
     """One mean over classes that are present in 100 down to 12 % of the videos."""
     rng = stream(4, "small-macro", measure, str(videos), str(repetition))
     counts = _macro_counts(videos, rng)
-    result = surgeval.metric_interval(open_metric(_METRIC[measure]), _sets(*counts), video=list(range(videos)))
+    result = surgvalid.metric_interval(open_metric(_METRIC[measure]), _sets(*counts), video=list(range(videos)))
     low, high = result.table.select("low", "high").row(0)
     present = ((counts[0] + counts[1]) > 0).sum(axis=0)
     true = _macro_truth(measure)
@@ -227,7 +227,7 @@ def rank_hit(models: int, videos: int, *, repetition: int) -> bool:
     easy = rng.normal(0.8, 0.8, videos)
     sizes = np.full(videos, 8)
     rows = {f"m{m:02d}": _right(expit(easy + rng.normal(0, 0.4, videos)), sizes, rng) for m in range(models)}
-    ranks = surgeval.rank(scores(rows, sizes), "mean-then-rank", replicates=0, seed=repetition).ranks
+    ranks = surgvalid.rank(scores(rows, sizes), "mean-then-rank", replicates=0, seed=repetition).ranks
     return bool((ranks["rank_low"] == 1).all() and (ranks["rank_high"] == models).all())
 
 

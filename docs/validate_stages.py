@@ -17,17 +17,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from docs.studies import asked, mapped, put_table
-from surgeval.questions.near_copies import landmarks_of, near_copies
-from surgeval.questions.stages.appearance import colour_histogram
-from surgeval.questions.stages.box_tables import SIDES, boxes_of, overlap_matrix
-from surgeval.questions.stages.consistency import consistency_flags
-from surgeval.questions.stages.cross_check import Thresholds, cross_check
-from surgeval.questions.stages.instances import propose_instances
-from surgeval.questions.stages.returns import strange_returns
-from surgeval.schema.tracks import Procedure
-from surgeval.simulation import BoxAnnotator, Detector, Renderer, annotate, detect, draw_scene, true_procedure
-from surgeval.simulation.annotators import Annotation, AnnotationError
-from surgeval.simulation.scene import Scene
+from surgvalid.questions.near_duplicates import landmarks_of, near_copies
+from surgvalid.questions.stages.appearance import colour_histogram
+from surgvalid.questions.stages.box_tables import SIDES, boxes_of, overlap_matrix
+from surgvalid.questions.stages.consistency import consistency_flags, strange_returns
+from surgvalid.questions.stages.cross_check import Thresholds, cross_check
+from surgvalid.questions.stages.linking import propose_instances
+from surgvalid.schema.procedures.tracks import Procedure
+from surgvalid.simulation import BoxAnnotator, Detector, Renderer, annotate, detect, draw_scene, true_procedure
+from surgvalid.simulation.annotators import Annotation, AnnotationError
+from surgvalid.simulation.scene import Scene
 
 PAGE = Path(__file__).parent / "concepts" / "annotation-stages.md"
 HELD_OUT = {"flags": 401, "curve": 402, "links": 403, "exchanges": 404, "copies": 405}
@@ -242,7 +241,7 @@ def annotated_again(procedure: Procedure, name: str, *, cut_s: int = 0, scale: f
 
 
 def copy_table(recordings: int = 200, copied: int = 15) -> str:
-    """Copies that are recognised, and different recordings that are taken for one."""
+    """Copies that are recognised, and different recordings that are mistaken for one."""
     scenes = (draw_scene(HELD_OUT["copies"], number, minutes=(12, 30)) for number in range(recordings))
     procedures = [true_procedure(scene, instruments=False) for scene in scenes]
     marks = [landmarks_of(procedure) for procedure in procedures]
@@ -253,7 +252,7 @@ def copy_table(recordings: int = 200, copied: int = 15) -> str:
     pairs = recordings * (recordings - 1) // 2
     rows = (
         ("copies found", Rate(found, 4 * copied)),
-        ("pairs of different recordings taken for one", Rate(len(near_copies(marks)), pairs)),
+        ("pairs of different recordings mistaken for one", Rate(len(near_copies(marks)), pairs)),
     )
     return _table(["videos", "number"], rows)
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from docs.studies import asked, mapped, markdown, put_table
-from surgeval.stats.draws import stream
-from surgeval.stats.paired_tests import TESTS, adjusted, flip_p, is_significant, pair_indices, pair_tests
+from surgvalid.stats.comparing.paired_tests import TESTS, adjusted, flip_p, is_significant, pair_indices, pair_tests
+from surgvalid.stats.draws import stream
 
 PAGE = Path(__file__).parent / "validation-tests.md"
 

@@ -1,7 +1,7 @@
-"""`python -m docs.weakness_page`: tables and pictures of the page on closing the loop, from the stored results.
+"""`python -m docs.weakness_page`: tables and images of the page on closing the loop, from the stored results.
 
 The results lie in `examples/weakness_to_algorithm/results`; the commands on the page made them. Tables stand between
-`<!-- NAME -->` and `<!-- end -->` and are written anew; pictures go to `docs/figures`.
+`<!-- NAME -->` and `<!-- end -->` and are written anew; images go to `docs/figures`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WIDTH, _LEFT, _RIGHT, _ROW = 760, 250, 190, 22
 
 
 class Bar(NamedTuple):
-    """One line of a picture: an estimate with its interval."""
+    """One line of an image: an estimate with its interval."""
 
     name: str
     value: float
@@ -247,7 +247,7 @@ def gain_bars(part: str) -> list[Bar]:
 
 
 def pictures() -> dict[str, str]:
-    """Every picture by its file name."""
+    """Every image by its file name."""
     title = "Instances found, change against the baseline: "
     return {
         f"weakness-gains-{part}.svg": drawn(title + words, gain_bars(part), "points") for part, words in PARTS.items()
@@ -255,7 +255,7 @@ def pictures() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the tables of the page and the pictures."""
+    """Write the tables of the page and the images."""
     PAGE.write_text(page(), encoding="utf-8")
     for name, text in pictures().items():
         (FIGURES / name).write_text(text, encoding="utf-8")

@@ -1,10 +1,10 @@
-"""An entrant of a few rules: reads the burned-in clock of simulated video and looks for simple colours.
+"""A participant of a few rules: reads the burned-in clock of simulated video and looks for simple colours.
 
     python clock_and_colours.py [TRAIN_REQUESTS.json TRAIN_REFERENCES.json]
 
 Needs PyAV and numpy. White cloth is a sponge, green a specimen, a deep blue rim a specimen bag, purple a clip; to
 everything else it is blind. With training files it answers like `template_prior.py` beside it, but with the most
-frequent answer that agrees with what it saw. It shows how an entrant reads its input and keeps to its budget.
+frequent answer that agrees with what it saw. It shows how a participant reads its input and keeps to its budget.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 try:
     from serve import serve  # in an image: the file beside this one
 except ImportError:
-    from surgeval.submissions.serve import serve
+    from surgvalid.submissions.serve import serve
 
-Seen = dict[str, tuple[float, float]]  # classes found in a picture, and where: down and right, from 0 to 1
+Seen = dict[str, tuple[float, float]]  # classes found in an image, and where: down and right, from 0 to 1
 MOST_FRAMES, SAFETY = 60, 0.6
 RULES = {
     "Sponge": (4, 0.025, lambda r, _g, b, light: (light > 1.25) & (abs(r - 0.335) < 0.03) & (abs(b - 0.33) < 0.035)),
@@ -31,7 +31,7 @@ RULES = {
     "Specimen Bag": (1, 0.0045, lambda r, _g, b, _: (b > 0.55) & (b - r > 0.25)),
     "Clip": (1, 0.0005, lambda r, g, b, _: (b > 0.38) & (r > 0.26) & (g < 0.26)),
 }
-"""Side of blocks that are averaged, least share of the picture, colour by shares of red, green, blue and brightness."""
+"""Side of blocks that are averaged, least share of the image, colour by shares of red, green, blue and brightness."""
 SMALL = MAY_STAY = {"Clip"}
 DIGITS = dict(zip("0123456789:", (
     "01110 10001 10011 10101 11001 10001 01110", "00100 01100 00100 00100 00100 00100 01110",
@@ -60,7 +60,7 @@ def read_clock(picture: np.ndarray) -> int | None:
 
 
 def classes_in(picture: np.ndarray) -> Seen:
-    """The classes whose colour covers enough of the picture, and where."""
+    """The classes whose colour covers enough of the image, and where."""
     found: Seen = {}
     for name, (side, least, rule) in RULES.items():
         down, right = (size // side for size in picture.shape[:2])
@@ -75,7 +75,7 @@ def classes_in(picture: np.ndarray) -> Seen:
 
 
 def frames(path: str, deadline: float) -> Iterator[tuple[float, np.ndarray]]:
-    """Seconds into the file and pictures, evenly spread, until the deadline."""
+    """Seconds into the file and images, evenly spread, until the deadline."""
     with av.open(path) as container:
         stream = container.streams.video[0]
         length_s = float(stream.duration * stream.time_base) if stream.duration else 0.0
@@ -97,7 +97,7 @@ def answer(question: dict[str, Any], ranked: list[str] | None = None) -> str:
         clock_s = read_clock(picture)
         seen.append((question["start_time"] + at_s if clock_s is None else clock_s, classes_in(picture)))
     if not seen:
-        print(f"no picture in {question['video']}", file=sys.stderr)
+        print(f"no image in {question['video']}", file=sys.stderr)
     return worded(question["question"], seen, question["start_time"], ranked or [])
 
 

@@ -1,4 +1,4 @@
-"""A blind entrant: answers from the wording of the question alone, never looking at the video.
+"""A blind participant: answers from the wording of the question alone, never looking at the video.
 
     python template_prior.py TRAIN_REQUESTS.json TRAIN_REFERENCES.json
 
@@ -19,7 +19,7 @@ from typing import Any
 try:
     from serve import serve  # in an image: the file beside this one
 except ImportError:
-    from surgeval.submissions.serve import serve
+    from surgvalid.submissions.serve import serve
 
 NUMBERS = re.compile(r"\d+")
 FORMATS = {

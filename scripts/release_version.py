@@ -1,7 +1,7 @@
 """Make the tree speak of a new version: `python scripts/release_version.py X.Y.Z`.
 
-Sets the version in pyproject.toml, the package and CITATION.cff, and dates the entry "Unreleased" of CHANGELOG.md,
-leaving a new empty one above it. Nothing is committed, tagged or uploaded.
+Sets the version in pyproject.toml, the package, the recipe and CITATION.cff, and dates the entry "Unreleased" of
+CHANGELOG.md, leaving a new empty one above it. Nothing is committed, tagged or uploaded.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ def main(version: str, *, root: Path = ROOT, today: datetime.date | None = None)
     date = (today or datetime.date.today()).isoformat()
     _replace(changelog, "\n## Unreleased\n", f"\n## Unreleased\n\n## {version} ({date})\n")
     _replace(root / "pyproject.toml", r'\nversion = "[^"]+"\n', f'\nversion = "{version}"\n', pattern=True)
-    module = root / "src" / "surgeval" / "__init__.py"
+    module = root / "src" / "surgvalid" / "__init__.py"
     _replace(module, r'\n__version__ = "[^"]+"\n', f'\n__version__ = "{version}"\n', pattern=True)
+    recipe = root / "packaging" / "recipe.yaml"
+    _replace(recipe, r'\n  version: "[^"]+"\n', f'\n  version: "{version}"\n', pattern=True)
     citation = root / "CITATION.cff"
     _replace(citation, r"\nversion: .+\n", f"\nversion: {version}\n", pattern=True)
     _replace(citation, r"\n(date-released: .+\n)?license:", f"\ndate-released: {date}\nlicense:", pattern=True)

@@ -5,7 +5,7 @@ OPTIONS="-o addopts= -ra --strict-markers --import-mode=importlib"
 "$PYTEST" -m pytest $OPTIONS tests/host "$@"
 if command -v pg_virtualenv >/dev/null; then
   export OPTIONS PYTEST
-  pg_virtualenv sh -c 'SURGEVAL_HOST_DATABASE="postgresql://$PGUSER:$PGPASSWORD@$PGHOST:$PGPORT/postgres" \
+  pg_virtualenv sh -c 'SURGVALID_HOST_DATABASE="postgresql://$PGUSER:$PGPASSWORD@$PGHOST:$PGPORT/postgres" \
     "$PYTEST" -m pytest $OPTIONS -m database tests/host'
 else
   echo "PostgreSQL is not installed here: not tested with it" >&2

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation
-from surgeval.stats.mixed.symbols import stars
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.inference.term_tests import stars
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from examples.simulated_instruments import EFFECTS, Simulation
 
 WIDTH, LEFT, RIGHT, ROW = 760, 210, 190, 24
 WHERE = {"i": "instrument", "b": "background", "g": "image"}

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from surgeval.simulation import Renderer, Scene, draw_scene
-from surgeval.video.images import jpeg_bytes
+from surgvalid.simulation import Renderer, Scene, draw_scene
+from surgvalid.video.images import jpeg_bytes
 
 SEED, SIZE = 5, {"width_px": 320, "height_px": 180}
 LOOKS = ((), ("roll",), ("soft",), ("depth",), ("all",))
 
 
 def busiest(scene: Scene) -> float:
-    """When instruments press hardest in a clear picture."""
+    """When instruments press hardest in a clear image."""
     times = np.arange(20.0, scene.duration_s - 20.0)
     view, levels = scene.look(times), scene.conditions(times)
     spoiled = sum(level for kind, level in levels.items() if kind.startswith(("image", "background")))

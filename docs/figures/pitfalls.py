@@ -13,8 +13,8 @@ from typing import NamedTuple
 import polars as pl
 from docs.planted_studies import PLANTED, clean_study
 
-from surgeval.audit.audit import audited
-from surgeval.audit.study import Study
+from surgvalid.audit.audit import audited
+from surgvalid.audit.study import AuditedStudy
 
 HERE = Path(__file__).parent / "pitfalls"
 WIDTH, LEFT, RIGHT, ROW = 640, 250, 90, 22
@@ -63,7 +63,7 @@ def main() -> None:
         path.write_text(figure(TITLES.get(code) or QUANTITIES[code], list(bars)), encoding="utf-8")
 
 
-def evidence_bars(code: str, sound: Study, faulty: Study) -> Iterator[Bar]:
+def evidence_bars(code: str, sound: AuditedStudy, faulty: AuditedStudy) -> Iterator[Bar]:
     """The numbers of the evidence in both studies."""
     for kind, study in (("sound", sound), ("fault", faulty)):
         numbers = audited(study, pitfalls=[code]).tables["numbers"]
@@ -73,7 +73,7 @@ def evidence_bars(code: str, sound: Study, faulty: Study) -> Iterator[Bar]:
             yield Bar(f"{words or 'all'} ({kind})", row["value"], row["low"], row["high"], kind)
 
 
-def by_metric(study: Study) -> Iterator[Bar]:
+def by_metric(study: AuditedStudy) -> Iterator[Bar]:
     """Overall accuracy, and recall of the phase that must not be missed."""
     frames = study.tables["frames"].with_columns(right=pl.col("reference") == pl.col("prediction"))
     for model, rows in frames.group_by("model", maintain_order=True):
@@ -82,7 +82,7 @@ def by_metric(study: Study) -> Iterator[Bar]:
         yield Bar(f"{model[0]}, recall of clipping", _mean(critical), None, None, "fault")
 
 
-def by_convention(study: Study) -> Iterator[Bar]:
+def by_convention(study: AuditedStudy) -> Iterator[Bar]:
     """The same name under two conventions: over moments, and over classes."""
     frames = study.tables["frames"].with_columns(right=pl.col("reference") == pl.col("prediction"))
     for model, rows in frames.group_by("model", maintain_order=True):
@@ -91,7 +91,7 @@ def by_convention(study: Study) -> Iterator[Bar]:
         yield Bar(f"{model[0]}, over classes", _mean(by_class), None, None, "fault")
 
 
-def by_report(study: Study) -> Iterator[Bar]:
+def by_report(study: AuditedStudy) -> Iterator[Bar]:
     """One model under aggregations that a paper may have meant."""
     frames = study.tables["frames"].filter(pl.col("model") == "steady")
     frames = frames.with_columns(right=(pl.col("reference") == pl.col("prediction")).cast(pl.Float64))
@@ -105,7 +105,11 @@ def _mean(rows: pl.DataFrame) -> float:
     return float(rows["right"].cast(pl.Float64).mean() or 0)  # type: ignore[arg-type]
 
 
-FURTHER: dict[str, Callable[[Study], Iterator[Bar]]] = {"P2.1": by_metric, "P2.5": by_convention, "P3.5": by_report}
+FURTHER: dict[str, Callable[[AuditedStudy], Iterator[Bar]]] = {
+    "P2.1": by_metric,
+    "P2.5": by_convention,
+    "P3.5": by_report,
+}
 TITLES = {
     "P2.1": "a high accuracy, and what the clinic asks for",
     "P2.5": "accuracy under two conventions",

@@ -1,7 +1,7 @@
 """Photograph the report of the quick demo for the README: `python -m docs.figures.report_page`.
 
-Needs the browser chromium of the distribution and the test tools. Beside the picture, `report-page.json` keeps what it
-shows (the hash of every board), so that a test can tell when the demo has moved on.
+Needs the browser chromium of the distribution and the test tools. Beside the image, `report-page.json` keeps what it
+shows (the hash of every leaderboard), so that a test can tell when the demo has moved on.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ WIDTH_PX, HEIGHT_PX = 1240, 1480
 
 
 def shown(demo: Path) -> dict[str, str]:
-    """What a picture of this demo shows: the hash of every board."""
+    """What an image of this demo shows: the hash of every leaderboard."""
     boards = sorted((demo / "rank").glob("*/places.csv"))
     return {path.parent.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in boards}
 
 
 def main() -> None:
-    """Run the demo and take the picture."""
+    """Run the demo and take the image."""
     from playwright.sync_api import sync_playwright
 
     with TemporaryDirectory() as scratch, sync_playwright() as driver:
         demo = Path(scratch) / "demo"
-        subprocess.run([sys.executable, "-m", "surgeval", "demo", "--quick", "--out", str(demo)], check=True)
+        subprocess.run([sys.executable, "-m", "surgvalid", "demo", "--quick", "--out", str(demo)], check=True)
         browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
         page = browser.new_page(viewport={"width": WIDTH_PX, "height": HEIGHT_PX})
         page.goto((demo / "report.html").as_uri())

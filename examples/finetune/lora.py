@@ -25,10 +25,10 @@ _IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with its pictures and the answer to learn."""
+    """A question with its images and the answer to learn."""
 
     parts: tuple[Any, ...]
-    """Texts, and pictures as the processor takes them or as paths, in the order in which they are shown."""
+    """Texts, and images as the processor takes them or as paths, in the order in which they are shown."""
     answer: str
     system: str = ""
 
@@ -99,7 +99,7 @@ def encoded(processor: Any, example: Example) -> dict[str, Any]:
 
 
 def opened(picture: Any) -> Any:
-    """A picture in three colours, from its file where a path was given."""
+    """An image in three colours, from its file where a path was given."""
     if not isinstance(picture, Path):
         return picture
     from PIL import Image

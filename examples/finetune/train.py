@@ -1,12 +1,12 @@
-"""Fine-tune an open vision-language model on a folder of `surgeval questions`, and score what came of it.
+"""Fine-tune an open vision-language model on a folder of `surgvalid data questions`, and score what came of it.
 
     python train.py --model FOLDER --questions questions --videos videos --track frame --out tuned
 
-Questions are shown exactly as `surgeval ask` shows them (words, frames, their times and size), so nothing differs
+Questions are shown exactly as `surgvalid task ask` shows them (words, frames, their times and size), so nothing differs
 between training and use. Memory and time are printed before the first step; `--dry-run` stops there. A run that was
 stopped goes on where it was when the same command is given again. In the end OUT/model is a folder for
-`surgeval ask --model transformers:OUT/model`, and OUT/scores has its scores on the test questions beside those of the
-model as it was.
+`surgvalid task ask --model transformers:OUT/model`, and OUT/scores has its scores on the test questions beside those
+of the model as it was.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def examples_of(given: argparse.Namespace) -> list[lora.Example]:
-    """Training questions as `surgeval ask` would show them, with their references."""
+    """Training questions as `surgvalid task ask` would show them, with their references."""
     from types import SimpleNamespace
 
-    from surgeval.models import Can, Picture, QuestionMedia
-    from surgeval.schema.question_files import load_questions
+    from surgvalid.models import Can, PromptImage, QuestionMedia
+    from surgvalid.schema.questions.question_files import load_questions
 
     folder = given.questions / "train" / given.track
     for name in ("requests.json", "references.json"):
         if not (folder / name).is_file():
-            sys.exit(f"{folder / name}: no such file; give the folder that `surgeval questions --out` wrote")
+            sys.exit(f"{folder / name}: no such file; give the folder that `surgvalid data questions --out` wrote")
     loaded = load_questions(folder / "requests.json", folder / "references.json")
     media = QuestionMedia(given.videos, given.track, given.out / "frames", frames=given.frames, media="frames")
     requests = list(loaded.requests.values())[: given.most]
@@ -60,7 +60,7 @@ def examples_of(given: argparse.Namespace) -> list[lora.Example]:
     shown: Any = media.prompts(SimpleNamespace(can=Can(images=True)), requests, max_tokens=64, words="")  # type: ignore[arg-type]
     examples = [
         lora.Example(
-            tuple(part.path if isinstance(part, Picture) else part for part in prompt.parts),
+            tuple(part.path if isinstance(part, PromptImage) else part for part in prompt.parts),
             str(loaded.references[prompt.id].answer), prompt.system,
         )
         for prompt in shown
@@ -94,16 +94,16 @@ def opened(given: argparse.Namespace) -> tuple[Any, Any]:
 
 def scored(given: argparse.Namespace, folder: Path, name: str) -> dict[str, Any]:
     """Answers of a model folder to the test questions, and their scores; judged formats only by exact words."""
-    import surgeval
+    import surgvalid
 
     test = given.questions / "test" / given.track
-    answers = surgeval.ask(
+    answers = surgvalid.ask(
         f"transformers:{folder}", test / "requests.json", videos=given.videos, track=given.track, frames=given.frames,
         media="frames", max_tokens=64, store=given.out / "store", device=given.device, dtype=given.dtype,
     )  # fmt: skip
     given.out.mkdir(parents=True, exist_ok=True)
     path = answers.to_answers(given.out / f"{name}.json")
-    result = surgeval.score(
+    result = surgvalid.score(
         test / "requests.json", test / "references.json", path, model=name, track=given.track, judges=["exact"]
     )
     result.to_dir(given.out / "scores" / name, force=True)

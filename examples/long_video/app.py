@@ -1,11 +1,12 @@
-"""An entrant for whole procedures: Qwen2.5-VL over one kept prefix per video, answers in the format that is asked for.
+"""A participant for whole procedures: Qwen2.5-VL over one kept prefix per video, answers in the format that is asked
+for.
 
     MODEL=/app/model STATE=per_video python app.py
 
 `MODEL` is the folder of a saved Qwen2.5-VL (fine-tuned by ../finetune, for instance). `STATE` is the rule of the phase:
 under `per_question` nothing is kept and every question pays for the whole video; under `per_video` the first question
 of a video pays and the others take tenths of a second; under `free` the last eight videos are kept. Needs the package
-surgeval with its extras `video` and `local-models`; on a GPU of 40 GB or more with its default of 768 frames.
+surgvalid with its extras `video` and `local-models`; on a GPU of 40 GB or more with its default of 768 frames.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Any
 
 import torch
 
-from surgeval.errors import SurgevalError
-from surgeval.models.long_video import Asked, VideoFilm, form_of, opened_engine
-from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgvalid.errors import SurgvalidError
+from surgvalid.models.long_video import VideoFrames, VideoQuestion, form_of, opened_engine
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 
 try:
     from serve import serve  # in an image: the file beside this one
 except ImportError:
-    from surgeval.submissions.serve import serve
+    from surgvalid.submissions.serve import serve
 
 SAFETY_S = 0.5
 """Kept back for the way to the host."""
@@ -36,12 +37,12 @@ ENGINE = opened_engine(
 )  # fmt: skip
 
 
-def film_of(question: dict[str, Any]) -> VideoFilm:
+def video_file_of(question: dict[str, Any]) -> VideoFrames:
     """The video of a question: a whole procedure, or a clip that begins where the question's window does."""
-    film = VideoFilm(question["video"], name=question["videoID"])
+    film = VideoFrames(question["video"], name=question["videoID"])
     window_s = question["end_time"] - question["start_time"]
     if question["start_time"] and film.end_s <= window_s + 1.0:
-        return VideoFilm(question["video"], name=f"{question['videoID']} {question['start_time']}",
+        return VideoFrames(question["video"], name=f"{question['videoID']} {question['start_time']}",
                          start_s=question["start_time"])  # fmt: skip
     return film
 
@@ -51,8 +52,8 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     deadline = time.monotonic() + question["budget_s"] - SAFETY_S
     start_s, end_s = question["start_time"], question["end_time"]
     try:
-        given = ENGINE.answer(film_of(question), Asked(question["question"], start_s, end_s), deadline)
-    except (SurgevalError, ValueError, MemoryError) as error:
+        given = ENGINE.answer(video_file_of(question), VideoQuestion(question["question"], start_s, end_s), deadline)
+    except (SurgvalidError, ValueError, MemoryError) as error:
         print(f"{question['qID']}: {error}", file=sys.stderr)
         name, form = form_of(question["question"], start_s, end_s, CLASS_NAMES)
         return {"content": form.finished(form.start), "extra": {"format": name, "failed": str(error)[:500]}}

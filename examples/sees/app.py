@@ -1,9 +1,9 @@
-"""The entrant: answers questions of the challenge's protocol with the trained model, on a CPU or a GPU.
+"""The participant: answers questions of the challenge's protocol with the trained model, on a CPU or a GPU.
 
     python examples/sees/app.py [WEIGHTS.npz]
 
-It looks at one picture per FRAME question, and at one every five seconds (at most 64) of longer videos. A video that
-cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 pictures). A third of
+It looks at one image per FRAME question, and at one every five seconds (at most 64) of longer videos. A video that
+cannot be read is answered from the wording alone, and the answer says so (`extra`: 0 images). A third of
 the budget is for reading, a quarter for looking, in an order that is spread over the whole; the answer rests on what
 was seen by then.
 """
@@ -35,19 +35,19 @@ from .weights import answer_text, load
 try:
     from .serve import serve  # in an image: the file beside this one
 except ImportError:
-    from surgeval.submissions.serve import serve
+    from surgvalid.submissions.serve import serve
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 STEP_S = 5.0
-"""Between the pictures of a longer video, as in training."""
+"""Between the images of a longer video, as in training."""
 READ_UNTIL, LOOK_UNTIL = 0.3, 0.55
-"""Shares of the budget after which no more of the video is read, and no more pictures are looked at."""
+"""Shares of the budget after which no more of the video is read, and no more images are looked at."""
 SEEK_FROM_S = 20.0
-"""Wider gaps than this are jumped over; clips of the challenge have a whole picture every five seconds."""
+"""Wider gaps than this are jumped over; clips of the challenge have a whole image every five seconds."""
 
 
 def pictures_of(path: str, start_s: float, end_s: float, deadline: float) -> tuple[list[float], list[np.ndarray]]:
-    """Seconds since the start, and pictures: one of a frame, else up to MOST_FRAMES on training's grid."""
+    """Seconds since the start, and images: one of a frame, else up to MOST_FRAMES on training's grid."""
     first = -(-start_s // STEP_S) * STEP_S - start_s
     wanted = [float(second) for second in np.arange(first, end_s - start_s + 0.5, STEP_S)]
     wanted = wanted if wanted and end_s > start_s else [0.0]
@@ -83,7 +83,7 @@ def _frames_at(container: Any, stream: Any, seconds: list[float]) -> Iterator[tu
                 break
 
 
-class Entrant:
+class Participant:
     """The model of a file, answering."""
 
     def __init__(self, weights: Path) -> None:
@@ -99,7 +99,7 @@ class Entrant:
 
     @torch.inference_mode()
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The answer in the format that the wording asks for, and how many pictures it rests on."""
+        """The answer in the format that the wording asks for, and how many images it rests on."""
         read_until, look_until = (time.monotonic() + share * question["budget_s"] for share in (READ_UNTIL, LOOK_UNTIL))
         start_s, end_s = float(question["start_time"]), float(question["end_time"])
         try:
@@ -113,7 +113,7 @@ class Entrant:
 
     def text_for(self, asked: words.Asked, start_s: float, end_s: float, times: list[float], pictures: list[np.ndarray],
              deadline: float) -> tuple[str, int]:  # fmt: skip
-        """The answer from pictures that were seen at times, and how many of them were looked at."""
+        """The answer from images that were seen at times, and how many of them were looked at."""
         batch = asked_tensors([asked], [start_s], [end_s], self.vocabulary)
         batch = type(batch)(**{name: value.to(self.device) for name, value in vars(batch).items()})
         marks, totals, looked_at = self.looked(pictures, deadline)
@@ -129,9 +129,9 @@ class Entrant:
         return text, len(looked_at)
 
     def looked(self, pictures: list[np.ndarray], deadline: float) -> tuple[Marks, torch.Tensor, list[int]]:
-        """The marks of the last picture, the sum of each, and which were looked at while there was time.
+        """The marks of the last image, the sum of each, and which were looked at while there was time.
 
-        Without pictures, what a shut eye sees.
+        Without images, what a shut eye sees.
         """
         size, totals = self.model.size, dict[int, torch.Tensor]()
         none = torch.zeros(1, MARKS, device=self.device)
@@ -159,4 +159,4 @@ def spread_order(count: int) -> list[int]:
 
 
 if __name__ == "__main__":
-    serve(Entrant(Path(sys.argv[1]) if len(sys.argv) > 1 else WEIGHTS).answer, name="sees (small model)")
+    serve(Participant(Path(sys.argv[1]) if len(sys.argv) > 1 else WEIGHTS).answer, name="sees (small model)")

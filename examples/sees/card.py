@@ -18,7 +18,7 @@ TONES = {"answers": "#b00020", "centres": "#1565c0", "counts": "#2e7d32", "occlu
 
 
 def curve_svg(curve: list[dict[str, Any]], stage: str) -> str:
-    """The losses of a stage over its steps, as a picture."""
+    """The losses of a stage over its steps, as an image."""
     rows = [row for row in curve if row["stage"] == stage]
     most = max(row["step"] for row in rows)
     top = max(row[name] for row in rows[1:] or rows for name in TONES if name in row)
@@ -53,7 +53,7 @@ far looking leads beyond guessing in a simulated challenge. It has seen no real 
 
 | | |
 |---|---|
-| data | {about["videos"]} simulated procedures, {about["pictures"]} pictures; questions: {asked} |
+| data | {about["videos"]} simulated procedures, {about["pictures"]} images; questions: {asked} |
 | made with | `python -m examples.sees.make_data DATA {words}` |
 | trained with | `python -m examples.sees.train DATA OUT {about["asked"]} --seed {about["seed"]}` |
 | steps | {took}, {about["batch"]} questions each |
@@ -67,8 +67,8 @@ Trained on Centers A to E; Center F was never seen. Patients of training and tes
 
 ## What it reached
 
-Shares of right answers; free text must equal the reference. `shuffled`: the same weights, pictures of another video.
-`blind twin`: the same reader, trained without pictures. Intervals: whole videos drawn again, 95 %.
+Shares of right answers; free text must equal the reference. `shuffled`: the same weights, images of another video.
+`blind twin`: the same reader, trained without images. Intervals: whole videos drawn again, 95 %.
 
 {margins}"""
 

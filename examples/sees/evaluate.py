@@ -3,10 +3,11 @@
     python -m examples.sees.evaluate DATA QUESTIONS ANSWERS OUT
 
 DATA and QUESTIONS are what `make_data.py` wrote, ANSWERS the folder in which `train.py` left its answers. OUT gets
-`cases.csv` (a row per test question: right or not under every condition, with what was in the picture and how good the
-picture was: a table for `surgeval failures`), `margins.csv` (by track, set and kind of question: the model, its blind
-twin, shuffled pictures, the floors of `surgeval floors`, and the margin over the best of them with an interval over
-videos) and `margins.md`.
+`cases.csv` (a row per test question: right or not under every condition, with what was in the image and how good the
+image was: a table for `surgvalid analyse failures`), `margins.csv` (by track, set and kind of question: the model,
+its blind
+twin, shuffled images, the trivial baselines of `surgvalid score baselines`, and the margin over the best of them with
+an interval over videos) and `margins.md`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.schema.question_files import load_questions
-from surgeval.scoring.blind_questions import blind_questions
-from surgeval.scoring.floors import FLOORS, floors
-from surgeval.simulation.artefacts import CHARACTERISTICS
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.scoring.blind_questions import blind_questions
+from surgvalid.scoring.trivial_baselines import BASELINES, trivial_baselines
+from surgvalid.simulation.artefacts import CHARACTERISTICS
 
 from .make_data import scenes_of
 
@@ -35,12 +36,12 @@ DRAWS = 2000
 
 
 def scored(folder: Path, track: str, wanted: set[str], given: dict[str, dict[str, str]]) -> pl.DataFrame:
-    """A row per test question of a track: right (1) or not (0) by every floor and every condition."""
+    """A row per test question of a track: right (1) or not (0) by every trivial baseline and every condition."""
     test, train = folder / "test" / track, folder / "train" / track
     asked = load_questions(test / "requests.json", test / "references.json")
     requests = [request for request in asked.requests.values() if request.case in wanted]
     references = [reference for reference in asked.references.values() if reference.case in wanted]
-    result = floors(
+    result = trivial_baselines(
         requests, references, train_requests=train / "requests.json", train_references=train / "references.json"
     )
     chosen = {question.case: question for question in blind_questions(load_questions(requests, references))}
@@ -62,15 +63,17 @@ def scored(folder: Path, track: str, wanted: set[str], given: dict[str, dict[str
 
 
 def margin_row(cases: pl.DataFrame, name: dict[str, Any]) -> dict[str, Any]:
-    """Shares of right answers, and the model's margin over the best floor with an interval over whole videos."""
-    values = {column: float(cases[column].mean() or 0.0) for column in (*MODELS, *FLOORS)}
-    floor = max(("blind", *FLOORS), key=values.__getitem__)
+    """Shares of right answers, and the model's margin over the best trivial baseline with an interval over whole
+    videos.
+    """
+    values = {column: float(cases[column].mean() or 0.0) for column in (*MODELS, *BASELINES)}
+    floor = max(("blind", *BASELINES), key=values.__getitem__)
     difference = (cases["sees"] - cases[floor]).to_numpy()
     low, high = over_videos(cases["video"].to_list(), difference)
     return name | {
         "questions": cases.height, "videos": cases["video"].n_unique(), **{m: values[m] for m in MODELS},
-        "best_constant": max(values[f] for f in FLOORS[:-1]), "text_prior": values[FLOORS[-1]], "best_floor": floor,
-        "margin": values["sees"] - values[floor], "low": low, "high": high,
+        "best_constant": max(values[f] for f in BASELINES[:-1]), "text_prior": values[BASELINES[-1]],
+        "best_floor": floor, "margin": values["sees"] - values[floor], "low": low, "high": high,
     }  # fmt: skip
 
 
@@ -87,9 +90,9 @@ def over_videos(videos: list[str], values: np.ndarray) -> tuple[float, float]:
 
 
 def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
-    """How differently the same questions are answered from pictures with another look, paired."""
+    """How differently the same questions are answered from images with another look, paired."""
     if not given:
-        return "no pictures with another look"
+        return "no images with another look"
     test = folder / "test" / "frame"
     asked = {q.case: q for q in blind_questions(load_questions(test / "requests.json", test / "references.json"))}
     both = cases.filter(pl.col("case").is_in(list(given)))
@@ -97,7 +100,7 @@ def look_cost(cases: pl.DataFrame, folder: Path, given: dict[str, str]) -> str:
     gain = other - both["sees"].to_numpy()
     low, high = over_videos(both["video"].to_list(), gain)
     before = float(np.mean(both["sees"].to_numpy()))
-    return (f"pictures with another look: {other.mean():.3f} right of {len(other)}, as they are {before:.3f}; "
+    return (f"images with another look: {other.mean():.3f} right of {len(other)}, as they are {before:.3f}; "
             f"difference {gain.mean():+.3f} ({low:+.3f} to {high:+.3f})")  # fmt: skip
 
 
@@ -119,7 +122,7 @@ def margins(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def properties(data: Path) -> pl.DataFrame:
-    """Per test question of FRAME: what its picture shows, and how good the picture is."""
+    """Per test question of FRAME: what its image shows, and how good the image is."""
     labels = json.loads(gzip.decompress((data / "labels.json.gz").read_bytes()))
     objects = {(video, second): rows for video, second, _, _, rows in labels["pictures"]}
     command = labels["command"]
@@ -143,7 +146,7 @@ def properties(data: Path) -> pl.DataFrame:
 def as_markdown(table: pl.DataFrame) -> str:
     """The margins over whole tracks and closed formats, and by bucket."""
     head = ["track", "set", "questions", "videos", "sees", "shuffled", "blind twin", "best constant", "text prior",
-            "margin over the best floor"]  # fmt: skip
+            "margin over the best trivial baseline"]  # fmt: skip
     lines = ["| " + " | ".join(["", *head]) + " |", "|" + "---|" * (len(head) + 1)]
     for row in table.filter(pl.col("level").is_in(["all", "closed", "bucket"])).iter_rows(named=True):
         numbers = [f"{row[k]:.3f}" for k in ("sees", "shuffled", "blind", "best_constant", "text_prior")]

@@ -1,4 +1,4 @@
-"""A table for `surgeval failures`: each FRAME answer of the model, with what may have made it fail.
+"""A table for `surgvalid analyse failures`: each FRAME answer of the model, with what may have made it fail.
 
 python -m examples.sees.failing EVALUATION OUT.csv
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 SMALL = 0.004
-"""An object is small below this share of the picture."""
+"""An object is small below this share of the image."""
 FROM = 0.25
 """An artefact counts from this strength on."""
 ARTEFACTS = {

@@ -1,4 +1,4 @@
-"""What training is made of: changed pictures, and how far the model is from the truth."""
+"""What training is made of: changed images, and how far the model is from the truth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def normal(pictures: Tensor) -> Tensor:
 
 
 def recoloured(pictures: Tensor) -> Tensor:
-    """Pictures (around 0) in other light, with other noise, some of them a little soft."""
+    """Images (around 0) in other light, with other noise, some of them a little soft."""
     n, device = len(pictures), pictures.device
 
     def draw(low: float, high: float, channels: int = 1) -> Tensor:
@@ -33,7 +33,7 @@ def recoloured(pictures: Tensor) -> Tensor:
 
 
 def mirrored(pictures: Tensor, objects: Tensor, mirror: Tensor) -> tuple[Tensor, Tensor]:
-    """Pictures and their objects, mirrored left-right (bit 1) and upside down (bit 2)."""
+    """Images and their objects, mirrored left-right (bit 1) and upside down (bit 2)."""
     objects = objects.clone()
     for bit, axis, column in ((1, 3, 1), (2, 2, 2)):
         turn = (mirror & bit) > 0
@@ -43,7 +43,7 @@ def mirrored(pictures: Tensor, objects: Tensor, mirror: Tensor) -> tuple[Tensor,
 
 
 def moved_about(pictures: Tensor, objects: Tensor) -> tuple[Tensor, Tensor]:
-    """Pictures seen from nearer, further or beside; of objects at the border, what is left of their boxes."""
+    """Images seen from nearer, further or beside; of objects at the border, what is left of their boxes."""
     n, device = len(pictures), pictures.device
     zoom = torch.empty(n, 1, 1, device=device).uniform_(math.log(0.75), math.log(1.4)).exp()
     shift = torch.empty(n, 1, 2, device=device).uniform_(-0.3, 0.3)

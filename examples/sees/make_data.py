@@ -1,10 +1,10 @@
-"""Make what the model learns from: simulated procedures, their questions, and the pictures the questions are about.
+"""Make what the model learns from: simulated procedures, their questions, and the images the questions are about.
 
     python -m examples.sees.make_data OUT [--procedures 104] [--new-center 22] [--minutes 4-5] [--seed 22]
 
-OUT/questions is what `surgeval questions` writes (train and test, patients apart, Center F in the test set only).
-OUT/pictures.bin and OUT/labels.json.gz hold all that `train.py` reads, so that it needs neither surgeval nor a video
-reader where it runs: small pictures (WebP) of the seconds that are asked about, what is in each of them, and the
+OUT/questions is what `surgvalid data questions` writes (train and test, patients apart, Center F in the test set only).
+OUT/pictures.bin and OUT/labels.json.gz hold all that `train.py` reads, so that it needs neither surgvalid nor a video
+reader where it runs: small images (WebP) of the seconds that are asked about, what is in each of them, and the
 questions in plain words. Equal arguments give equal files.
 """
 
@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from surgeval.questions.benchmark import Benchmark, Question
-from surgeval.questions.make import make_questions
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.tracks import Procedure, Visibility
-from surgeval.simulation import Scene, true_procedure
-from surgeval.simulation.renderer import Renderer
-from surgeval.simulation.simulate import simulate
+from surgvalid.questions.benchmark import Benchmark, Question
+from surgvalid.questions.make import make_questions
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.procedures.tracks import Procedure, Visibility
+from surgvalid.simulation import Scene, true_procedure
+from surgvalid.simulation.renderer import Renderer
+from surgvalid.simulation.simulate import simulate
 
 from .pictures import HEIGHT, WIDTH, encoded
 
 KNOWN_CENTERS = ("Center A", "Center B", "Center C", "Center D", "Center E")
 NEW_CENTER = "Center F"
 STEP_S = 5
-"""Seconds between the pictures of a segment or a procedure."""
+"""Seconds between the images of a segment or a procedure."""
 
 
 def scenes_of(procedures: int, new_center: int, minutes: tuple[float, float], seed: int) -> Iterator[Scene]:
@@ -45,7 +45,7 @@ def scenes_of(procedures: int, new_center: int, minutes: tuple[float, float], se
 
 
 def kept(benchmark: Benchmark, per_test_video: int, long_train_videos: int, tracks: Iterable[str]) -> list[Question]:
-    """The questions that go along: all FRAME questions for training, fewer elsewhere, so that the pictures stay few."""
+    """The questions that go along: all FRAME questions for training, fewer elsewhere, so that the images stay few."""
     train = sorted({q.request.video for q in benchmark.questions if q.split == "train"})
     long = set(train[:long_train_videos])
     counted: dict[tuple[str, str], int] = defaultdict(int)
@@ -64,7 +64,7 @@ def kept(benchmark: Benchmark, per_test_video: int, long_train_videos: int, trac
 
 
 def seconds_of(questions: Iterable[Question], duration_s: int) -> list[int]:
-    """The seconds of one video whose pictures are wanted: those of its FRAME questions, and a grid for the others."""
+    """The seconds of one video whose images are wanted: those of its FRAME questions, and a grid for the others."""
     asked = list(questions)
     seconds = {int(q.request.end_s) for q in asked if q.track == "frame"}
     if any(q.track != "frame" for q in asked):
@@ -79,7 +79,7 @@ def painted(scene: Scene, seconds: list[int]) -> Iterator[bytes]:
 
 
 def objects_at(procedure: Procedure, second: int) -> list[list[Any]]:
-    """What is in view: class, middle and size as shares of the picture, whether occluded, colour."""
+    """What is in view: class, middle and size as shares of the image, whether occluded, colour."""
     rows: list[list[Any]] = []
     for track in procedure.tracks:
         point = track.point_at(second)
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
             for second, data in zip(seconds, painted(scene, seconds), strict=True):
                 pictures.append([scene.video, second, store.tell(), len(data), objects_at(procedure, second)])
                 store.write(data)
-            print(f"painted {scene.video}: {len(pictures)} pictures, {store.tell() >> 20} MiB", flush=True)
+            print(f"painted {scene.video}: {len(pictures)} images, {store.tell() >> 20} MiB", flush=True)
     videos = {name: [p.center, p.procedure_type, p.duration_s] for name, p in procedures.items()}
     labels = {"classes": CLASS_NAMES, "size": [WIDTH, HEIGHT], "step_s": STEP_S, "videos": videos,
               "command": vars(options) | {"out": options.out.name}, "pictures": pictures,

@@ -1,8 +1,8 @@
-"""Paint wrong answers: the picture as the model saw it, what its eye marked, the question, what is right, what it said.
+"""Paint wrong answers: the image as the model saw it, what its eye marked, the question, what is right, what it said.
 
     python -m examples.sees.mistakes DATA ANSWERS EVALUATION OUT.jpg [--count 12]
 
-Needs torch and Pillow. Half of the pictures are of known centres, half of the new one; which ones is drawn by a hash of
+Needs torch and Pillow. Half of the images are of known centres, half of the new one; which ones is drawn by a hash of
 the question, at most one per template and set, so nobody picked them.
 """
 
@@ -43,7 +43,7 @@ def chosen(cases: list[dict[str, str]], count: int) -> list[dict[str, str]]:
 
 
 def tile(picture: torch.Tensor, marks: Marks, question: dict[str, Any], given: str, center: str) -> Image.Image:
-    """One picture with its marks and the words below."""
+    """One image with its marks and the words below."""
     image = Image.new("RGB", (TILE[0], TILE[1] + TEXT_PX), "white")
     shown = Image.fromarray(picture.permute(1, 2, 0).numpy()).resize(TILE, Image.Resampling.BICUBIC)
     image.paste(shown)

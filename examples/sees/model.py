@@ -1,8 +1,8 @@
 """The model: a convolutional eye that marks objects, a reader of questions that looks at what the eye marked.
 
-The eye gives, for a picture of 288 x 160, a map of centres per class, the size, occlusion and colour of the object at
+The eye gives, for an image of 288 x 160, a map of centres per class, the size, occlusion and colour of the object at
 each place, and counts per class. Its strongest marks become *object tokens*. A reader (transformer) takes the words of
-the question and these tokens (FRAME), or one token per picture (SEGMENT, PROCEDURE), and answers by the head of the
+the question and these tokens (FRAME), or one token per image (SEGMENT, PROCEDURE), and answers by the head of the
 wanted format; heads may point at tokens, so that "which is largest?" is learned as pointing.
 """
 
@@ -66,11 +66,11 @@ class Block(nn.Module):
 
 @dataclass
 class Sight:
-    """What the eye makes of a batch of pictures; maps are (batch, channels, 40, 72)."""
+    """What the eye makes of a batch of images; maps are (batch, channels, 40, 72)."""
 
     heat: Tensor
     shape: Tensor
-    """Width and height of the object that has its middle here, as shares of the picture."""
+    """Width and height of the object that has its middle here, as shares of the image."""
     occluded: Tensor
     colour: Tensor
     counts: Tensor
@@ -81,7 +81,7 @@ class Sight:
 
 
 class Eye(nn.Module):
-    """From pictures to marks."""
+    """From images to marks."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Eye(nn.Module):
         nn.init.constant_(self.maps.bias[:KINDS], -3.5)
 
     def forward(self, pictures: Tensor) -> Sight:
-        """Marks of pictures (batch, 3, 160, 288) with values around 0."""
+        """Marks of images (batch, 3, 160, 288) with values around 0."""
         x, levels = self.stem(pictures), []
         for stage in self.stages:
             x = stage(x)
@@ -120,7 +120,7 @@ class Eye(nn.Module):
 
 @dataclass
 class Marks:
-    """The strongest marks of each picture, strongest first."""
+    """The strongest marks of each image, strongest first."""
 
     kind: Tensor
     """(batch, MARKS), the class."""
@@ -153,7 +153,7 @@ def marks_of(sight: Sight) -> Marks:
 
 
 def summary_of(sight: Sight, marks: Marks) -> Tensor:
-    """Per picture: how many of each class, how sure, how many occluded, where the strongest is."""
+    """Per image: how many of each class, how sure, how many occluded, where the strongest is."""
     by_class = F.one_hot(marks.kind, KINDS) * marks.strength[..., None]
     expected = (sight.counts.softmax(-1) * torch.arange(COUNTS, device=sight.counts.device)).sum(-1)
     best = by_class / (by_class.sum(1, keepdim=True) + 1e-4)
@@ -168,7 +168,7 @@ def mark_width(size: Size) -> int:
 
 
 def summary_width(size: Size) -> int:
-    """How many numbers sum up a picture."""
+    """How many numbers sum up an image."""
     return 8 * KINDS + size.channels[-1]
 
 
@@ -210,7 +210,7 @@ class Heads:
     choice: Tensor
     answer: Tensor
     pointed: Tensor
-    """(batch, tokens): for times, how well each picture fits."""
+    """(batch, tokens): for times, how well each image fits."""
     share: Tensor
     """(batch,): for percentages and durations."""
 
@@ -271,7 +271,7 @@ class Reader(nn.Module):
         point, other, every, keep, share = self.scores(seen).float().unbind(-1)
         point, other = (score.masked_fill(~there, -30.0) for score in (point, other))
         looked = torch.einsum("bt,btd->bd", point.softmax(-1).to(seen.dtype), seen)
-        # Most answers stay when a picture is mirrored, so the body forgets left and right; the tokens do not.
+        # Most answers stay when an image is mirrored, so the body forgets left and right; the tokens do not.
         pair = torch.stack((point.softmax(-1), other.softmax(-1)), 1).to(tokens.dtype) @ tokens
         direct = self.direct(pair).flatten(1)
         kept = keep.sigmoid() * there
@@ -301,7 +301,7 @@ class Reader(nn.Module):
 
 
 class Sees(nn.Module):
-    """The eye and its two readers: of one picture, and of many."""
+    """The eye and its two readers: of one image, and of many."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
@@ -311,13 +311,13 @@ class Sees(nn.Module):
         self.long = Reader(size, summary_width(size))
 
     def look(self, pictures: Tensor) -> tuple[Sight, Marks, Tensor]:
-        """What the eye sees in pictures, its marks, and the sum of each picture."""
+        """What the eye sees in images, its marks, and the sum of each image."""
         sight = self.eye(pictures)
         marks = marks_of(sight)
         return sight, marks, summary_of(sight, marks)
 
     def read_frame(self, asked: Questions, marks: Marks, total: Tensor, *, blind: bool = False) -> Heads:
-        """Answers to questions about one picture each."""
+        """Answers to questions about one image each."""
         there = marks.strength > 0.05
         there[:, 0] = True
         if blind:
@@ -328,7 +328,7 @@ class Sees(nn.Module):
     def read_long(
         self, asked: Questions, totals: Tensor, there: Tensor, times: Tensor, *, blind: bool = False
     ) -> Heads:
-        """Answers to questions about several pictures each, summed up one by one."""
+        """Answers to questions about several images each, summed up one by one."""
         if blind:
             totals = torch.zeros_like(totals)
         mean = (totals * there[..., None]).sum(1) / there.sum(1, keepdim=True).clamp(min=1)

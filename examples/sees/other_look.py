@@ -1,10 +1,10 @@
-"""Paint pictures once more with one thing changed: what does the new centre's look cost, what does smoke?
+"""Paint images once more with one thing changed: what does the new centre's look cost, what does smoke?
 
     python -m examples.sees.other_look DATA [--look "Center A" | --smoke 0.5]
 
-Every picture of a FRAME question of the new centre is painted with the other centre's light, colours, noise, lens and
-purchases, while the round picture, all objects, instruments, smoke and dirt stay, so that every reference stays right.
-With --smoke the pictures of the known centres are painted in smoke of that strength instead, and those in which it
+Every image of a FRAME question of the new centre is painted with the other centre's light, colours, noise, lens and
+purchases, while the round image, all objects, instruments, smoke and dirt stay, so that every reference stays right.
+With --smoke the images of the known centres are painted in smoke of that strength instead, and those in which it
 hides or half hides anything are left out. `train.py` then answers these questions once more, after training or with
 `--weights`, and `evaluate.py` compares the two answers, paired. DATA gets `other_look.bin` and `other_look.json.gz`.
 """
@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from surgeval.simulation import Scene, true_procedure
-from surgeval.simulation.centers import Center, center_named
-from surgeval.simulation.timelines import Episode
+from surgvalid.simulation import Scene, true_procedure
+from surgvalid.simulation.centers import Center, center_named
+from surgvalid.simulation.timelines import Episode
 
 from .make_data import objects_at, painted, scenes_of
 
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
             for second, data in zip(seconds, frames, strict=True):
                 pictures.append([scene.video, second, store.tell(), len(data)])
                 store.write(data)
-            print(f"painted {scene.video}: {len(pictures)} pictures", flush=True)
+            print(f"painted {scene.video}: {len(pictures)} images", flush=True)
     changed = options.look if new else f"smoke {options.smoke}"
     text = json.dumps({"changed": changed, "pictures": pictures}, separators=(",", ":"))
     (options.data / "other_look.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))

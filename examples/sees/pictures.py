@@ -1,4 +1,4 @@
-"""Pictures as small files and as arrays, by OpenCV or Pillow, whichever is there."""
+"""Images as small files and as arrays, by OpenCV or Pillow, whichever is there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ except ImportError:
     from PIL import Image
 
 WIDTH, HEIGHT = 288, 162
-"""Size of the stored pictures, in pixels. The eye leaves out the first and the last row."""
+"""Size of the stored images, in pixels. The eye leaves out the first and the last row."""
 QUALITY = 55
 """Of the WebP files: about 2 kB each."""
 
 
 def encoded(picture: np.ndarray) -> bytes:
-    """A picture (height x width x 3, red first) as a WebP file."""
+    """An image (height x width x 3, red first) as a WebP file."""
     if cv2 is None:
         file = io.BytesIO()
         Image.fromarray(np.ascontiguousarray(picture)).save(file, "webp", quality=QUALITY)
@@ -31,7 +31,7 @@ def encoded(picture: np.ndarray) -> bytes:
 
 
 def decoded(data: bytes) -> np.ndarray:
-    """A stored picture as the eye wants it."""
+    """A stored image as the eye wants it."""
     if cv2 is None:
         return cropped(np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
     picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
@@ -41,7 +41,7 @@ def decoded(data: bytes) -> np.ndarray:
 
 
 def cropped(picture: np.ndarray) -> np.ndarray:
-    """A picture of any size as 160 x 288 x 3."""
+    """An image of any size as 160 x 288 x 3."""
     if picture.shape[:2] != (HEIGHT, WIDTH):
         if cv2 is None:
             image = Image.fromarray(np.ascontiguousarray(picture))

@@ -1,4 +1,4 @@
-"""What `make_data.py` wrote, as tensors: pictures with their labels, questions with their targets."""
+"""What `make_data.py` wrote, as tensors: images with their labels, questions with their targets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Targets:
     kind: Tensor
     """Number in KINDS_OF_ANSWER; -1 where no head can say the answer."""
     one: Tensor
-    """(questions, 4): the index for pictures as they are, mirrored left-right, upside down, both."""
+    """(questions, 4): the index for images as they are, mirrored left-right, upside down, both."""
     many: Tensor
     """(questions, classes)."""
     share: Tensor
@@ -112,7 +112,7 @@ def _target(question: dict[str, Any], asked: Asked, vocabulary: Vocabulary) -> t
 
 
 def _mirrored(asked: Asked, value: int, mirror: int) -> int:
-    """The right index once the picture is mirrored left-right (1), upside down (2) or both (3)."""
+    """The right index once the image is mirrored left-right (1), upside down (2) or both (3)."""
     if asked.kind == "choice":
         option = asked.options[value]
         for bit, across in ((1, True), (2, False)):
@@ -127,16 +127,16 @@ class Store:
     """Everything of one folder."""
 
     pictures: Tensor
-    """(pictures, 3, 160, 288), bytes."""
+    """(images, 3, 160, 288), bytes."""
     objects: Tensor
-    """(pictures, MOST_OBJECTS, 7): class (-1: no object), across, down, width, height, occluded, colour."""
+    """(images, MOST_OBJECTS, 7): class (-1: no object), across, down, width, height, occluded, colour."""
     video_of: list[str]
     second_of: list[int]
     questions: list[dict[str, Any]]
     videos: dict[str, list[Any]]
     step_s: int
     other_look: dict[int, np.ndarray]
-    """Pictures with another centre's camera, by the number of the picture they stand for; see `other_look.py`."""
+    """Images with another centre's camera, by the number of the image they stand for; see `other_look.py`."""
 
     @classmethod
     def read(cls, folder: Path, *, threads: int = 8) -> Store:
@@ -165,11 +165,11 @@ class Store:
         return [q for q in self.questions if q["split"] == split and q["track"] in tracks]
 
     def frame_index(self) -> dict[tuple[str, int], int]:
-        """Where the picture of a second is."""
+        """Where the image of a second is."""
         return {key: at for at, key in enumerate(zip(self.video_of, self.second_of, strict=True))}
 
     def pictures_for(self, questions: list[dict[str, Any]]) -> tuple[Tensor, Tensor]:
-        """Per question up to MOST_FRAMES pictures of its window (-1 where there is none) and their seconds in it."""
+        """Per question up to MOST_FRAMES images of its window (-1 where there is none) and their seconds in it."""
         index = self.frame_index()
         which = torch.full((len(questions), MOST_FRAMES), -1)
         when = torch.zeros(len(questions), MOST_FRAMES)

@@ -2,12 +2,12 @@
 
     python -m examples.sees.train DATA OUT [--seconds 240] [--steps N] [--variant sees|blind|both] [--tiny] [--seed 0]
 
-Needs torch, numpy and OpenCV, not surgeval. DATA is what `make_data.py` wrote. OUT gets `weights.npz` (8 bits each),
+Needs torch, numpy and OpenCV, not surgvalid. DATA is what `make_data.py` wrote. OUT gets `weights.npz` (8 bits each),
 `metrics-VARIANT.json` (loss curve, steps, seconds, versions) and `answers-VARIANT.json`: under each condition (`sees`,
-`shuffled` pictures of other videos, `blind`; where `other_look.py` painted, `other look`) the answer to every test
+`shuffled` images of other videos, `blind`; where `other_look.py` painted, `other look`) the answer to every test
 question. With --seconds the number of steps is fixed after a few measured ones and printed; with --steps N and the same
 seed a run can be repeated, on a CPU to the last bit, on a GPU but for the order in which it adds. With --weights FILE
-nothing is trained: `answers-look.json` gets the answers to the pictures with another look.
+nothing is trained: `answers-look.json` gets the answers to the images with another look.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ READ_FROM = 0.2
 UNMEASURED, MEASURED = 12, 30
 """Steps before and during the measurement from which the number of steps follows."""
 DROPPED, LOOKS = 0.15, 4
-"""Share of the pictures that the reader of many goes without, and in how many lights it knows each: its eye knows the
-training pictures too well."""
+"""Share of the images that the reader of many goes without, and in how many lights it knows each: its eye knows the
+training images too well."""
 LONG_SHARE = 0.15
 """Share of the time for the reader of segments and procedures."""
 
@@ -106,7 +106,7 @@ class Run:
         self.known = torch.tensor(known, device=self.device)
         self.curve: list[dict[str, float]] = []
         self.began = time.monotonic()
-        self.say(f"{variant}: {parameters(self.model)} parameters, {len(known)} training pictures, {self.device}")
+        self.say(f"{variant}: {parameters(self.model)} parameters, {len(known)} training images, {self.device}")
 
     def say(self, text: str) -> None:
         """Print with the time."""
@@ -147,7 +147,7 @@ class Run:
         return at
 
     def frame_step(self, train: Asked) -> Any:
-        """One step of the eye and the reader of single pictures."""
+        """One step of the eye and the reader of single images."""
 
         def step(progress: float) -> dict[str, Tensor]:
             model, device = self.model, self.device
@@ -198,7 +198,7 @@ class Run:
 
     @torch.no_grad()
     def totals(self, *, changed: bool = False) -> Tensor:
-        """Every picture, summed up by the eye; or as it would be in other light."""
+        """Every image, summed up by the eye; or as it would be in other light."""
         self.model.eval()
         parts = []
         for at in range(0, len(self.pictures), 256):
@@ -258,7 +258,7 @@ class Run:
         return given
 
     def with_other_look(self, test: Asked) -> dict[str, str]:
-        """The answers to the FRAME questions whose pictures there are with another centre's camera."""
+        """The answers to the FRAME questions whose images there are with another centre's camera."""
         kept = self.pictures
         self.pictures = kept.clone()
         for at, picture in self.store.other_look.items():
@@ -312,7 +312,7 @@ class Run:
         (out / f"answers-{variant}.json").write_text(json.dumps(given, indent=0), encoding="utf-8")
 
     def look_again(self, out: Path) -> None:
-        """Answer the questions whose pictures there are with another look, with weights that exist."""
+        """Answer the questions whose images there are with another look, with weights that exist."""
         model, self.vocabulary = load(self.options.weights)
         self.size, self.model = model.size, model.to(self.device)
         given = {"other look": self.answers("other look")}
@@ -320,7 +320,7 @@ class Run:
 
 
 def elsewhere(rows: list[dict[str, Any]], rng: np.random.Generator) -> np.ndarray:
-    """For each question a question of the same track in another video, whose pictures it gets."""
+    """For each question a question of the same track in another video, whose images it gets."""
     order = np.empty(len(rows), np.int64)
     for at, row in enumerate(rows):
         others = [n for n, q in enumerate(rows) if q["video"] != row["video"] and q["track"] == row["track"]]
@@ -350,7 +350,7 @@ def options_from(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="instead of --seconds: a run that can be repeated")
     parser.add_argument("--variant", choices=("sees", "blind", "both"), default="both")
     parser.add_argument("--tiny", action="store_true", help="a very small model, for tests")
-    parser.add_argument("--weights", type=Path, help="answer pictures with another look; train nothing")
+    parser.add_argument("--weights", type=Path, help="answer images with another look; train nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=8)
     return parser.parse_args(arguments)

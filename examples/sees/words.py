@@ -1,6 +1,6 @@
 """The words of questions and answers: what is asked for, in which format, and how numbers become an answer again.
 
-Needs nothing but Python, so that training, evaluation and the entrant read questions in the same way.
+Needs nothing but Python, so that training, evaluation and the participant read questions in the same way.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Asked:
     each: tuple[str, ...] = ()
     """What a matching question wants an option for."""
     flipped: tuple[bool, bool] = field(default=(False, False))
-    """Whether yes and no change places when the picture is mirrored left-right, upside down."""
+    """Whether yes and no change places when the image is mirrored left-right, upside down."""
 
 
 def read(text: str, procedure: str = "") -> Asked:
@@ -109,7 +109,7 @@ def seconds_in(text: str) -> list[int]:
 
 
 def mirrored(option: str, *, across: bool) -> str:
-    """A place in the picture after it was mirrored left-right (across) or upside down; other words stay."""
+    """A place in the image after it was mirrored left-right (across) or upside down; other words stay."""
     pairs = ("left", "right") if across else ("upper", "lower")
     if option not in QUADRANTS:
         return option
@@ -141,5 +141,5 @@ def listed(objects: list[tuple[int, float, float]]) -> str:
 
 
 def quadrant(x: float, y: float) -> str:
-    """Where in the picture a place lies."""
+    """Where in the image a place lies."""
     return f"{'upper' if y < 0.5 else 'lower'} {'left' if x < 0.5 else 'right'}"

@@ -2,10 +2,10 @@
 
     python -m examples.weakness_to_algorithm.endoscapes --data path/to/endoscapes --out endoscapes-out
 
-It shares body, pictures and changes of pictures with the other networks here. Frames with masks teach masks, frames
+It shares body, images and changes of images with the other networks here. Frames with masks teach masks, frames
 with boxes alone teach filled boxes, rated frames teach the criteria. Written for the test part: `boxes.json` (COCO
 results), `masks.json` and `maps.npz` (COCO results and label maps of frames with masks) and `criteria.csv`, which
-`surgeval evaluate` reads (kinds cvs, detection and segmentation). A plain baseline to start from, not a contender.
+`surgvalid evaluate` reads (kinds cvs, detection and segmentation). A plain baseline to start from, not a contender.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from examples.weakness_to_algorithm.spoiling import coloured, moved
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from surgeval.datasets import open_data_set
-from surgeval.datasets.endoscapes2023 import CRITERIA
-from surgeval.errors import InputInvalid
-from surgeval.metrics.detection.masks import coco_of_mask, mask_of_pixels
-from surgeval.scoring.predictions.mask_files import png_folder
+from surgvalid.datasets import open_data_set
+from surgvalid.datasets.sets.endoscapes2023 import CRITERIA
+from surgvalid.errors import InputInvalid
+from surgvalid.evaluation.predictions.mask_files import png_folder
+from surgvalid.metrics.detection.masks import coco_of_mask, mask_of_pixels
 
 PARTS = ("train", "test")
 UNKNOWN = 255
@@ -44,7 +44,7 @@ class Frame(NamedTuple):
     part: str
     rgb: np.ndarray
     labels: np.ndarray
-    """Category ids at the size of the picture, or `UNKNOWN` all over."""
+    """Category ids at the size of the image, or `UNKNOWN` all over."""
     criteria: np.ndarray
     """Mean of the raters per criterion, or NaN."""
     image_id: int | None
@@ -125,7 +125,7 @@ def _filled(boxes: pl.DataFrame, size: tuple[int, int]) -> np.ndarray:
 
 
 def batch_of(frames: list[Frame], size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
-    """Pictures in [0, 1], labels and criteria of some frames, at one size."""
+    """Images in [0, 1], labels and criteria of some frames, at one size."""
     pictures = [torch.from_numpy(one.rgb.copy()).permute(2, 0, 1)[None].float() / 255 for one in frames]
     labels = [torch.from_numpy(one.labels.copy())[None, None].float() for one in frames]
     return (

@@ -3,8 +3,9 @@
     python -m examples.weakness_to_algorithm.find --data painted --scored scored1 --out found
 
 Every instance of the development procedures, predicted by models that never saw its video, is found (DSC of at least
-0.5) or not. `surgeval failures` says which properties make that less likely, what is worth working on, and how likely
-each picture is to fail. The recipe follows by rule: the best baseline, plus the choice that answers each property that
+0.5) or not. `surgvalid analyse failures` says which properties make that less likely, what is worth working on, and
+how likely
+each image is to fail. The recipe follows by rule: the best baseline, plus the choice that answers each property that
 hurts (`recipes.CHOICES`), plus sampling by predicted risk, plus merging where a tenth of the instances are invented.
 `recipe.csv` names the finding behind every choice; `recipes.json` holds the remedy, its ablations, the baseline again,
 and a sham that changes nothing that matters.
@@ -19,7 +20,7 @@ from pathlib import Path
 import polars as pl
 from examples.weakness_to_algorithm.recipes import BASELINES, CHOICES, Recipe, write_recipes
 
-import surgeval
+import surgvalid
 
 FOUND_FROM = 0.5
 """DSC from which an instance counts as found."""
@@ -53,13 +54,13 @@ def find(data: Path, scored: Path, out: Path) -> None:
     rows = read_instances(scored / "development" / "instances.csv")
     base = best_baseline(pl.read_csv(scored / "development" / "metrics.csv"))
     fixed = properties_in(rows)
-    every = surgeval.failures(
+    every = surgvalid.failures(
         rows, outcome="found", fixed=fixed, random=["model", "video", "case", "instance"], recommend=True
     )
     every.to_dir(out / "all_models", force=True)
     alone = rows.filter(model=base.name)
     wanted = alone.select("instance", "video", *fixed)  # a case of this analysis is one instance
-    single = surgeval.failures(alone, outcome="found", fixed=fixed, random=["video", "case", "instance"], risk=wanted)
+    single = surgvalid.failures(alone, outcome="found", fixed=fixed, random=["video", "case", "instance"], risk=wanted)
     single.to_dir(out / "baseline", force=True)
     weights_of(single.tables["risk"], alone).write_csv(data / "weights.csv")
     pixels_of(alone, fixed).to_dir(out / "pixels", force=True)
@@ -70,16 +71,18 @@ def find(data: Path, scored: Path, out: Path) -> None:
     write_recipes(recipes_for(base, answers, merge=merge), out / "recipes.json")
 
 
-def pixels_of(alone: pl.DataFrame, fixed: list[str]) -> surgeval.FailureTableResult:
+def pixels_of(alone: pl.DataFrame, fixed: list[str]) -> surgvalid.FailureTableResult:
     """What hurts precision and recall of the pixels of one model's instances, side by side as in the paper."""
     outcomes = {"precision": "true_positive/predicted", "recall": "true_positive/reference"}
-    return surgeval.failure_table(alone, outcomes=outcomes, fixed=fixed, random=["video", "case", "instance"])
+    return surgvalid.failures(
+        alone, form="symbols", outcomes=outcomes, fixed=fixed, random=["video", "case", "instance"]
+    )
 
 
-def strengths_of(rows: pl.DataFrame, properties: list[str]) -> surgeval.FailuresResult:
+def strengths_of(rows: pl.DataFrame, properties: list[str]) -> surgvalid.FailuresResult:
     """Whether the answered properties harm models differently."""
     random = ["model", "video", "case", "instance"]
-    return surgeval.failures(rows, outcome="found", fixed=properties, random=random, strengths=True)
+    return surgvalid.failures(rows, outcome="found", fixed=properties, random=random, strengths=True)
 
 
 def invented(folder: Path) -> float:
@@ -137,7 +140,7 @@ def recipes_for(base: Recipe, answers: pl.DataFrame, *, merge: bool) -> list[Rec
 
 
 def weights_of(risk: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """How often each picture is drawn: the mean risk of its instances over that of all, within bounds."""
+    """How often each image is drawn: the mean risk of its instances over that of all, within bounds."""
     named = risk.rename({"case": "instance"}).join(rows.select("instance", "case"), on="instance")
     each = named.group_by("case").agg(pl.col("risk").mean()).sort("case")
     weight = (pl.col("risk") / pl.col("risk").mean()).clip(LEAST_WEIGHT, MOST_WEIGHT)

@@ -41,7 +41,7 @@ def numbered(labels: np.ndarray) -> np.ndarray:
 
 
 def instances_of(kind: str, made: dict[str, Tensor], *, merge: str = "none") -> list[np.ndarray]:
-    """The label map of every picture of a batch; `merge` as in a recipe."""
+    """The label map of every image of a batch; `merge` as in a recipe."""
     if kind == "queries":
         shown = made["masks"].sigmoid() * (made["there"].sigmoid() > 0.5)[..., None, None]
         best, which = shown.max(1)

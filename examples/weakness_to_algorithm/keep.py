@@ -1,4 +1,4 @@
-"""Keep what the documentation shows: small tables, and a sheet of pictures with references and predictions.
+"""Keep what the documentation shows: small tables, and a sheet of images with references and predictions.
 
     python -m examples.weakness_to_algorithm.keep --data painted --runs run1 run2 --scored scored1 scored2 \\
         --found found --proof proof
@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from examples.weakness_to_algorithm.pack import Pack, read_pack
 
-from surgeval.video import pyav
-from surgeval.video.images import jpeg_bytes
+from surgvalid.video import pyav
+from surgvalid.video.images import jpeg_bytes
 
 RESULTS = Path(__file__).parent / "results"
 SHEET = Path(__file__).parents[2] / "docs" / "figures" / "weakness-sheet.jpg"
@@ -85,7 +85,7 @@ def second(scored: Path, proof: Path, runs: list[Path]) -> dict[str, pl.DataFram
 
 
 def sheet(pack: Pack, scored: Path) -> np.ndarray:
-    """Pictures that the first remedy changed most, for better and for worse: frame, reference, before, after."""
+    """Images that the first remedy changed most, for better and for worse: frame, reference, before, after."""
     values = pl.read_csv(scored / "pictures.csv").filter(metric="mi_dsc").pivot("model", index="case", values="value")
     change = values.with_columns(change=pl.col("remedy 1") - pl.col("baseline 1")).sort("change", "case")
     better = change.filter(pl.col("change") > 0).tail(10 * (ROWS - 1)).gather_every(10)["case"].to_list()

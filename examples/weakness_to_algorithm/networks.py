@@ -60,7 +60,7 @@ class DensePredictor(nn.Module):
 
 
 class QueryPredictor(nn.Module):
-    """Queries that start from places of a grid, look at the picture and at each other; each is one instance or none."""
+    """Queries that start from places of a grid, look at the image and at each other; each is one instance or none."""
 
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """One file that holds everything a training run needs: frames, their neighbours, label maps and names.
 
-Needs numpy and something that reads JPEG (OpenCV or PyAV), so that it can be read where surgeval is not installed.
+Needs numpy and something that reads JPEG (OpenCV or PyAV), so that it can be read where surgvalid is not installed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Pack:
 def write_pack(path: Path, jpegs: Sequence[bytes], labels: np.ndarray, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write a pack; `jpegs` are the neighbours of the first case, then of the second, and so on."""
     if len(jpegs) != NEIGHBOURS * len(labels):
-        raise ValueError(f"{path}: {len(jpegs)} pictures for {len(labels)} cases; expected {NEIGHBOURS} of each")
+        raise ValueError(f"{path}: {len(jpegs)} images for {len(labels)} cases; expected {NEIGHBOURS} of each")
     stored = {f"column_{name}": np.asarray(values) for name, values in columns.items()}
     ends = np.cumsum([len(one) for one in jpegs])
     np.savez_compressed(path, jpeg=np.frombuffer(b"".join(jpegs), np.uint8), ends=ends, labels=labels, **stored)

@@ -19,11 +19,11 @@ import polars as pl
 from examples.weakness_to_algorithm.pack import write_pack
 from examples.weakness_to_algorithm.properties import instance_properties, picture_properties
 
-from surgeval.simulation import PROCEDURE_TYPES, Renderer, Scene, draw_scene
-from surgeval.simulation.artefacts import TICKED_FROM
-from surgeval.simulation.instance_maps import InstanceMap, instance_maps
-from surgeval.video import pyav
-from surgeval.video.images import jpeg_bytes
+from surgvalid.simulation import PROCEDURE_TYPES, Renderer, Scene, draw_scene
+from surgvalid.simulation.artefacts import TICKED_FROM
+from surgvalid.simulation.instance_maps import InstanceMap, instance_maps
+from surgvalid.video import pyav
+from surgvalid.video.images import jpeg_bytes
 
 SEED = 2311
 CENTERS, NEW_CENTER = ("Center A", "Center B", "Center C", "Center E", "Center F"), "Center D"
@@ -91,7 +91,7 @@ def cases(scene: Scene, count: int) -> Iterator[Case]:
 
 
 def photograph(renderer: Renderer, time_s: float) -> np.ndarray:
-    """The picture at a time; where camera or tips move, the mean over the time for which the shutter is open."""
+    """The image at a time; where camera or tips move, the mean over the time for which the shutter is open."""
     levels = renderer.scene.conditions(np.array([time_s]))
     if max(levels["background_motion"][0], levels["instrument_motion"][0]) < MOVES_FROM:
         return renderer.frame(time_s)

@@ -1,4 +1,5 @@
-"""The property schema of the failure analysis: what of Table 1 of seed 001 holds for an instance and for a picture.
+"""The property schema of the failure analysis: what of Table 1 of Roß et al. (2023) holds for an instance and for an
+image.
 
 Strengths come from the simulator, coverage from the label maps. A box is ticked as an annotator would tick it
 (`TICKED_FROM`). Added to the table: the thing is small, cut off, touches another, is no instrument, is one of many.
@@ -11,9 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.ndimage import binary_dilation
 
-from surgeval.simulation.artefacts import TICKED_FROM
-from surgeval.simulation.instance_maps import INSTRUMENT, MATERIAL, OBJECT, TISSUE, Instance, InstanceMap
-from surgeval.simulation.scene import FULL_BLUR_SPEED, Scene
+from surgvalid.simulation.artefacts import TICKED_FROM
+from surgvalid.simulation.instance_maps import INSTRUMENT, MATERIAL, OBJECT, TISSUE, Instance, InstanceMap
+from surgvalid.simulation.scene import FULL_BLUR_SPEED, Scene
 
 OF_PICTURES = (
     "background_blood",
@@ -28,16 +29,16 @@ OF_PICTURES = (
 COVERED_FROM = 0.1
 """Share of its pixels that something must hide for an instance to count as covered."""
 SMALL_BELOW = 0.005
-"""Share of the picture."""
+"""Share of the image."""
 CUT_BELOW = 0.8
 """Share of an object's pixels in view."""
 MANY_FROM = 4
-"""Instances in a picture."""
+"""Instances in an image."""
 _STEP_S = 0.1
 
 
 def picture_properties(levels: Mapping[str, float], instances: int) -> dict[str, int]:
-    """What holds for the whole picture."""
+    """What holds for the whole image."""
     ticked = {kind: int(levels[kind] >= TICKED_FROM) for kind in OF_PICTURES}
     return {**ticked, "instances": instances, "image_many_instances": int(instances >= MANY_FROM)}
 
@@ -79,7 +80,7 @@ def _of_one(
 
 
 def _speed(scene: Scene, one: Instance, time_s: float) -> float:
-    """How fast it crosses the picture, in view heights per second."""
+    """How fast it crosses the image, in view heights per second."""
     view = scene.look(np.array([time_s - _STEP_S, time_s + _STEP_S]))
     if one.kind == INSTRUMENT:
         before, after = view.tips[_hand(one)]

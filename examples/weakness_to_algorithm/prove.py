@@ -2,12 +2,15 @@
 
     python -m examples.weakness_to_algorithm.prove --found found --scored scored2 --out proof
 
-For the held-out procedures and for the centre that development never saw: differences of MI_DSC and MI_NSD per picture
-and of the instances that are found, paired by case, with intervals over videos (`surgeval compare`); the effect of each
-property that the remedy answers before and after (`surgeval failures --before --after`), and gains with and without it;
-gains of the sham too; and what is lost when one design choice is taken back. `surgeval compare` takes trainings of a
-recipe for cases, so its intervals are about these networks; columns that end in `_all` are about other trainings too
-(`trainings`), and verdicts follow those.
+For the held-out procedures and for the centre that development never saw: differences of MI_DSC and MI_NSD per image
+and of the instances that are found, paired by case, with intervals over videos (`surgvalid analyse compare`); the
+effect of
+each property that the remedy answers before and after (`surgvalid analyse failures --before --after`), and gains with
+and
+without it; gains of the sham too; and what is lost when one design choice is taken back. `surgvalid analyse compare`
+takes
+trainings of a recipe for cases, so its intervals are about these networks; columns that end in `_all` are about other
+trainings too (`trainings`), and verdicts follow those.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ from examples.weakness_to_algorithm.find import properties_in, read_instances
 from examples.weakness_to_algorithm.recipes import read_recipes
 from examples.weakness_to_algorithm.trainings import over_trainings
 
-import surgeval
-from surgeval.stats.corrections import adjusted
+import surgvalid
+from surgvalid.stats.comparing.corrections import adjusted
 
 PARTS = ("held-out", "new-centre")
 FEWEST_VIDEOS, LEVEL = 6, 0.05
@@ -46,7 +49,7 @@ def difference(rows: pl.DataFrame, first: str, second: str, *, model: str = "arm
     """The paired difference of two models: columns `case`, `video`, `value` and the model's."""
     two = rows.filter(pl.col(model).is_in([first, second]))
     table = two.select(pl.col(model).alias("model"), "case", "video", "value")
-    row = surgeval.compare(table, first, second, better="larger").table.row(0, named=True)
+    row = surgvalid.compare(table, first, second, better="larger").table.row(0, named=True)
     return {name: row[name] for name in _KEPT if name in row}
 
 
@@ -129,7 +132,7 @@ def change(rows: pl.DataFrame, arm: str, against: str, targets: list[str]) -> An
     """Effects of properties before and after, from the first training of two arms."""
     named = arms_of(rows).filter(training="training 1").drop("model")
     old, new = (named.filter(arm=one).drop("arm", "training") for one in (against, arm))
-    return surgeval.failure_change(
+    return surgvalid.failure_change(
         old, new, outcome="found", fixed=targets, random=["video", "case", "instance"], target=targets
     )
 

@@ -71,7 +71,7 @@ CHOICES: dict[str, tuple[str, str]] = {
     "instance_cut": ("temporal", ""),
     "instance_no_instrument": ("risk", ""),
 }
-"""What answers a property that hurts: a design choice and, of pictures spoiled on purpose, how."""
+"""What answers a property that hurts: a design choice and, of images spoiled on purpose, how."""
 
 
 def write_recipes(recipes: list[Recipe], path: Path) -> None:

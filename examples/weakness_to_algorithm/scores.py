@@ -1,11 +1,11 @@
-"""From predictions to tables: `surgeval evaluate segmentation` for every model and part, then one row per instance.
+"""From predictions to tables: `surgvalid evaluate segmentation` for every model and part, then one row per instance.
 
     python -m examples.weakness_to_algorithm.scores --data painted --predictions run1/predictions.npz --out scored1
 
-Writes for every part `references.npz` and `MODEL.npz` (label maps by `video/frame`, as `surgeval evaluate segmentation`
-reads them), the folders that it writes, and `instances.csv`: pixels of every instance by every model with its
-properties, ready for `surgeval failures` and `surgeval compare`. `pictures.csv` has MI_DSC and MI_NSD of every picture,
-to which instances that a model invented count too.
+Writes for every part `references.npz` and `MODEL.npz` (label maps by `video/frame`, as `surgvalid evaluate
+segmentation` reads them), the folders that it writes, and `instances.csv`: pixels of every instance by every
+model with its properties, ready for `surgvalid analyse failures` and `surgvalid analyse compare`. `pictures.csv` has
+MI_DSC and MI_NSD of every image, to which instances that a model invented count too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from examples.weakness_to_algorithm.pack import read_pack
 
-import surgeval
+import surgvalid
 
 TOLERANCE_PX = 2.0
-"""For NSD: about what soft edges and small pictures leave undecided."""
+"""For NSD: about what soft edges and small images leave undecided."""
 REPLICATES = 200
 
 
@@ -57,7 +57,7 @@ def _score_part(
     for model, maps in models.items():
         stem = model.replace(" ", "_")
         np.savez_compressed(folder / f"{stem}.npz", **maps)
-        result = surgeval.evaluate(
+        result = surgvalid.evaluate(
             "segmentation",
             folder / f"{stem}.npz",
             folder / "references.npz",

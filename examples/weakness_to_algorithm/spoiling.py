@@ -1,7 +1,7 @@
-"""Changes to training pictures on the device: those that every recipe uses, and one per property that hurts.
+"""Changes to training images on the device: those that every recipe uses, and one per property that hurts.
 
 Frames are batch x neighbours x 3 x height x width in [0, 1]; labels are batch x height x width. The spoilers imitate
-what a property does to a picture without the simulator's painters: a recipe must not win by knowing how the test was
+what a property does to an image without the simulator's painters: a recipe must not win by knowing how the test was
 painted.
 """
 
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 Spoiler = Callable[[Tensor, Tensor], Tensor]
 SHARE = 0.15
-"""Of the pictures that each spoiler is applied to."""
+"""Of the images that each spoiler is applied to."""
 
 
 def moved(frames: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,7 +50,7 @@ def spoiled(frames: Tensor, labels: Tensor, names: Sequence[str]) -> Tensor:
 
 
 def pasted(frames: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Half of the pictures get an instance of another picture laid over them, so that things touch and overlap."""
+    """Half of the images get an instance of another image laid over them, so that things touch and overlap."""
     other = torch.randperm(len(frames), device=frames.device)
     most = labels.flatten(1).amax(1)[other]
     one = (torch.rand(len(frames), device=frames.device) * most).floor().long() + 1
@@ -65,7 +65,7 @@ def _spread(batch: int, like: Tensor, low: float, high: float) -> Tensor:
 
 
 def _clouds(frames: Tensor, cells: int) -> Tensor:
-    """Smooth noise between 0 and 1, the same for all neighbours of a picture."""
+    """Smooth noise between 0 and 1, the same for all neighbours of an image."""
     height, width = frames.shape[-2:]
     coarse = torch.rand(len(frames), 1, cells, 2 * cells, device=frames.device)
     return F.interpolate(coarse, (height, width), mode="bicubic", align_corners=False).clamp(0, 1)[:, None]

@@ -10,12 +10,12 @@ import pytest
 
 from judge_cases import Saying
 from small_questions import answers, questions
-from surgeval import Response, aggregate, compare, diff, interval, rank, strata
-from surgeval.judges import JudgeCase, Verdict
-from surgeval.judges._verdict_parser import verdict_from_reply
-from surgeval.report.live import Live
-from surgeval.schema.score_table import read_score_table
-from surgeval.scoring.run import score
+from surgvalid import Response, aggregate, compare, diff, interval, rank, strata
+from surgvalid.judges import JudgeCase, Verdict
+from surgvalid.judges._case import verdict_from_reply
+from surgvalid.report.live import Live
+from surgvalid.schema.tables.score_table import read_score_table
+from surgvalid.scoring.run import score
 
 REQUESTS, REFERENCES = questions()
 FREE = {reference.case for reference in REFERENCES if reference.format == "open_ended"}

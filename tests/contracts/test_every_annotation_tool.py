@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import surgeval.datasets
+import surgvalid.datasets
 from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, RICH_SEGMENTS
 from how_many import many
 from many_boxes import mot_boxes_that_are_read
 from procedures import random_procedure, tiny_procedure
-from surgeval.datasets import IMAGE_TOOLS, TOOLS, About, read_annotations, recognised_tool, write_annotations
-from surgeval.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
-from surgeval.schema.procedure_problems import procedure_problems
-from surgeval.schema.tracks import Procedure, Track, Visibility, track_from_points
+from surgvalid.datasets import IMAGE_TOOLS, TOOLS, About, read_annotations, recognised_tool, write_annotations
+from surgvalid.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
+from surgvalid.schema.procedures.procedure_problems import procedure_problems
+from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility, track_from_points
 
 GAPS = {"lost-outside", "lost-declaration"}
 BARE = {"lost-procedure-type", "lost-center", "lost-patient", "lost-events", "lost-phases", "lost-masked", "lost-facts"}
@@ -38,7 +38,7 @@ MAY_LOSE = {
 
 
 def place(tool: str, folder: Path) -> Path:
-    return folder / str(import_module(f"surgeval.datasets.{tool}").FILE_NAME)
+    return folder / str(import_module(f"surgvalid.datasets.tools.{tool}").FILE_NAME)
 
 
 def without_outside(track: Track) -> Track:
@@ -63,15 +63,17 @@ def check_read_or_refused(path: Path, tool: str) -> None:
 
 
 def test_every_tool_is_listed_and_says_what_it_loses() -> None:
-    files = [module.name for module in iter_modules(surgeval.datasets.__path__) if not module.name.startswith("_")]
-    offering = [name for name in files if hasattr(import_module(f"surgeval.datasets.{name}"), "recognises")]
+    files = [
+        module.name for module in iter_modules(surgvalid.datasets.tools.__path__) if not module.name.startswith("_")
+    ]
+    offering = [name for name in files if hasattr(import_module(f"surgvalid.datasets.tools.{name}"), "recognises")]
     assert sorted(offering) == sorted((*TOOLS, *IMAGE_TOOLS))
     assert sorted(TOOLS) == sorted(MAY_LOSE)
 
 
 @pytest.mark.parametrize("tool", [*TOOLS, *IMAGE_TOOLS])
 def test_a_tool_says_what_it_is(tool: str) -> None:
-    module = import_module(f"surgeval.datasets.{tool}")
+    module = import_module(f"surgvalid.datasets.tools.{tool}")
     assert module.__doc__
     assert module.TITLE
 
@@ -205,7 +207,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
         ["images", "annotations", "categories", "videos", "id", "bbox", "image_id", "category_id", "result", "value",
-         "type", "sequence", "labels", "data", "surgeval", "attributes", "file_name", "video_id", "frame"]
+         "type", "sequence", "labels", "data", "surgvalid", "attributes", "file_name", "video_id", "frame"]
     ), inner, max_size=5),
     max_leaves=25,
 )  # fmt: skip

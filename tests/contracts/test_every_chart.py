@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from chart_examples import EXAMPLES
-from surgeval.report.charts import CHARTS
-from surgeval.testing._charts import CHART_RULES
+from surgvalid.report.charts import CHARTS
+from surgvalid.testing._charts import CHART_RULES
 
 NAMES = sorted(CHARTS)
 

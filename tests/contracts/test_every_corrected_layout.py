@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-NOTES = ROOT.parent / "shared" / "specs" / "real_layouts.md"
+from repository import REPOSITORY
+from shared_data import shared
+
 ROWS = [
     line
-    for line in (ROOT / "docs" / "validation.md")
+    for line in (REPOSITORY / "docs" / "validation.md")
     .read_text(encoding="utf-8")
     .partition("## Layouts that their sources corrected")[2]
     .splitlines()
@@ -28,11 +29,10 @@ def names_of_tests(path: Path) -> set[str]:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split(" | ")[0].strip("| "))
 def test_the_test_that_a_row_names_exists(row: str) -> None:
     place, name = re.findall(r"`(tests/\S+\.py)::(\w+)` \|$", row)[0]
-    assert name in names_of_tests(ROOT / place)
+    assert name in names_of_tests(REPOSITORY / place)
 
 
 def test_every_layout_that_is_noted_as_corrected_has_its_row() -> None:
-    if not NOTES.exists():
-        pytest.skip("the notes on layouts are not beside the checkout")
-    noted = len(re.findall(r"\*\*CONTRADICTION\*\*(?! marks)", NOTES.read_text(encoding="utf-8")))
+    notes = shared("specs", "real_layouts.md").read_text(encoding="utf-8")
+    noted = len(re.findall(r"\*\*CONTRADICTION\*\*(?! marks)", notes))
     assert len(ROWS) == noted

@@ -2,23 +2,23 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from data_set_files import BUILDERS
-from surgeval.datasets import DATA_SETS, open_data_set
-from surgeval.errors import UnknownName
-from surgeval.testing._data_sets import DATA_SET_RULES
+from repository import REPOSITORY
+from surgvalid.datasets import DATA_SETS, open_data_set
+from surgvalid.errors import UnknownName
+from surgvalid.testing._data_sets import DATA_SET_RULES
 
 NAMES = tuple(DATA_SETS)
 
 
 def test_every_data_set_has_a_fabricated_one_and_is_found_without_importing():
     assert set(BUILDERS) == set(NAMES)
-    code = "import sys; from surgeval.datasets import DATA_SETS as n; names = list(n); "
-    code += "assert names and not [x for x in names if 'surgeval.datasets.' + x in sys.modules]"
-    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")})
+    code = "import sys; from surgvalid.datasets import DATA_SETS as n; names = list(n); "
+    code += "assert names and not [x for x in names if 'surgvalid.datasets.sets.' + x in sys.modules]"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(REPOSITORY / "src")})
 
 
 @pytest.mark.parametrize("rule", DATA_SET_RULES, ids=lambda rule: rule.__name__)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from data_set_files import BUILDERS
-from surgeval.datasets import open_data_set
+from surgvalid.datasets import open_data_set
 
 TEXTS = (".txt", ".csv", ".json")
 LEFT_BY_MACOS = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        \xff\xfe"

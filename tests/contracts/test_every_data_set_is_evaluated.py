@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 from data_set_files import BUILDERS
-from surgeval.cli.list import measured_by
-from surgeval.datasets import DATA_SETS, open_data_set
-from surgeval.errors import Misuse
-from surgeval.scoring.evaluate.data_sets import references_of
-from surgeval.scoring.evaluate.run import KINDS
+from surgvalid.cli.tools import measured_by
+from surgvalid.datasets import DATA_SETS, open_data_set
+from surgvalid.errors import Misuse
+from surgvalid.evaluation.data_sets import references_of
+from surgvalid.evaluation.run import KINDS
 
 COMPARED = [
     (name, task, one.compared.kind)
@@ -72,7 +72,7 @@ def test_the_references_themselves_reach_the_best_value(name: str, task: str, ki
     (root / "videos").mkdir()
     (root / "videos" / "video01.mp4").write_bytes(b"never read, let alone hashed")
     options = choice(name, task, kind)
-    result = surgeval.evaluate(kind, perfect(kind, root, options, folder), root, replicates=20, **options)
+    result = surgvalid.evaluate(kind, perfect(kind, root, options, folder), root, replicates=20, **options)
     values = {row["metric"]: row["value"] for row in result.metrics.to_dicts()}
     best = BEST.get(kind, dict.fromkeys(values, 1.0))
     assert {metric: values[metric] for metric in best} == pytest.approx(best)
@@ -116,4 +116,4 @@ def test_which_data_sets_can_be_evaluated_from_their_folder() -> None:
 
 def test_a_kind_that_a_data_set_does_not_offer_is_refused_with_what_it_offers(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="cholectrack20 has no task to evaluate as phases; it offers tracks as tracking"):
-        surgeval.evaluate("phases", {"video": ["a"]}, tmp_path, data_set="cholectrack20")
+        surgvalid.evaluate("phases", {"video": ["a"]}, tmp_path, data_set="cholectrack20")

@@ -20,9 +20,10 @@ from pathlib import Path
 
 import pytest
 
+from repository import REPOSITORY
 from sandbox_engines import ENGINES, SMALL, Bench, bench, processes_with, until
-from surgeval.errors import EngineFailed, OutputRefused, ProgramMissing
-from surgeval.sandbox import (
+from surgvalid.errors import EngineFailed, OutputRefused, ProgramMissing
+from surgvalid.sandbox import (
     WEIGHTS_TARGET,
     Engine,
     Guarantee,
@@ -34,14 +35,14 @@ from surgeval.sandbox import (
     open_engine,
     trial_run,
 )
-from surgeval.sandbox._kernel import OwnGroup
-from surgeval.sandbox._leases import MARK, host_mark
-from surgeval.testing._engines import ENGINE_RULES
+from surgvalid.sandbox._kernel import OwnGroup
+from surgvalid.sandbox._leases import MARK, host_mark
+from surgvalid.testing._engines import ENGINE_RULES
 from syscall_probes import ABSTRACT_NAME, REFUSED_CALLS
 
 pytestmark = pytest.mark.long
 
-CLASSES = {name: import_module(f"surgeval.sandbox.{name}").ENGINE for name in ENGINES}
+CLASSES = {name: import_module(f"surgvalid.sandbox.{name}").ENGINE for name in ENGINES}
 
 SURVEY = """
 b=/bin/busybox
@@ -61,7 +62,7 @@ can write_sys $b touch /sys/fs/cgroup/x
 can write_volume $b touch /data/x
 say found_in_output "$($b ls -A /output | $b wc -l)"
 can write_output $b touch /output/x
-can write_sockets $b touch /run/surgeval/x
+can write_sockets $b touch /run/surgvalid/x
 can write_tmp $b touch /tmp/x
 $b cp /bin/busybox /tmp/busybox && $b chmod 755 /tmp/busybox
 can execute_scratch /tmp/busybox true
@@ -113,7 +114,7 @@ def survey(closed_engine: Bench, tmp_path_factory: pytest.TempPathFactory) -> di
     """What one run finds out about its own prison."""
     secret = tmp_path_factory.mktemp("host") / "worker-token"
     secret.write_text("token")
-    os.environ["SURGEVAL_TEST_SECRET"] = "of the host"
+    os.environ["SURGVALID_TEST_SECRET"] = "of the host"
     listener = socket.socket(socket.AF_UNIX)
     try:
         listener.bind(b"\0" + ABSTRACT_NAME)
@@ -122,14 +123,14 @@ def survey(closed_engine: Bench, tmp_path_factory: pytest.TempPathFactory) -> di
         weights = tmp_path_factory.mktemp("weights")
         weights.chmod(0o755)
         (weights / "w").write_text("weights")
-        launch = closed_engine.launch(script, env={"SURG_SOCKET": "/run/surgeval/model.sock"})
+        launch = closed_engine.launch(script, env={"SURG_SOCKET": "/run/surgvalid/model.sock"})
         mounts = (*launch.mounts, Mount.input(weights, WEIGHTS_TARGET))
         with closed_engine.engine.start(replace(launch, mounts=mounts)) as running:
             until(lambda: not running.alive(), 60, "the survey did not end")
             printed = running.logs(1 << 20).decode("utf-8", "replace")
     finally:
         listener.close()
-        del os.environ["SURGEVAL_TEST_SECRET"]
+        del os.environ["SURGVALID_TEST_SECRET"]
     return dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
 
 
@@ -137,7 +138,7 @@ def test_every_engine_says_what_it_is() -> None:
     for name, kind in CLASSES.items():
         assert kind.name == name
         assert kind.guarantees <= frozenset(Guarantee)
-        assert import_module(f"surgeval.sandbox.{name}").__doc__
+        assert import_module(f"surgvalid.sandbox.{name}").__doc__
     assert promising(*Guarantee) == ["bubblewrap", "docker", "podman"]
 
 
@@ -196,14 +197,14 @@ def test_13_31_the_environment_holds_what_was_given_and_nothing_of_image_or_host
     seen = {key.removeprefix("env:"): value for key, value in survey.items() if key.startswith("env:")}
     noise = {"PATH", "HOME", "HOSTNAME", "SHLVL", "PWD", "OLDPWD", "TERM", "container", "UNIQUE"}
     assert set(seen) - noise <= {"SURG_SOCKET", "NVIDIA_VISIBLE_DEVICES"}
-    assert seen["SURG_SOCKET"] == "/run/surgeval/model.sock"
+    assert seen["SURG_SOCKET"] == "/run/surgvalid/model.sock"
     assert seen.get("NVIDIA_VISIBLE_DEVICES", "void") == "void"
 
 
 def test_31_the_environment_of_the_host_stays_out_of_every_engine(
     any_engine: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SURGEVAL_TEST_SECRET", "of the host")
+    monkeypatch.setenv("SURGVALID_TEST_SECRET", "of the host")
     assert "of the host" not in any_engine.output_of("/bin/busybox env; echo")
 
 
@@ -298,13 +299,13 @@ def test_24_a_run_that_ignores_signals_and_hides_its_children_dies(any_engine: B
 def test_25_no_run_outlives_a_host_that_is_killed(any_engine: Bench) -> None:
     mark = f"{uuid.uuid4().int % 10**8 + 10**8}"
     host = (
-        "import time; from surgeval.sandbox import Launch, Limits, open_engine\n"
+        "import time; from surgvalid.sandbox import Launch, Limits, open_engine\n"
         f"command = ('/bin/busybox', 'sh', '-c', '/bin/busybox sleep {mark} & /bin/busybox sleep {mark}')\n"
         f"launch = Launch(image={any_engine.image!r}, command=command, limits=Limits(memory_mb=64))\n"
         f"running = open_engine({any_engine.engine.name!r}).start(launch)\n"
         "time.sleep(600)"
     )
-    source = str(Path(__file__).resolve().parents[2] / "src")
+    source = str(REPOSITORY / "src")
     child = subprocess.Popen([sys.executable, "-c", host], env={**os.environ, "PYTHONPATH": source})
     try:
         until(lambda: len(processes_with(mark)) == 2, 60, "it did not start")
@@ -356,13 +357,13 @@ FROZEN = "time.sleep(2)\nassert running.freeze()"
 
 def _host_of_a_run(engine: Bench, script: str, then: str = "") -> subprocess.Popen[bytes]:
     host = (
-        "import time; from surgeval.sandbox import Launch, Limits, open_engine\n"
+        "import time; from surgvalid.sandbox import Launch, Limits, open_engine\n"
         f"command = ('/bin/busybox', 'sh', '-c', {script!r})\n"
         f"launch = Launch(image={engine.image!r}, command=command, limits=Limits(memory_mb=64))\n"
         f"running = open_engine({engine.engine.name!r}).start(launch)\n"
         f"{then}\nprint('ready', flush=True)\ntime.sleep(600)"
     )
-    source = str(Path(__file__).resolve().parents[2] / "src")
+    source = str(REPOSITORY / "src")
     env = {**os.environ, "PYTHONPATH": source}
     return subprocess.Popen([sys.executable, "-c", host], env=env, stdout=subprocess.PIPE)
 
@@ -417,7 +418,7 @@ def test_27_a_link_in_place_of_the_socket_is_not_followed(closed_engine: Bench, 
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "engine.sock"))
         other.listen()
-        planted = f"/bin/busybox ln -s {tmp_path}/engine.sock /run/surgeval/model.sock; /bin/busybox sleep 600"
+        planted = f"/bin/busybox ln -s {tmp_path}/engine.sock /run/surgvalid/model.sock; /bin/busybox sleep 600"
         with closed_engine.start(planted) as running:
             until(lambda: _refuses(running), 60, "the link did not appear")
 
@@ -479,7 +480,7 @@ def test_the_canary_is_timed_in_every_engine_and_leaves_nothing(
 
 
 def test_a_canary_that_does_not_fit_into_the_limits_is_a_failure_of_ours(closed_engine: Bench) -> None:
-    """It holds 8 MB, so a run that may have less is killed: the limits of the entrant are those of the canary."""
+    """It holds 8 MB, so a run that may have less is killed: the limits of the participant are those of the canary."""
     if closed_engine.engine.takes_images:
         pytest.skip("runtimes need more memory than that to start anything")
     with pytest.raises(EngineFailed, match="the canary left no times"):
@@ -553,7 +554,7 @@ def test_nothing_is_left_of_an_engine_that_was_used(any_engine: Bench) -> None:
     # Hosts that other tests killed at the same time may have left control groups; those carry another mark.
     assert [name for name in swept if not _belongs_to_another_host(name)] == []
     assert [
-        folder for root in set(OwnGroup._roots().values()) for folder in root.glob(f"surgeval-{host_mark()}-*")
+        folder for root in set(OwnGroup._roots().values()) for folder in root.glob(f"surgvalid-{host_mark()}-*")
     ] == []
 
 

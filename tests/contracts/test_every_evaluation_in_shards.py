@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-import surgeval
+import surgvalid
 from data_set_files import BUILDERS
-from surgeval.datasets import open_data_set
-from surgeval.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
-from surgeval.metrics import CLASSIFICATION, DETECTION, METRICS, SEGMENTATION, TIME, TRACKING, TRIPLETS
-from surgeval.metrics.phases import CHOLEC80_PHASES
-from surgeval.results.result import Result
-from surgeval.schema.shard import Shard
+from surgvalid.datasets import open_data_set
+from surgvalid.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
+from surgvalid.metrics import CLASSIFICATION, DETECTION, METRICS, SEGMENTATION, TIME, TRACKING, TRIPLETS
+from surgvalid.metrics.phases.frames import CHOLEC80_PHASES
+from surgvalid.results.result import Result
+from surgvalid.schema.shard import Shard
 
 pytestmark = pytest.mark.long
 
@@ -212,7 +212,7 @@ def in_shards(cut: Input, folder: Path) -> list[Path]:
     for number in range(1, SHARDS + 1):
         shard = str(Shard(number, SHARDS))
         try:
-            result = surgeval.evaluate(kind, predictions, references, replicates=20, shard=shard, **options)
+            result = surgvalid.evaluate(kind, predictions, references, replicates=20, shard=shard, **options)
         except EmptyShard:
             continue
         places.append(result.to_dir(folder / f"shard{number}"))
@@ -224,8 +224,8 @@ def in_shards(cut: Input, folder: Path) -> list[Path]:
 def test_shards_put_together_are_the_whole(build: Any, tmp_path: Path) -> None:
     made = build(tmp_path / "input")
     kind, predictions, references, options = made
-    whole = surgeval.evaluate(kind, predictions, references, replicates=20, **options)
-    joined = surgeval.combine(in_shards(made, tmp_path)[::-1])
+    whole = surgvalid.evaluate(kind, predictions, references, replicates=20, **options)
+    joined = surgvalid.combine(in_shards(made, tmp_path)[::-1])
     assert isinstance(joined, Result)
     assert set(joined.tables) == set(whole.tables)
     for name, table in whole.tables.items():
@@ -252,8 +252,8 @@ def test_what_is_said_of_a_data_set_is_said_of_its_shards_together(
     if split is not None:
         guess = guess.filter(video="video41")
     kind = "phases" if task == "phase" else "classification"
-    whole = surgeval.evaluate(kind, guess, tmp_path / "data", **options)
-    joined = surgeval.combine(in_shards((kind, guess, tmp_path / "data", options), tmp_path))
+    whole = surgvalid.evaluate(kind, guess, tmp_path / "data", **options)
+    joined = surgvalid.combine(in_shards((kind, guess, tmp_path / "data", options), tmp_path))
     assert ("incomplete-split" in {finding.code for finding in whole.findings}) == (split is not None)
     assert {(one.code, one.message) for one in joined.findings} == {(one.code, one.message) for one in whole.findings}
     assert_frame_equal(joined.metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
@@ -269,13 +269,13 @@ def test_random_cases_in_any_number_of_shards_are_the_whole(
 ) -> None:
     folder = tmp_path_factory.mktemp("shards")
     predictions, references, options = RANDOM[kind](np.random.default_rng(seed), videos, folder)
-    whole = surgeval.evaluate(kind, predictions, references, **options)
+    whole = surgvalid.evaluate(kind, predictions, references, **options)
     held = {Shard(n, of) for n in range(1, of + 1) if any(Shard(n, of).holds(f"v{v}") for v in range(videos))}
     places = [
-        surgeval.evaluate(kind, predictions, references, shard=str(one), **options).to_dir(folder / f"out{one.number}")
+        surgvalid.evaluate(kind, predictions, references, shard=str(one), **options).to_dir(folder / f"out{one.number}")
         for one in held
     ]
-    joined = surgeval.combine(places)
+    joined = surgvalid.combine(places)
     for name in ("metrics", "per_video", "per_class"):
         if name in whole.tables:
             assert_frame_equal(joined.tables[name], whole.tables[name], abs_tol=1e-12, rel_tol=0)
@@ -294,9 +294,9 @@ def test_every_metric_of_evaluate_is_among_these(tmp_path: Path) -> None:
 def test_a_shard_that_is_not_there_or_there_twice_is_named(tmp_path: Path) -> None:
     places = in_shards(labels_from_the_data(tmp_path), tmp_path)
     with pytest.raises(InputInvalid, match=r"videos are in no shard .*give \d/3"):
-        surgeval.combine(places[1:])
+        surgvalid.combine(places[1:])
     with pytest.raises(InputInvalid, match=r"is in .* and in"):
-        surgeval.combine([*places, places[0]])
+        surgvalid.combine([*places, places[0]])
 
 
 def test_shards_of_different_runs_are_refused(tmp_path: Path) -> None:
@@ -304,17 +304,17 @@ def test_shards_of_different_runs_are_refused(tmp_path: Path) -> None:
     head = json.loads((places[1] / "shard.json").read_text())
     (places[1] / "shard.json").write_text(json.dumps({**head, "model": "another"}))
     with pytest.raises(InputInvalid, match='model is "another"'):
-        surgeval.combine(places)
+        surgvalid.combine(places)
     (places[1] / "shard.json").write_text(json.dumps({**head, "version": 99}))
     with pytest.raises(FileUnreadable, match="a shard of version 99"):
-        surgeval.combine(places)
+        surgvalid.combine(places)
 
 
 def test_a_folder_that_is_no_shard_and_a_kind_without_shards_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable, match="evaluate --shard"):
-        surgeval.combine([tmp_path])
+        surgvalid.combine([tmp_path])
     with pytest.raises(Misuse, match="cvs is not cut into shards"):
-        surgeval.evaluate("cvs", {"video": ["1"]}, shard="1/2")
+        surgvalid.evaluate("cvs", {"video": ["1"]}, shard="1/2")
 
 
 def test_a_shard_without_videos_says_so_and_is_not_needed(tmp_path: Path) -> None:
@@ -322,28 +322,34 @@ def test_a_shard_without_videos_says_so_and_is_not_needed(tmp_path: Path) -> Non
     of, places = 40, []
     for number in range(1, of + 1):
         if any(Shard(number, of).holds(video) for video in VIDEOS):
-            result = surgeval.evaluate(kind, predictions, references, shard=f"{number}/{of}", **options)
+            result = surgvalid.evaluate(kind, predictions, references, shard=f"{number}/{of}", **options)
             places.append(result.to_dir(tmp_path / str(number)))
         else:
             with pytest.raises(Misuse, match=f"shard {number}/40 holds none of the 7 videos"):
-                surgeval.evaluate(kind, predictions, references, shard=f"{number}/{of}", **options)
-    whole = surgeval.evaluate(kind, predictions, references, **options)
-    assert_frame_equal(surgeval.combine(places).metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
+                surgvalid.evaluate(kind, predictions, references, shard=f"{number}/{of}", **options)
+    whole = surgvalid.evaluate(kind, predictions, references, **options)
+    assert_frame_equal(surgvalid.combine(places).metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
 
 
 def test_sites_with_videos_of_their_own_are_put_together(tmp_path: Path) -> None:
     kind, results, dataset, options = boxes(tmp_path)
-    whole = surgeval.evaluate(kind, results, dataset, replicates=20, **options)
+    whole = surgvalid.evaluate(kind, results, dataset, replicates=20, **options)
     places = []
     for site, videos in {"a": VIDEOS[:3], "b": VIDEOS[3:]}.items():
         images = [image for image in dataset["images"] if image["video"] in videos]
         ids = {image["id"] for image in images}
         part = {**dataset, "images": images, "annotations": [o for o in dataset["annotations"] if o["image_id"] in ids]}
         mine = [one for one in results if one["image_id"] in ids]
-        result = surgeval.evaluate(kind, mine, part, replicates=20, shard="1/1", **options)
+        result = surgvalid.evaluate(kind, mine, part, replicates=20, shard="1/1", **options)
         places.append(result.to_dir(tmp_path / site))
-    joined = surgeval.combine(places).metrics.sort("metric")
+    joined = surgvalid.combine(places).metrics.sort("metric")
     expected = whole.metrics.sort("metric")
     assert joined["videos"].equals(expected["videos"])
     counted = pl.col("metric").is_in(["detection_f1", "false_alarms_per_image", "coco_ar"])
     assert_frame_equal(joined.filter(counted), expected.filter(counted), abs_tol=1e-12, rel_tol=0)
+
+
+def test_a_table_of_scores_is_shown_where_to_go(tmp_path: Path) -> None:
+    (tmp_path / "dice.csv").write_text("patient,unet\na,0.8\n")
+    with pytest.raises(Misuse, match=r"dice\.csv: no folder of a shard.*surgvalid study"):
+        surgvalid.combine([tmp_path / "dice.csv"])

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fake_server import comparing, serving
-from surgeval.errors import ExtraNeeded
-from surgeval.judges import JUDGES, Judge, open_judge
-from surgeval.testing._judges import JUDGE_RULES, sample_cases
+from surgvalid.errors import ExtraNeeded
+from surgvalid.judges import JUDGES, Judge, open_judge
+from surgvalid.testing._judges import JUDGE_RULES, sample_cases
 
 EXAMPLES = ("none", "exact", "cached", "openai", "local")
 """`local` needs torch; `tests/models` puts it to the same tests."""
@@ -43,7 +43,7 @@ def test_every_kind_has_an_example() -> None:
 
 @pytest.mark.parametrize("kind", JUDGES)
 def test_a_kind_says_how_it_is_written_and_what_it_is(kind: str) -> None:
-    module = import_module(f"surgeval.judges.{kind}")
+    module = import_module(f"surgvalid.judges.{kind}")
     assert module.USAGE.split(":")[0] == kind
     assert callable(module.build)
     assert module.__doc__

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-import surgeval
-from surgeval.metrics import METRICS
-from surgeval.metrics.phases import CHOLEC80_PHASES
-from surgeval.scoring.evaluate.run import KINDS
+import surgvalid
+from surgvalid.evaluation.run import KINDS
+from surgvalid.metrics import METRICS
+from surgvalid.metrics.phases.frames import CHOLEC80_PHASES
 
 VIDEOS = ("u", "v", "w")
 Input = tuple[Any, Any, dict[str, Any]]
@@ -98,7 +98,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 def evaluated(kind: str, folder: Path) -> Any:
     predictions, references, options = INPUTS[kind](folder)
-    return surgeval.evaluate(kind, predictions, references, replicates=40, **options)
+    return surgvalid.evaluate(kind, predictions, references, replicates=40, **options)
 
 
 def test_every_kind_has_an_input_here() -> None:
@@ -131,7 +131,7 @@ def test_every_defined_value_has_an_interval_around_it_or_says_why_not(kind: str
 def test_progress_is_told_of_every_metric(kind: str, tmp_path: Path) -> None:
     predictions, references, options = INPUTS[kind](tmp_path)
     told: list[int] = []
-    result = surgeval.evaluate(kind, predictions, references, replicates=10, progress=told.append, **options)
+    result = surgvalid.evaluate(kind, predictions, references, replicates=10, progress=told.append, **options)
     assert sum(told) == len(result.conventions) + result.per_stratum.height
 
 
@@ -148,9 +148,9 @@ def test_a_reproduced_scorer_is_never_told_without_the_corrected_value(name: str
     kind = "phases" if name.startswith("phase") else "triplets"
     predictions, references, options = INPUTS[kind](tmp_path)
     options["metrics"] = [name]
-    result = surgeval.evaluate(kind, predictions, references, replicates=40, **options)
+    result = surgvalid.evaluate(kind, predictions, references, replicates=40, **options)
     row = result.tables["compat"].row(0, named=True)
-    right = surgeval.evaluate(
+    right = surgvalid.evaluate(
         kind, predictions, references, replicates=40, **{**options, "metrics": [row["corrected_metric"]]}
     )
     assert row["metric"] == name
@@ -169,7 +169,7 @@ def test_the_interval_of_a_class_is_that_of_the_mean_where_all_classes_are_alike
     predictions, _, _ = labels(Path())
     for prefix in ("reference", "prediction", "score"):
         predictions[f"{prefix}:b"] = predictions[f"{prefix}:a"]
-    result = surgeval.evaluate("classification", predictions, metrics=["mean_ap", "macro_f1"], replicates=200)
+    result = surgvalid.evaluate("classification", predictions, metrics=["mean_ap", "macro_f1"], replicates=200)
     for mean, own in (("mean_ap", "ap"), ("macro_f1", "f1")):
         whole = result.metrics.filter(pl.col("metric") == mean).select("value", "low", "high", "sd").row(0)
         for row in result.per_class.filter(pl.col("metric") == own).select("value", "low", "high", "sd").rows():
@@ -185,7 +185,7 @@ def test_a_class_that_resamples_lack_says_how_many(tmp_path: Path) -> None:
         "reference:b": [1, 0] * 2,
     }
     table |= {"score:a": [0.9, 0.1, 0.2, 0.3], "score:b": [0.9, 0.1, 0.2, 0.3]}
-    result = surgeval.evaluate("classification", table, metrics=["mean_ap"], method="percentile", replicates=100)
+    result = surgvalid.evaluate("classification", table, metrics=["mean_ap"], method="bootstrap", replicates=100)
     rows = result.per_class.filter(pl.col("metric") == "ap")
     assert "of 100 resamples" in rows["note"][0]
     assert rows["note"][1] is None

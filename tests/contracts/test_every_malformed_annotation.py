@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 
 from many_boxes import BOX_FORMATS, boxes_that_come_back
-from surgeval.datasets import TOOLS, join_procedures, read_annotations
-from surgeval.errors import InputInvalid
-from surgeval.schema.procedure_files import procedure_to_dict, read_procedure
-from surgeval.schema.question_files import load_questions
-from surgeval.schema.questions import DATA_SET_COLUMNS
-from surgeval.schema.tracks import Procedure, track_from_points
+from surgvalid.datasets import TOOLS, join_procedures, read_annotations
+from surgvalid.errors import InputInvalid
+from surgvalid.schema.procedures.procedure_files import procedure_to_dict, read_procedure
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
 
 FORMATS = (*TOOLS, "procedure", "questions.json", "questions.parquet")
 MALFORMATIONS = ("wrong encoding", "missing frames", "duplicate ids", "negative boxes", "overlapping jobs")

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metric_examples import Example, all_examples
-from surgeval.errors import UnknownName
-from surgeval.metrics import METRICS, open_metric
-from surgeval.metrics.metric import Metric, value_of
-from surgeval.testing._metrics import LAWS_OF_WEIGHTS, METRIC_RULES
+from surgvalid.errors import UnknownName
+from surgvalid.metrics import METRICS, open_metric
+from surgvalid.metrics.metric import Metric, value_of
+from surgvalid.testing._metrics import LAWS_OF_WEIGHTS, METRIC_RULES
 
 EXAMPLES = all_examples()
 NAMES = sorted(METRICS)

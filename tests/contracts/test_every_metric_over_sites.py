@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,15 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 from metric_examples import all_examples
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.metrics import METRICS, open_metric
-from surgeval.schema.score_table import ScoreTable, read_score_table
-from surgeval.scoring.evaluate.measure import Job, Material, Measured, Settings, measure
-from surgeval.scoring.evaluate.run import score_table_of
-from surgeval.scoring.evaluate.sharing import Shareable, pseudonyms, read_shared, write_shared
-from surgeval.stats.comparison import compare
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.evaluation.measure import EvaluationMaterial, Measured, MeasureJob, MeasureSettings, measure
+from surgvalid.evaluation.run import score_table_of
+from surgvalid.evaluation.sharing import Shareable, pseudonyms, read_shared, write_shared
+from surgvalid.metrics import METRICS, open_metric
+from surgvalid.schema.tables.score_table import ScoreTable, read_score_table
+from surgvalid.stats.comparing.comparison import compare
 
 EXAMPLES = all_examples()
 VIDEOS = tuple(f"v{place}" for place in range(9))
@@ -38,7 +39,7 @@ COMPARED = ["difference", "low", "high", "p_value", "sd", "df"]
 class Pooled(NamedTuple):
     """What two sites shared of two models, pooled, and the raw data of both."""
 
-    result: surgeval.SitesResult
+    result: surgvalid.SitesResult
     whole: dict[str, Any]
     raw: ScoreTable
 
@@ -48,15 +49,17 @@ def units(name: str, model: str) -> dict:
     return {v: (example.random if model == "poor" or n % 3 else example.perfect)(rng) for n, v in enumerate(VIDEOS)}
 
 
-def job(name: str, model: str, videos: tuple[str, ...]) -> Job:
+def job(name: str, model: str, videos: tuple[str, ...]) -> MeasureJob:
     example, given = EXAMPLES[name], units(name, model)
-    return Job(name, open_metric(name, **example.options), example.cases([given[video] for video in videos]))
+    return MeasureJob(name, open_metric(name, **example.options), example.cases([given[video] for video in videos]))
 
 
-def measured(model: str, videos: tuple[str, ...], *, share: bool) -> tuple[Material, Measured]:
-    jobs = tuple(job(name, model, videos) for name in METRICS)
-    material = Material(videos, 9, jobs, sizes={video: CASES[video] for video in videos})
-    return material, measure(material, Settings(), lambda _: None, share=share)
+def measured(
+    model: str, videos: tuple[str, ...], *, share: bool, metrics: Sequence[str] = tuple(METRICS), cases: Mapping = CASES
+) -> tuple[EvaluationMaterial, Measured]:
+    jobs = tuple(job(name, model, videos) for name in metrics)
+    material = EvaluationMaterial(videos, 9, jobs, sizes={video: cases[video] for video in videos})
+    return material, measure(material, MeasureSettings(), lambda _: None, share=share)
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +73,13 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
             given = Shareable(made.shared, made.unshared, {video: CASES[video] for video in videos}, head)
             (folder / site).mkdir(exist_ok=True)
             files.append(folder / site / f"{model}.parquet")
-            write_shared(given, files[-1], site=site, minimum_cases=1)
+            write_shared(given, files[-1], site=site, minimum_cases=1, cell_size=1)
         material, made = measured(model, VIDEOS, share=False)
         whole[model] = {row["metric"]: row for row in made.metrics.to_dicts()}
         places.append(folder / model)
         places[-1].mkdir()
         score_table_of(material, made, model, ()).to_dir(places[-1])
-    return Pooled(surgeval.combine(files), whole, read_score_table(places))
+    return Pooled(surgvalid.combine(files), whole, read_score_table(places))
 
 
 @pytest.mark.parametrize("name", sorted(set(METRICS) - ORDERED))
@@ -122,17 +125,21 @@ def site_files(folder: Path, minimum: int = 1, **options) -> list[Path]:
     for site, videos in SITES.items():
         (folder / site).mkdir(exist_ok=True)
         for seed, model in enumerate(("one", "two")):
-            result = surgeval.evaluate(
+            result = surgvalid.evaluate(
                 "classification", table(seed, videos), model=model, share=True, **{**ASKED, **options}
             )
-            files.append(surgeval.share(result, folder / site / f"{model}.parquet", site=site, minimum_cases=minimum))
+            files.append(
+                surgvalid.share(
+                    result, folder / site / f"{model}.parquet", site=site, minimum_cases=minimum, cell_size=1
+                )
+            )
     return files
 
 
 def test_case_means_are_compared_over_sites_as_in_the_raw_data(tmp_path: Path) -> None:
-    pooled = surgeval.combine(site_files(tmp_path))
+    pooled = surgvalid.combine(site_files(tmp_path))
     folders = [
-        surgeval.evaluate("classification", table(seed), model=model, **ASKED).to_dir(tmp_path / f"raw {model}")
+        surgvalid.evaluate("classification", table(seed), model=model, **ASKED).to_dir(tmp_path / f"raw {model}")
         for seed, model in enumerate(("one", "two"))
     ]
     for metric in ASKED["metrics"]:
@@ -150,7 +157,7 @@ def test_only_sums_leave_and_no_name_of_a_video(tmp_path: Path) -> None:
     assert frame["video"].str.starts_with("north-").all()
     assert frame["video"].is_not_null().all()
     assert "What leaves this hospital" in file.with_suffix(".html").read_text()
-    key = file.parent / "surgeval-share.key"
+    key = file.parent / "surgvalid-share.key"
     assert key.stat().st_mode & 0o077 == 0
     assert key.read_text().strip() not in content.decode(errors="ignore")
 
@@ -162,24 +169,94 @@ def test_names_depend_on_the_key_and_pair_the_models_of_a_site(tmp_path: Path) -
 
 
 def test_videos_with_few_cases_stay_and_that_is_said(tmp_path: Path) -> None:
-    result = surgeval.combine(site_files(tmp_path, minimum=20))
+    result = surgvalid.combine(site_files(tmp_path, minimum=20))
     assert result.tables["sites"]["left_out"].to_list() == [2, 2, 0, 0]
     assert "videos-not-shared" in [one.code for one in result.findings]
-    one = surgeval.evaluate("classification", table(), share=True, **ASKED)
+    one = surgvalid.evaluate("classification", table(), share=True, **ASKED)
     with pytest.raises(Misuse, match="no video has 1000 cases"):
-        surgeval.share(one, tmp_path / "x.parquet", site="s", minimum_cases=1000)
+        surgvalid.share(one, tmp_path / "x.parquet", site="s", minimum_cases=1000)
 
 
 def test_files_that_do_not_belong_together_are_refused_with_every_problem(tmp_path: Path) -> None:
     files = site_files(tmp_path)
     (tmp_path / "other").mkdir()
-    result = surgeval.evaluate("classification", table(), model="one", share=True, level=0.9, metrics=["macro_f1"],
+    result = surgvalid.evaluate("classification", table(), model="one", share=True, level=0.9, metrics=["macro_f1"],
                                classes=["a", "b", "c", "d"])  # fmt: skip
-    odd = surgeval.share(result, tmp_path / "other" / "odd.parquet", site="north")
+    odd = surgvalid.share(result, tmp_path / "other" / "odd.parquet", site="north", cell_size=1)
     with pytest.raises(InputInvalid) as caught:
-        surgeval.combine([*files, odd])
+        surgvalid.combine([*files, odd])
     assert [word in str(caught.value) for word in ("level is 0.9", "classes is", "of site 'north' is in")] == [True] * 3
     with pytest.raises(Misuse, match="not both"):
-        surgeval.combine([files[0], tmp_path])
+        surgvalid.combine([files[0], tmp_path])
     with pytest.raises(Misuse, match="kept nothing to share"):
-        surgeval.share(surgeval.evaluate("classification", table(), **ASKED), tmp_path / "y.parquet", site="s")
+        surgvalid.share(surgvalid.evaluate("classification", table(), **ASKED), tmp_path / "y.parquet", site="s")
+
+
+def test_models_are_not_paired_where_they_were_scored_on_other_cases(tmp_path: Path) -> None:
+    files, name = [], "macro_f1"
+    for model, fewer in (("poor", 0), ("fine", 7)):
+        cases = {**CASES, "v2": CASES["v2"] - fewer}
+        _, made = measured(model, VIDEOS, share=True, metrics=[name], cases=cases)
+        head = {"kind": "any", "model": model, "level": 0.95, "conventions": {}}
+        files.append(tmp_path / f"{model}.parquet")
+        write_shared(
+            Shareable(made.shared, made.unshared, cases, head), files[-1], site="north", minimum_cases=1, cell_size=1
+        )
+    result = surgvalid.combine(files)
+    assert result.tables["comparisons"]["videos"].to_list() == [len(VIDEOS) - 1]
+    (said,) = (one.text for one in result.findings if one.code == "sites-not-compared")
+    assert "1 of 9 videos are left out of the comparison: the models were not scored on the same cases there" in said
+
+
+@pytest.mark.parametrize("cell", [2, 5, 11])
+def test_no_count_below_the_cell_size_leaves(cell: int, tmp_path: Path) -> None:
+    """Of every metric that sums and counts: what leaves holds no small count, and every video leaves or is counted."""
+    _, made = measured("poor", VIDEOS, share=True)
+    head = {"kind": "any", "model": "poor", "level": 0.95, "conventions": {}}
+    given = Shareable(made.shared, made.unshared, dict(CASES), head)
+    shared = write_shared(given, tmp_path / "x.parquet", site="north", minimum_cases=1, cell_size=cell)
+    left = shared.statistics.frame.filter(pl.col("metric").is_in(list(COUNTED)))
+    numbers = left["numbers"].explode().to_numpy()
+    assert not ((numbers > 0) & (numbers < cell) & (numbers == np.round(numbers))).any()
+    withheld = shared.head["withheld"]
+    for name in COUNTED:
+        rows = left.filter(pl.col("metric") == name)["video"].n_unique()
+        assert rows + withheld.get(name, 0) == len(VIDEOS)
+
+
+COUNTED = {name for name in METRICS if name not in ORDERED and open_metric(name, **EXAMPLES[name].options).facts.pooled
+           and not name.startswith(("phase_", "triplet_"))}  # fmt: skip
+"""Metrics whose statistics are sums and counts; those of phases and triplets mark which classes a video has."""
+
+
+def test_what_was_withheld_is_said_and_the_rest_pools_as_raw_data(tmp_path: Path) -> None:
+    rng, files, kept = np.random.default_rng(4), [], []
+    for site, videos in SITES.items():
+        rows = []
+        for video in videos:
+            for frame in range(200):
+                truth = "a" if video == "v0" and frame > 2 else "ab"[rng.integers(2)] if video != "v0" else "b"
+                rows.append({"video": video, "frame": frame, "reference": truth, "prediction": "ab"[rng.integers(2)]})
+        one = surgvalid.evaluate("classification", pl.DataFrame(rows), model="m", share=True, classes=["a", "b"],
+                                 metrics=["accuracy", "macro_f1"])  # fmt: skip
+        files.append(surgvalid.share(one, tmp_path / f"{site}.parquet", site=site))
+        kept.append(pl.DataFrame(rows))
+    assert read_shared(files[0]).head["withheld"] == {"macro_f1": 1}
+    assert "macro_f1 1" in files[0].with_suffix(".html").read_text()
+    pooled = surgvalid.combine(files)
+    assert any("macro_f1 of m in north: 1" in one.text for one in pooled.findings)
+    raw = pl.concat(kept)
+    for metric, rows in (("accuracy", raw), ("macro_f1", raw.filter(pl.col("video") != "v0"))):
+        whole = surgvalid.evaluate("classification", rows, classes=["a", "b"], metrics=[metric]).value(metric)
+        assert pooled.table.filter(metric=metric)["value"].item() == pytest.approx(whole, abs=1e-12)
+
+
+def test_models_scored_on_other_cases_are_not_paired(tmp_path: Path) -> None:
+    files = []
+    for seed, model in enumerate(("one", "two")):
+        frames = table(seed).with_columns(pl.col("frame") + 1000 * (pl.col("video") == "v3") * seed)
+        result = surgvalid.evaluate("classification", frames, model=model, share=True, **ASKED)
+        files.append(surgvalid.share(result, tmp_path / f"{model}.parquet", site="s", minimum_cases=1, cell_size=1))
+    pooled = surgvalid.combine(files)
+    assert set(pooled.tables["comparisons"]["videos"]) == {len(VIDEOS) - 1}
+    assert any("not scored on the same cases" in one.text for one in pooled.findings)

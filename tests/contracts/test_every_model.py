@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-import surgeval
+import surgvalid
 from fake_server import Answer, completion, serving
-from surgeval.errors import ExtraNeeded, SurgevalError
-from surgeval.models import MODELS, Model, open_model
-from surgeval.testing._models import MODEL_RULES
+from surgvalid.errors import ExtraNeeded, SurgvalidError
+from surgvalid.models import MODELS, Model, open_model
+from surgvalid.testing._models import MODEL_RULES
 
 HERE = (
     "all_positive", "anthropic", "blind", "constant", "file", "gemini", "middle_frame", "openai", "prior", "program",
@@ -34,7 +34,7 @@ def candidate(number: int, body: dict[str, object]) -> Answer:
     )
 
 
-SERVE = Path(surgeval.__file__).parent / "submissions" / "serve.py"
+SERVE = Path(surgvalid.__file__).parent / "submissions" / "serve.py"
 SERVERS = {"openai": lambda number, body: completion("clip"), "anthropic": message, "gemini": candidate}
 
 
@@ -69,10 +69,10 @@ def test_every_kind_has_an_example() -> None:
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_kind_says_how_it_is_written_and_what_it_is(kind: str) -> None:
-    module = import_module(f"surgeval.models.{kind}")
-    assert module.USAGE.split(":")[0].replace("-", "_") == kind
-    assert callable(module.build)
-    assert module.__doc__
+    offered = MODELS[kind]
+    assert offered.USAGE.split(":")[0].replace("-", "_") == kind
+    assert callable(offered.build)
+    assert (offered if isinstance(offered, ModuleType) else offered.build).__doc__
 
 
 def test_the_name_starts_with_the_kind(model: Model) -> None:
@@ -89,7 +89,7 @@ def test_a_model_keeps_every_rule(model: Model, rule: Callable[[Model], Iterator
 def test_too_little_or_too_much_is_refused(kind: str) -> None:
     usage = MODELS[kind].USAGE
     spec = usage.split(":")[0] + ("" if ":" in usage else ":something")
-    with pytest.raises(SurgevalError, match=r"says too little|takes nothing after its name"):
+    with pytest.raises(SurgvalidError, match=r"says too little|takes nothing after its name"):
         open_model(spec)
 
 
@@ -98,5 +98,5 @@ def test_what_runs_here_names_its_extra(spec: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "torch", None)
     (tmp_path / "config.json").write_text("{}")
     where = tmp_path / "config.json" if spec.endswith("@") else tmp_path
-    with pytest.raises(ExtraNeeded, match=r"needs torch; install surgeval\[local-models\]"):
+    with pytest.raises(ExtraNeeded, match=r"needs torch; install surgvalid\[local-models\]"):
         open_model(f"{spec}{'' if spec.endswith('@') else ':'}{where}")

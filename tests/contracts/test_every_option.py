@@ -1,5 +1,6 @@
 """One name, one text, one default: an option that several verbs share means the same in all of them."""
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 import typer
 
-from surgeval.cli import build_app
-from surgeval.cli._options import LOCAL
+from repository import REPOSITORY
+from surgvalid.cli import build_app
+from surgvalid.cli._listed import LOCAL
 
 
 def options() -> dict[str, list[tuple[str, str | None, str]]]:
@@ -23,9 +25,9 @@ def options() -> dict[str, list[tuple[str, str | None, str]]]:
 
 
 def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    if below_it := getattr(command, "commands", None):
-        for name, below in below_it.items():
-            yield from commands(below, (*path, name))
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from commands(command.get_command(None, name), (*path, name))
     else:
         yield " ".join(path), command
 
@@ -48,3 +50,11 @@ def test_every_exception_is_still_one_and_has_its_reason():
 
 def test_every_option_says_what_it_does():
     assert [(name, verb) for name, uses in options().items() for verb, text, _ in uses if not text] == []
+
+
+def test_verbs_and_options_do_not_grow():
+    budget = tomllib.loads((REPOSITORY / "design" / "budget.toml").read_text(encoding="utf-8"))["total"]
+    verbs = [verb for verb, _ in commands(typer.main.get_command(build_app()), ()) if verb]
+    assert len(verbs) <= budget["leaf_verbs"]
+    assert len(options()) <= budget["option_names"]
+    assert len(LOCAL) <= budget["option_exceptions"]

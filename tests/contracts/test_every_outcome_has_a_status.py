@@ -2,14 +2,14 @@
 
 import pytest
 
-from surgeval.asking.messages import Outcome
-from surgeval.judges._case import DECISION_STATES, VERDICT_STATES, status_of
-from surgeval.schema.outcomes import OF_A_RESPONSE, WITHOUT_ANSWER, Status
-from surgeval.scoring.native import Reason
+from surgvalid.asking.messages import ExchangeOutcome
+from surgvalid.judges._case import DECISION_STATES, VERDICT_STATES, status_of
+from surgvalid.schema.outcomes import OF_A_RESPONSE, WITHOUT_ANSWER, Status
+from surgvalid.scoring.native import OutcomeReason
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_every_outcome_of_a_run_has_a_status(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", ExchangeOutcome)
+def test_every_outcome_of_a_run_has_a_status(outcome: ExchangeOutcome) -> None:
     assert outcome.status in OF_A_RESPONSE
 
 
@@ -18,13 +18,13 @@ def test_every_state_of_a_judge_has_a_status(state: str) -> None:
     assert status_of(state) in Status
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_of_a_score_has_a_status(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", OutcomeReason)
+def test_every_reason_of_a_score_has_a_status(reason: OutcomeReason) -> None:
     assert reason.status in Status
 
 
 def test_every_status_is_reached_from_somewhere() -> None:
-    reached = {outcome.status for outcome in Outcome} | {reason.status for reason in Reason}
+    reached = {outcome.status for outcome in ExchangeOutcome} | {reason.status for reason in OutcomeReason}
     assert reached == set(Status)
 
 

@@ -1,15 +1,14 @@
 """What every paired test keeps, and that it is documented."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from ranking_tables import nested_scores
-from surgeval.stats.paired_tests import CORRECTIONS, TESTS, pair_tests
-from surgeval.stats.ranking import MERGES
+from repository import REPOSITORY
+from surgvalid.stats.comparing.paired_tests import CORRECTIONS, TESTS, pair_tests
+from surgvalid.stats.ranking import MERGES
 
-DOCS = Path(__file__).parents[2] / "docs" / "concepts"
+DOCS = REPOSITORY / "docs" / "concepts"
 
 
 @pytest.mark.parametrize("name", sorted(TESTS))

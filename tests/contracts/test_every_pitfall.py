@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 import polars as pl
 import pytest
 from docs.planted_studies import PLANTED, clean_study
 
-from surgeval.audit.answers import QUESTIONS
-from surgeval.audit.audit import audited
-from surgeval.audit.guidelines import SUBJECTS
-from surgeval.audit.pitfall import CONSEQUENCES, Category
-from surgeval.audit.pitfalls import PITFALLS, pitfall_modules
+from repository import REPOSITORY
+from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.audit import audited
+from surgvalid.audit.pitfall import CONSEQUENCES, SUBJECTS, Category
+from surgvalid.audit.pitfalls import PITFALLS, pitfall_modules
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = REPOSITORY / "docs"
 CODES = ["P1.1", "P1.2", "P1.3", "P1.4", "P1.5", "P1.6", "P2.1", "P2.2", "P2.3", "P2.4", "P2.5", "P2.6", "P2.7",
          "P3.1", "P3.2", "P3.3", "P3.4", "P3.5"]  # fmt: skip
 MODULES = {module.ABOUT.code: module for module in pitfall_modules()}
@@ -68,9 +67,9 @@ def test_the_sound_twin_passes_every_check(code: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_an_empty_study_is_never_accused(code: str) -> None:
-    from surgeval.audit.study import Study
+    from surgvalid.audit.study import AuditedStudy
 
-    row = audited(Study("nothing"), pitfalls=[code]).tables["checks"].row(0, named=True)
+    row = audited(AuditedStudy("nothing"), pitfalls=[code]).tables["checks"].row(0, named=True)
     assert row["outcome"] in ("not assessable", "needs an answer")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.simulation import CENTERS, CHARACTERISTICS, PROCEDURE_TYPES
-from surgeval.simulation.artefacts import TICKED_FROM
-from surgeval.simulation.instrument_painters import _SHAFTS, _TIPS
-from surgeval.simulation.instruments import TOOLS
-from surgeval.simulation.lives import SIZES, SPECIMEN_SIZES
-from surgeval.simulation.object_painters import PAINTERS
-from surgeval.simulation.tissue import _ORGANS
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.simulation import CENTERS, CHARACTERISTICS, PROCEDURE_TYPES
+from surgvalid.simulation.artefacts import TICKED_FROM
+from surgvalid.simulation.instrument_painters import _SHAFTS, _TIPS
+from surgvalid.simulation.instruments import TOOLS
+from surgvalid.simulation.lives import SIZES, SPECIMEN_SIZES
+from surgvalid.simulation.object_painters import _ORGANS, PAINTERS
 
 
 @pytest.mark.parametrize("kind", PROCEDURE_TYPES.values(), ids=lambda kind: kind.name)

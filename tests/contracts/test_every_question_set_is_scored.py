@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 from data_set_files import BUILDERS
-from surgeval.datasets import DATA_SETS, open_data_set, question_rows
+from surgvalid.datasets import DATA_SETS, open_data_set, question_rows
 
 SETS = [
     (name, task)
@@ -36,7 +36,7 @@ def test_a_question_set_is_scored_from_its_files(name: str, task: str, tmp_path:
     for stem, rows in (("requests", requests), ("references", answers), ("responses", responses)):
         (tmp_path / f"{stem}.json").write_text(json.dumps(rows))
     files = [tmp_path / f"{stem}.json" for stem in ("requests", "references", "responses")]
-    result = surgeval.score(*files, judges=["exact"], replicates=10)
+    result = surgvalid.score(*files, judges=["exact"], replicates=10)
     scores = result.scores.frame.filter(pl.col("metric") == "correct")
     assert scores.height == len(requests)
     wrong = scores.filter(pl.col("value") != 1)["case"].to_list()

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from ranking_tables import focus_frame
-from surgeval.stats.ranking import RULES, RankResult, rank
-from surgeval.testing._rules import RANKING_RULES
+from repository import REPOSITORY
+from surgvalid.stats.ranking import RULES, RankResult, rank
+from surgvalid.testing._rules import RANKING_RULES
 
 GENERIC = {
     "ranks": ["task", "model", "value", "rank", "rank_low", "rank_high"],
@@ -59,5 +60,5 @@ def test_the_prose_names_models_seed_and_replicates(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_every_rule_is_documented(rule: str) -> None:
-    page = Path(__file__).parents[2] / "docs" / "concepts" / "ranking-rules.md"
+    page = REPOSITORY / "docs" / "concepts" / "ranking-rules.md"
     assert f"`{rule}`" in page.read_text(encoding="utf-8")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surgeval.asking.lines import json_lines
-from surgeval.errors import FileUnreadable
-from surgeval.models import open_model
-from surgeval.report.review.items import material_in
-from surgeval.results.reading import FolderReader
-from surgeval.schema.rows import read_rows
-from surgeval.scoring.predictions.documents import read_json
+from surgvalid.asking.lines import json_lines
+from surgvalid.errors import FileUnreadable
+from surgvalid.evaluation.predictions.plain_files import read_json
+from surgvalid.models import open_model
+from surgvalid.report.review.items import material_in
+from surgvalid.results.reading import FolderReader
+from surgvalid.schema.rows import read_rows
 
 SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\n\ufeff"
 """What some readers of text take for the end of a line."""

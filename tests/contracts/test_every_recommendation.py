@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from nested_tables import nested_frame
-from surgeval.stats.mixed.attributable import subgroups
-from surgeval.stats.mixed.failures import failures
+from surgvalid.stats.mixed.attributable import subgroups
+from surgvalid.stats.mixed.failures import failures
 
 
 @pytest.mark.parametrize("family", ["auto", "gaussian", "ordered-beta"])

@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from surgeval import results
-from surgeval.results.result import Result
-from surgeval.schema.documents import json_text
+from repository import REPOSITORY
+from surgvalid import results
+from surgvalid.results.result import Result
+from surgvalid.schema.documents import json_text
 from verb_runs import FOLDER_VERBS, MADE_IN_PYTHON, files_in, inputs_folder, run_verb
 
 NAMES = list(FOLDER_VERBS)
-OLD = Path(__file__).parents[1] / "golden" / "results-0.1.0"
+OLD = REPOSITORY / "tests" / "golden" / "v0_1_0" / "early-results"
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +63,9 @@ def test_python_and_verb_write_the_same(
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_written_is_read_again(name: str, written: Path, made: Mapping[str, Result]) -> None:
     result, stored = made[name], results.read(written / name)
-    assert set(stored.tables) == set(result.tables)
-    for table, frame in result.tables.items():
+    tables = getattr(result, "written_tables", result.tables)
+    assert set(stored.tables) == set(tables)
+    for table, frame in tables.items():
         assert_frame_equal(_plain(stored.tables[table]), _plain(frame), check_dtypes=False)
     facts = {"metrics"} if hasattr(result, "scores") else set()
     assert set(stored.records) == {*result.records, *facts}
@@ -123,7 +125,7 @@ def test_a_folder_of_the_first_version_is_read_and_replaced(
     name: str, made: Mapping[str, Result], written: Path, tmp_path: Path
 ) -> None:
     stored = results.read(OLD / name)
-    assert stored.stored["surgeval"] == "0.1.0"
+    assert stored.stored["surgvalid"] == "0.1.0"
     assert stored.tables or stored.records
     shutil.copytree(OLD / name, tmp_path / "out")
     made["diff"].to_dir(tmp_path / "out", force=True)

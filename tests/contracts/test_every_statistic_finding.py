@@ -9,25 +9,24 @@ import polars as pl
 import pytest
 from docs.findings_page import PAGE, page
 
-import surgeval
-from surgeval.results.tables import statistics
-from surgeval.schema.finding_rules import RULES
-from surgeval.schema.findings import Severity
-from surgeval.schema.shown_tables import P_VALUES
-from surgeval.schema.statistic_rules import STATISTIC_RULES
+import surgvalid
+from surgvalid.results.tables import statistics
+from surgvalid.schema.finding_log import RULES
+from surgvalid.schema.findings import Severity
+from surgvalid.schema.statistic_rules import STATISTIC_RULES
+from surgvalid.schema.tables.shown_tables import P_VALUES
 
-SOURCE = Path(surgeval.__file__).parent
+SOURCE = Path(surgvalid.__file__).parent
 FILES = [
     *sorted((SOURCE / "stats").rglob("*.py")),
     *(
         SOURCE / name
         for name in (
-            "scoring/study.py",
-            "schema/missing.py",
-            "schema/score_matrix.py",
+            "schema/tables/missing.py",
+            "schema/tables/score_matrix.py",
             "results/registration.py",
-            "report/preregistration.py",
-            "scoring/evaluate/sites.py",
+            "studies/preregistration.py",
+            "evaluation/sites.py",
         )
     ),
 ]
@@ -65,24 +64,24 @@ def test_the_page_of_findings_is_what_the_code_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-@pytest.mark.parametrize("verb", ["interval", "compare", "strata", "aggregate", "rank", "influence", "adjusted"])
+@pytest.mark.parametrize("verb", ["interval", "compare", "strata", "aggregate", "rank", "dependence", "adjusted"])
 def test_a_table_without_videos_is_warned_of_by_every_verb(verb: str) -> None:
     rows = {"model": ["A"] * 24 + ["B"] * 24, "case": [f"c{i:02d}" for i in range(24)] * 2,
             "correct": [float(i % 3 > 0) for i in range(24)] + [float(i % 2) for i in range(24)],
             "smoke": [i % 4 == 0 for i in range(24)] * 2}  # fmt: skip
-    table = surgeval.ScoreTable.of(pl.DataFrame(rows), columns={"value": "correct"})
+    table = surgvalid.ScoreTable.of(pl.DataFrame(rows), columns={"value": "correct"})
     call = {
-        "compare": lambda: surgeval.compare(table, "A", "B"),
-        "strata": lambda: surgeval.strata(table, ["smoke"]),
-        "adjusted": lambda: surgeval.adjusted_effects(table, ["smoke"]),
-        "rank": lambda: surgeval.rank(table, "mean-then-rank", replicates=20),
-    }.get(verb, lambda: getattr(surgeval, verb)(table))
+        "compare": lambda: surgvalid.compare(table, "A", "B"),
+        "strata": lambda: surgvalid.strata(table, ["smoke"]),
+        "adjusted": lambda: surgvalid.failures(table, fixed=["smoke"], marginal=True),
+        "rank": lambda: surgvalid.rank(table, "mean-then-rank", replicates=20),
+    }.get(verb, lambda: getattr(surgvalid, verb)(table))
     severities = {one.severity for one in call().findings if one.code == "no-videos"}
     assert severities == {Severity.WARNING}
 
 
 def test_every_column_of_p_values_is_shown_as_one() -> None:
-    from surgeval.results.tables import failures, ranking, studies
+    from surgvalid.results.tables import failures, ranking, studies
 
     tables = [one for module in (failures, ranking, statistics, studies) for one in vars(module).values()
               if type(one).__name__ == "Table"]  # fmt: skip

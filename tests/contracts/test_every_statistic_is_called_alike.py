@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-import surgeval
+import surgvalid
 from nested_tables import nested_frame
-from surgeval.results.result import Result
+from surgvalid.results.result import Result
 
 THEIRS = {"model": "network", "case": "frame", "video": "patient", "value": "score"}
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -20,28 +20,33 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "compare": (("M0", "M1"), {"replicates": 20}),
     "strata": ((["view"],), {"replicates": 20}),
     "aggregate": ((), {"phase": "view"}),
-    "adjusted_effects": ((["view"],), {}),
     "cooccurrence": ((), {"primary": "view", "secondary": "labels", "replicates": 20}),
-    "dependence": ((), {}),
-    "width_ratio": ((), {"replicates": 20}),
+    "dependence": ((), {"replicates": 20}),
     "ensembles": ((), {"response": "answer", "replicates": 20}),
-    "influence": ((), {}),
     "profiles": ((), {}),
     "rank": (("mean-then-rank",), {"replicates": 20}),
     "failures": ((), {"outcome": "value", "fixed": ["view"], "random": ["model", "video"], "family": "gaussian"}),
-    "failure_table": (
+    "failures marginal": ((), {"fixed": ["view"], "marginal": True}),
+    "failures symbols": (
         (),
-        {"outcomes": {"score": "value"}, "fixed": ["view"], "random": ["model", "video"], "family": "gaussian"},
+        {
+            "form": "symbols",
+            "outcomes": {"score": "value"},
+            "fixed": ["view"],
+            "random": ["model", "video"],
+            "family": "gaussian",
+        },
     ),
     "agreement": ((), {"rater": "model", "label": "answer", "unit": "case", "video": "video", "replicates": 20}),
 }
-"""Every function that takes scores or ratings, and what it needs beside the table."""
+"""Every function that takes scores or ratings, with the answers it can give, and what it needs beside the table."""
 NO_SCORES = {"agreement"}
 """Functions of ratings: nothing in them is better or missing, and a score table is no table of ratings."""
 NO_TABLE = {"metric_interval"}
 """Functions of cases that were not scored yet."""
 RESAMPLING = {
-    "interval", "compare", "strata", "adjusted_effects", "cooccurrence", "width_ratio", "ensembles", "rank",
+    "interval", "compare", "strata", "failures", "failures marginal", "failures symbols",
+    "cooccurrence", "dependence", "ensembles", "rank",
     "agreement",
 }  # fmt: skip
 
@@ -55,7 +60,7 @@ def frame() -> pl.DataFrame:
 
 def call(name: str, table: Any, **more: Any) -> Result:
     positional, options = CALLS[name]
-    result = getattr(surgeval, name)(table, *positional, **{**options, **more})
+    result = getattr(surgvalid, name.split()[0])(table, *positional, **{**options, **more})
     assert isinstance(result, Result)
     return result
 
@@ -68,12 +73,14 @@ def same(first: Result, second: Result) -> None:
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(getattr(surgeval, name)).parameters)
+    return dict(inspect.signature(getattr(surgvalid, name.split()[0])).parameters)
 
 
 def test_no_statistical_function_is_forgotten() -> None:
-    homes = {name: getattr(surgeval, name).__module__ for name in surgeval.__all__ if name[0].islower()}
-    assert {name for name, home in homes.items() if home.startswith("surgeval.stats.")} == CALLS.keys() | NO_TABLE
+    homes = {name: getattr(surgvalid, name).__module__ for name in surgvalid.__all__ if name[0].islower()}
+    assert {name for name, home in homes.items() if home.startswith("surgvalid.stats.")} == {
+        name.split()[0] for name in CALLS
+    } | NO_TABLE
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -98,7 +105,7 @@ def test_a_frame_a_path_and_a_score_table_give_equal_results(name: str, tmp_path
     for path in (tmp_path / "scores.parquet", str(tmp_path / "scores.csv"), [tmp_path / "scores.csv"]):
         same(expected, call(name, path))
     if name not in NO_SCORES:
-        same(expected, call(name, surgeval.ScoreTable.of(rows)))
+        same(expected, call(name, surgvalid.ScoreTable.of(rows)))
 
 
 @pytest.mark.parametrize("name", CALLS)

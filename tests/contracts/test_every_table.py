@@ -12,8 +12,8 @@ import pytest
 
 from quick_demo import quick_demo
 from report_folder import shared_challenge
-from surgeval.errors import TableInvalid
-from surgeval.results.tables import KINDS, OFFICIAL_SUMMARY, TABLES, Table, number, text, whole, yes_no
+from surgvalid.errors import TableInvalid
+from surgvalid.results.tables import KINDS, OFFICIAL_SUMMARY, TABLES, Table, number, text, whole, yes_no
 from table_makers import MAKERS
 
 DECLARED = [(verb, name) for verb, tables in TABLES.items() for name in tables]

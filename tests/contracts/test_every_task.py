@@ -9,33 +9,39 @@ from typing import Any
 import polars as pl
 import pytest
 
+from data_set_files import put
 from fake_server import completion, says, serving
 from scripted_model import ScriptedModel
-from surgeval.models import Can, Outcome
-from surgeval.schema.outcomes import Status
-from surgeval.tasks import TASKS, open_task, parse_run, run_task
-from surgeval.tasks.cases import cases_of
-from surgeval.tasks.prepare import TaskOptions, prepare_task
-from surgeval.tasks.prompts import Asks, chosen_prompt, prompts_of
-from surgeval.tasks.task import Form, Layout
-from task_folders import build, right_answer
+from surgvalid.asking.reading import PARSER_VERSION
+from surgvalid.errors import InputInvalid
+from surgvalid.models import Can, Outcome, open_model
+from surgvalid.schema.outcomes import Status
+from surgvalid.tasks import TASKS, open_task, parse_run, run_task
+from surgvalid.tasks.cases import cases_of
+from surgvalid.tasks.listing import checked
+from surgvalid.tasks.prepare import TaskOptions, prepare_task
+from surgvalid.tasks.prompts import Asks, chosen_prompt, prompts_of
+from surgvalid.tasks.run import estimate_task
+from surgvalid.tasks.task import Layout, TaskForm
+from task_folders import build, downloaded, right_answer
+from timecode_videos import stamped_video
 
 STUDY = [name for name in TASKS if open_task(name).study == "surgical-vlms-2025"]
 RUN = [name for name in TASKS if open_task(name).runnable and open_task(name).data.layout is not Layout.QUESTIONS]
-WORDLESS = (Form.BOXES, Form.MASKS)
+WORDLESS = (TaskForm.BOXES, TaskForm.MASKS)
 """An empty object is an answer to these: nothing is there."""
 
 
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The miniature of a task's data, each data set made once."""
-    made: dict[str, Path] = {}
+    made: dict[tuple[Any, str], Path] = {}
 
-    def find(name: str) -> Path:
+    def find(name: str, make: Any = build) -> Path:
         task = open_task(name)
-        key = task.data.data_set or name
+        key = make, task.data.data_set or name
         if key not in made:
-            made[key] = build(task, tmp_path_factory.mktemp("task"))
+            made[key] = make(task, tmp_path_factory.mktemp("task"))
         return made[key]
 
     return find
@@ -74,6 +80,38 @@ def test_a_baseline_runs_from_the_folder_to_the_score_table(name: str, folder_of
     assert "answers that could not be read: count as wrong" in conventions
 
 
+@pytest.mark.parametrize("name", STUDY)
+def test_data_as_downloaded_that_are_called_usable_run(name: str, folder_of: Any, tmp_path: Path) -> None:
+    root = folder_of(name, downloaded)
+    facts = checked(name, root)
+    result = run_task(name, model="prior", root=root, frames=tmp_path / "frames")
+    assert result.share_lost == 0.0
+    assert result.answers.height == facts["cases"] > 0
+    model = open_model("prior")
+    guess = estimate_task(name, model=model, root=root, options=TaskOptions(), frames=tmp_path / "again")
+    assert guess.requests >= facts["cases"]
+
+
+@pytest.mark.parametrize("name", ["phase-c80", "tool-hc", "tool-sar"])
+def test_a_server_is_shown_frames_of_videos_as_downloaded(name: str, folder_of: Any, tmp_path: Path) -> None:
+    with serving(says(completion("{}"))) as server:
+        run_task(name, model=f"openai:m@{server.url}", root=folder_of(name, downloaded), frames=tmp_path / "f")
+    assert server.asked
+    assert all("data:image/jpeg" in json.dumps(body) for body in server.bodies)
+
+
+def test_a_frame_after_the_end_of_its_video_is_not_usable(tmp_path: Path) -> None:
+    root = downloaded(open_task("phase-c80"), tmp_path)
+    labels = root / "phase_annotations" / "video50-phase.txt"
+    labels.write_text(labels.read_text() + "".join(f"{frame}\tCleaningCoagulation\n" for frame in range(160, 400)))
+    with pytest.raises(InputInvalid, match=r"video50/375.*its frame at 15 s lies outside the 12\.0 s of video50\.mp4"):
+        checked("phase-c80", root)
+    put(root / "cases.csv", "case,video,file,severity,frame,fps\na,v,short.avi,2,199,50\nb,v,short.avi,2,98,25\n")
+    stamped_video(root / "short.avi", range(0, 4000, 40), size=(96, 56))
+    with pytest.raises(InputInvalid, match=r"^(?!.*case 'b').*case 'a': its frame at 3\.98 s lies outside"):
+        checked("severity-im", root)
+
+
 @pytest.mark.parametrize("name", RUN)
 def test_right_answers_are_right_and_a_lost_one_is_wrong_or_left_out(name: str, folder_of: Any, tmp_path: Path) -> None:
     task = open_task(name)
@@ -89,7 +127,7 @@ def test_right_answers_are_right_and_a_lost_one_is_wrong_or_left_out(name: str, 
     by_policy = {
         (policy, labels): value for policy, labels, value in headline.select("policy", "labels", "value").rows()
     }
-    rule = task.scored.labels if task.answer.form in (Form.CHOICE, Form.LABELS) else ""
+    rule = task.scored.labels if task.answer.form in (TaskForm.CHOICE, TaskForm.LABELS) else ""
     assert by_policy["wrong", rule] == pytest.approx(result.value(result.headline))
     if task.answer.form not in WORDLESS:
         assert result.value(result.headline) < 1.0
@@ -128,7 +166,7 @@ def test_what_was_said_can_be_read_again_without_asking(name: str, folder_of: An
     assert again.metrics.equals(first.metrics)
     assert again.answers.equals(first.answers)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert (record["task"], record["parser"]) == (name, "1")
+    assert (record["task"], record["parser"]) == (name, PARSER_VERSION)
 
 
 @pytest.mark.parametrize("name", ["tool-c80", "e-clf-im", "e-det-im", "tool-es", "anat-al"])

@@ -3,7 +3,6 @@
 import ast
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,22 +10,23 @@ import pytest
 from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
 from procedures import random_procedure
-from surgeval.questions.catalogue import TEMPLATES, template_named
-from surgeval.questions.template import (
+from repository import REPOSITORY
+from surgvalid.questions.catalogue import TEMPLATES, template_named
+from surgvalid.questions.template import (
     FRAME,
     PROCEDURE,
     SEGMENT,
     VERBS,
+    QuestionScene,
+    QuestionTemplate,
     QuestionTrack,
-    Scene,
-    Template,
     _shown_slots,
 )
-from surgeval.schema.formats import FORMATS, build_format
-from surgeval.schema.intervals import Window
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.taxonomy import Capability
-from surgeval.simulation import draw_scene, true_procedure
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.spans import Window
+from surgvalid.schema.questions.formats import FORMATS, build_format
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.simulation import draw_scene, true_procedure
 
 PROCEDURES, SIMULATED, WINDOWS = 200, 40, 3
 LEAST_ANSWERS = 12
@@ -45,7 +45,7 @@ def simulated_world(number: int) -> tuple[Ledger, PlainReading]:
     return Ledger(procedure), PlainReading(procedure)
 
 
-def scenes(template: Template, seed: int, worlds=world):
+def scenes(template: QuestionTemplate, seed: int, worlds=world):
     """A few scenes per track of the template; windows are drawn here, not by the code under test."""
     draw = np.random.default_rng([seed, *template.name.encode()])
     ledger, plain = worlds(seed)
@@ -53,7 +53,7 @@ def scenes(template: Template, seed: int, worlds=world):
     for track in template.tracks * WINDOWS:
         first, second = sorted(int(s) for s in draw.integers(0, last + 1, 2))
         window = {FRAME: (second, second), SEGMENT: (first, second), PROCEDURE: (0, second)}[track]
-        yield Scene(ledger, Window(*window), track), plain, draw
+        yield QuestionScene(ledger, Window(*window), track), plain, draw
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,9 @@ def test_no_question_says_its_own_answer(template):
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_all_phrasings_tell_the_same_and_the_wording_no_more(template):
-    """Floors go by the wording: it must hold what the text tells, times apart, and nothing that one has to see."""
+    """Trivial baselines go by the wording: it must hold what the text tells, times apart, and nothing that one has to
+    see.
+    """
     shown = {frozenset(_shown_slots(phrasing)) for phrasing in template.phrasings}
     assert len(shown) == 1
     for seed in range(60):
@@ -181,16 +183,20 @@ def test_every_template_has_a_name_of_its_own_and_an_oracle():
     assert template_named("together").name == "together"
 
 
-ALLOWED = {"surgeval.questions.knowledge", "surgeval.schema.tracks", "surgeval.schema.foreign_objects"}
+ALLOWED = {
+    "surgvalid.questions.knowledge",
+    "surgvalid.schema.procedures.tracks",
+    "surgvalid.schema.procedures.foreign_objects",
+}
 """Data, not derivations: what the oracles may use of the code they judge."""
 
 
 @pytest.mark.parametrize("name", ["brute_force_answers", "brute_force_ledger"])
 def test_the_oracles_share_no_derivation_with_the_ledger(name):
-    tree = ast.parse((Path(__file__).parents[1] / "support" / f"{name}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((REPOSITORY / "tests" / "support" / f"{name}.py").read_text(encoding="utf-8"))
     used = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert {module for module in used if module.startswith("surgeval")} <= ALLOWED
+    assert {module for module in used if module.startswith("surgvalid")} <= ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -203,7 +209,7 @@ def test_an_error_in_the_ledger_would_be_noticed(name, asks, monkeypatch):
     honest = getattr(Ledger, name)
     monkeypatch.setattr(Ledger, name, lambda self, *args, **more: honest(self, *args, **more)[:-1])
 
-    def disagrees(template: Template) -> bool:
+    def disagrees(template: QuestionTemplate) -> bool:
         for seed in range(25):
             procedure = random_procedure(seed)
             lie = Ledger(procedure), PlainReading(procedure)

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from builders import reference_row, request_row, response_row, write_json
 from how_many import many
-from surgeval import lint, score
-from surgeval.errors import FileUnreadable, OfficialAborts, QuestionsInvalid, ResponsesMissing, WrongFile
-from surgeval.schema.finding_log import short
-from surgeval.schema.finding_rules import RULES
-from surgeval.schema.findings import Severity
-from surgeval.scoring.lint_report import LintReport
+from surgvalid import lint, score
+from surgvalid.errors import FileUnreadable, OfficialAborts, QuestionsInvalid, ResponsesMissing, WrongFile
+from surgvalid.schema.finding_log import RULES, short
+from surgvalid.schema.findings import Severity
+from surgvalid.scoring.lint_report import LintReport
 
 Files = dict[str, list[Any]]
 GOOD: Files = {

@@ -10,23 +10,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.missing import DEFAULTS, missing_rules
-from surgeval.schema.outcomes import Status
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.adjusted import adjusted_effects
-from surgeval.stats.aggregation import aggregate
-from surgeval.stats.comparison import compare
-from surgeval.stats.cooccurrence import cooccurrence
-from surgeval.stats.dependence import dependence, width_ratio
-from surgeval.stats.ensembles import ensembles
-from surgeval.stats.influence import influence
-from surgeval.stats.interval import interval
-from surgeval.stats.mixed.failure_table import failure_table
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.profiles import profiles
-from surgeval.stats.ranking import RULES, rank
-from surgeval.stats.strata import strata
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.tables.missing import DEFAULTS, missing_rules
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.comparing.aggregation import aggregate
+from surgvalid.stats.comparing.comparison import compare
+from surgvalid.stats.comparing.ensembles import ensembles
+from surgvalid.stats.comparing.profiles import profiles
+from surgvalid.stats.comparing.strata import cooccurrence, strata
+from surgvalid.stats.intervals.dependence import dependence
+from surgvalid.stats.intervals.interval import interval
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.ranking import RULES, rank
 
 MODELS, VIDEOS, EACH = ("A", "B", "C"), 9, 5
 GIVEN = ("worst", "drop-case", "drop-score", 0.25)
@@ -70,11 +66,11 @@ VERBS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "strata": lambda t, m: strata(t, ["smoke", "phase"], missing=m, **FEW).table,
     "aggregate": lambda t, m: aggregate(t, missing=m).table,
     "dependence": lambda t, m: dependence(t, missing=m).table,
-    "width ratio": lambda t, m: width_ratio(t, missing=m, **FEW).table,
-    "influence": lambda t, m: influence(t, missing=m).table,
+    "width ratio": lambda t, m: dependence(t, missing=m, **FEW).widths,
+    "influence": lambda t, m: dependence(t, missing=m).influence,
     "profiles": lambda t, m: profiles(t, missing=m).table,
     "improvement": lambda t, m: profiles(t, missing=m).improvement,
-    "adjusted": lambda t, m: adjusted_effects(t, ["smoke"], missing=m, covariance="CR1").table,
+    "adjusted": lambda t, m: failures(t, fixed=["smoke"], marginal=True, missing=m, covariance="CR1").table,
     "cooccurrence": lambda t, m: cooccurrence(t, missing=m, **FEW).table,
     "ensembles": lambda t, m: ensembles(t, missing=m, **FEW).table,
     "failures": lambda t, m: (
@@ -167,7 +163,9 @@ def test_rows_of_other_outcomes_that_only_other_models_have_are_counted() -> Non
     told = [one for one in failures(rows, **options).findings if one.code == "rows-absent"]
     counts = {model: 45 - rows.filter(pl.col("model") == model).height for model in "BC"}
     assert f"(B: {counts['B']}, C: {counts['C']}, of 45 that other models have)" in told[0].message
-    table = failure_table(rows, outcomes={"hits": "hits"}, **{k: v for k, v in options.items() if k != "outcome"})
+    table = failures(
+        rows, form="symbols", outcomes={"hits": "hits"}, **{k: v for k, v in options.items() if k != "outcome"}
+    )
     assert "rows-absent" in [one.code for one in table.findings]
     assert "rows-absent" not in [one.code for one in failures(whole().rename({"value": "hits"}), **options).findings]
 
@@ -176,8 +174,8 @@ def test_rows_of_other_outcomes_that_only_other_models_have_are_counted() -> Non
 def test_a_failure_table_counts_absent_scores_within_each_group() -> None:
     for table in holed():
         options = {"outcomes": {"right": "value"}, "fixed": ["smoke"], "random": ["model", "video", "case"]}
-        asked = failure_table(table, split="phase", missing="worst", **options)
-        made = failure_table(table, split="phase", **options)
+        asked = failures(table, form="symbols", split="phase", missing="worst", **options)
+        made = failures(table, form="symbols", split="phase", **options)
         assert made.table.equals(asked.table)
         assert any(one.code == "scores-not-there" for one in made.findings)
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import surgeval
+import surgvalid
 
-SOURCE = Path(surgeval.__file__).parent
+SOURCE = Path(surgvalid.__file__).parent
 PLACEHOLDERS = frozenset({"found", "got", "own", "part", "said", "told"})
 NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs
 

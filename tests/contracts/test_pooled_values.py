@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 
 from metric_examples import all_examples
-from surgeval.metrics import METRICS, open_metric
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.reopening import reopened, written_down
-from surgeval.schema.score_table import ScoreTable, read_score_table
-from surgeval.schema.statistics_table import StatisticsTable
-from surgeval.scoring.evaluate.measure import Job, Material, Settings, measure
-from surgeval.scoring.evaluate.run import score_table_of
-from surgeval.stats.comparison import compare
-from surgeval.stats.interval import interval
-from surgeval.stats.ranking import rank
-from surgeval.stats.strata import strata
+from surgvalid.evaluation.measure import EvaluationMaterial, MeasureJob, MeasureSettings, measure
+from surgvalid.evaluation.run import score_table_of
+from surgvalid.metrics import METRICS, open_metric
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.packing import reopened, written_down
+from surgvalid.schema.tables.score_table import ScoreTable, read_score_table
+from surgvalid.schema.tables.statistics_table import StatisticsTable
+from surgvalid.stats.comparing.comparison import compare
+from surgvalid.stats.comparing.strata import strata
+from surgvalid.stats.intervals.interval import interval
+from surgvalid.stats.ranking import rank
 
 EXAMPLES = all_examples()
 VIDEOS = tuple(f"v{place}" for place in range(8))
@@ -51,8 +51,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     def make(name: str) -> tuple[list[Path], dict[str, float]]:
         metric, example, places, values = open_metric(name, **EXAMPLES[name].options), EXAMPLES[name], [], {}
         for model in ("poor", "fine"):
-            found = Material(VIDEOS, len(VIDEOS), (Job(name, metric, example.cases(units(name, model))),))
-            measured = measure(found, Settings(replicates=5), lambda _: None)
+            found = EvaluationMaterial(
+                VIDEOS, len(VIDEOS), (MeasureJob(name, metric, example.cases(units(name, model))),)
+            )
+            measured = measure(found, MeasureSettings(replicates=5), lambda _: None)
             assert measured.unwritten == {}
             places.append(tmp_path_factory.mktemp(model))
             score_table_of(found, measured, model, (name,)).to_dir(places[-1])

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "surgeval"
+from repository import REPOSITORY
+
+ROOT = REPOSITORY
+SOURCE = ROOT / "src" / "surgvalid"
 ROOMS = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
 FOR_DJANGO = {"migrations", "templatetags"}
 PACKAGES = sorted(
@@ -27,17 +29,17 @@ PACKAGES = sorted(
 
 @cache
 def imported(path: Path) -> list[list[str]]:
-    """Every name of ours that a file imports, as its steps from `surgeval` down."""
+    """Every name of ours that a file imports, as its steps from `surgvalid` down."""
     return list(_imported(path))
 
 
 def _imported(path: Path) -> Iterator[list[str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("surgeval."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("surgvalid."):
             home = (node.module or "").split(".")[1:]
             yield from ([*home, name.name] for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (name.name.split(".")[1:] for name in node.names if name.name.startswith("surgeval."))
+            yield from (name.name.split(".")[1:] for name in node.names if name.name.startswith("surgvalid."))
 
 
 @cache

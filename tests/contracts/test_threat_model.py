@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from repository import REPOSITORY
+
+ROOT = REPOSITORY
 PAGE = (ROOT / "docs" / "concepts" / "threat-model.md").read_text(encoding="utf-8")
 ATTACKS = range(1, 49)
 """Of images, containers, the protocol, scoring and the web service."""

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from repository import REPOSITORY
+
+ROOT = REPOSITORY
 TOP_LEVEL = {
-    ".ci", ".github", ".gitignore", ".gitlab-ci.yml", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md",
-    "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "bench", "design", "docs",
-    "examples", "hatch_build.py", "mkdocs.yml", "pyproject.toml", "scripts", "src", "tests",
+    ".ci", ".github", ".gitignore", ".gitlab-ci.yml", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
+    "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "bench",
+    "design", "docs", "examples", "hatch_build.py", "mkdocs.yml", "packaging", "pyproject.toml", "scripts",
+    "src", "tests", "RELEASING.md",
 }  # fmt: skip
 WRITTEN_BY_VERBS = {"manifest.json", "lint.json", "scores.parquet", "verdicts.jsonl", "results.csv", "summary.csv"}
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builders import data_set_row, reference_row, request_row, response_row, write_json
-from surgeval.cli import main
+from surgvalid.cli import main
 
 QUESTIONS = 40
 
@@ -49,7 +49,7 @@ Said = Callable[..., tuple[int, str]]
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
     def run(*words: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["surgeval", *map(str, words)])
+        monkeypatch.setattr(sys, "argv", ["surgvalid", *map(str, words)])
         try:
             main()
         except SystemExit as end:
@@ -74,7 +74,7 @@ WRONG = {
     "a data set": ({"responses": "data_set"}, "pass it as --requests and as --references"),
     "the results of a scoring": ({"responses": "results"}, "seems to be the results of a scoring, not responses"),
     "verdicts": ({"responses": "verdicts"}, "pass it as --judge cached:FILE"),
-    "COCO detections": ({"responses": "detections"}, "pass it to surgeval evaluate detection"),
+    "COCO detections": ({"responses": "detections"}, "pass it to surgvalid evaluate detection"),
     "a COCO file": ({"responses": "coco"}, "it seems to be a COCO file"),
     "answers under another key": ({"responses": "misnamed"}, "its rows have no 'content' (but 'answer', 'qID')"),
     "identifiers in capitals": ({"responses": "capitals"}, "('FRAME-0')"),
@@ -119,7 +119,7 @@ def test_score_says_what_the_file_seems_to_be_and_writes_nothing(
 @pytest.mark.parametrize("name", WRONG)
 def test_lint_says_the_same_and_little_else(name: str, tmp_path: Path, said: Said) -> None:
     swapped, sentence = WRONG[name]
-    code, text = said("lint", *words_of(files_in(tmp_path), swapped), "--json")
+    code, text = said("score", "lint", *words_of(files_in(tmp_path), swapped), "--json")
     report = json.loads(text)
     assert code == 1
     assert any(sentence in finding["message"] for finding in report["findings"])
@@ -129,16 +129,16 @@ def test_lint_says_the_same_and_little_else(name: str, tmp_path: Path, said: Sai
 @pytest.mark.parametrize("name", [name for name, (swapped, _) in WRONG.items() if set(swapped) == {"references"}])
 def test_floors_say_the_same(name: str, tmp_path: Path, said: Said) -> None:
     swapped, sentence = WRONG[name]
-    code, text = said("floors", *words_of(files_in(tmp_path), swapped)[:4], "--out", tmp_path / "out")
+    code, text = said("score", "baselines", *words_of(files_in(tmp_path), swapped)[:4], "--out", tmp_path / "out")
     assert (code, sentence in text, (tmp_path / "out").exists()) == (2, True, False)
 
 
 @pytest.mark.parametrize("name", ["responses", "dice", "verdicts"])
 def test_diff_says_that_it_compares_results(name: str, tmp_path: Path, said: Said) -> None:
     files = files_in(tmp_path)
-    code, text = said("diff", files[name], files["results"], "--out", tmp_path / "out")
+    code, text = said("score", "diff", files[name], files["results"], "--out", tmp_path / "out")
     assert (code, "not the results of a scoring" in text) == (2, True)
-    assert "pass the results.csv that surgeval score wrote" in text
+    assert "pass the results.csv that surgvalid score wrote" in text
 
 
 def test_a_forgotten_namespace_is_named_with_the_option(tmp_path: Path, said: Said) -> None:
@@ -154,14 +154,14 @@ def test_an_answer_file_without_a_row_is_refused_here_and_scored_as_the_toolkit_
     files = files_in(tmp_path)
     write_json(files["responses"], [])
     words = words_of(files, {})
-    assert said("score", *words)[1].startswith("ResponsesMissing: responses: there is not a single response")
-    assert said("score", *words, "--profile", "orena-focus-0.4.0", "--boot", "5")[0] == 0
+    assert said("score", *words)[1].startswith("responses: there is not a single response")
+    assert said("score", *words, "--profile", "orena-focus-0.4.0", "--resamples", "5")[0] == 0
 
 
 def test_a_single_match_is_no_reason_to_refuse(tmp_path: Path, said: Said) -> None:
     files = files_in(tmp_path)
     write_json(files["responses"], [response_row("frame-3"), response_row("stranger")])
-    assert said("score", *words_of(files, {}), "--boot", "5")[0] == 0
+    assert said("score", *words_of(files, {}), "--resamples", "5")[0] == 0
 
 
 def test_many_problems_are_counted_by_kind_and_json_lists_them_all(tmp_path: Path, said: Said) -> None:
@@ -170,7 +170,7 @@ def test_many_problems_are_counted_by_kind_and_json_lists_them_all(tmp_path: Pat
     write_json(files["requests"], [*requests, *(request_row(f"frame-{i}") for i in range(20))])
     code, text = said("score", *words_of(files, {}))
     assert code == 2
-    assert text.startswith("QuestionsInvalid: questions: 60 problems of 2 kinds:\n  40 like: requests.json row 1 ")
+    assert text.startswith("questions: 60 problems of 2 kinds:\n  40 like: requests.json row 1 ")
     assert "\n  20 like: requests.json row 41 [frame-0] the request appears twice" in text
     assert max(map(len, text.splitlines())) < 500
     code, text = said("score", *words_of(files, {}), "--json")
@@ -210,5 +210,5 @@ def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, said: Said) -> Non
 def test_an_empty_cell_of_a_table_is_no_answer(tmp_path: Path, said: Said) -> None:
     files = files_in(tmp_path)
     files["responses"].write_text('[{"qID": "frame-0", "content": NaN}, {"qID": "frame-1", "content": "yes"}]')
-    report = json.loads(said("lint", *words_of(files, {}), "--json")[1])
+    report = json.loads(said("score", "lint", *words_of(files, {}), "--json")[1])
     assert report["counts"]["no-content"] == 1

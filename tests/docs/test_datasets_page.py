@@ -5,10 +5,10 @@ from pathlib import Path
 
 from docs.datasets_page import PAGE, page
 
-import surgeval.datasets
-from surgeval.datasets import DATA_SETS, TOOLS
+import surgvalid.datasets
+from surgvalid.datasets import DATA_SETS
 
-SOURCE = Path(surgeval.datasets.__file__).parent
+SOURCE = Path(surgvalid.datasets.__file__).parent
 SPOKEN = re.compile(r"folder\.(?:problem|warn|note)\(\s*\"([a-z-]+)\"|self\.(?:problem|warn|note)\(\s*\"([a-z-]+)\"")
 
 
@@ -21,13 +21,12 @@ def test_every_data_set_has_a_section():
     assert set(DATA_SETS) <= headings
 
 
-ANNOTATION_TOOLS = {*TOOLS, "_draft", "_join", "_losses", "_shell", "_tools", "_cvat_shapes"}
-"""Files of the room that read annotation tools, not data sets; their findings are not of this page."""
+HERE = [*SOURCE.glob("*.py"), *SOURCE.glob("sets/*.py")]
+"""Files that read data sets; findings of annotation tools are not of this page."""
 
 
 def test_every_code_of_a_finding_is_explained_and_no_other():
-    files = [path for path in SOURCE.glob("*.py") if path.stem not in ANNOTATION_TOOLS]
-    text = "".join(path.read_text(encoding="utf-8") for path in files)
+    text = "".join(path.read_text(encoding="utf-8") for path in HERE)
     spoken = {first or second for first, second in SPOKEN.findall(text)}
     table = PAGE.read_text(encoding="utf-8").partition("## Findings")[2].partition("\n## ")[0]
     explained = {

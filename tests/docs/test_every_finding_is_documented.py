@@ -4,12 +4,13 @@ import ast
 import re
 from pathlib import Path
 
-import surgeval
-from surgeval.schema.finding_rules import OFFICIAL_ABORTS, RULES
+import surgvalid
+from repository import REPOSITORY
+from surgvalid.schema.finding_log import OFFICIAL_ABORTS, RULES
 
-SOURCE = Path(surgeval.__file__).parent
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "lint-an-answer-file.md"
-PLACES = [*sorted((SOURCE / "schema").glob("*.py")), *sorted((SOURCE / "scoring").glob("lint*.py"))]
+SOURCE = Path(surgvalid.__file__).parent
+PAGE = REPOSITORY / "docs" / "how-to" / "lint-an-answer-file.md"
+PLACES = [*sorted((SOURCE / "schema").rglob("*.py")), *sorted((SOURCE / "scoring").glob("lint*.py"))]
 ELSEWHERE = ("findings.py", "missing.py", "score_matrix.py", "score_table.py", "statistics_table.py")
 FILES = [path for path in PLACES if path.name not in ELSEWHERE]
 """Where answers are checked: `findings.py` only says what a finding is, the others look at tables of scores."""

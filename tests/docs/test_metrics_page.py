@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from docs.metrics_page import _FAMILIES, PAGE
 
-import surgeval.metrics
-from surgeval.metrics import METRICS
+import surgvalid.metrics
+from surgvalid.metrics import METRICS
 
 CONCEPTS = PAGE.parents[1] / "concepts"
 
@@ -24,7 +24,7 @@ def test_every_metric_is_spoken_of_on_the_page_of_its_family(family: str, link: 
     text = Path(CONCEPTS, link).read_text(encoding="utf-8")
     words = set(re.findall(r"[A-Za-z0-9_.-]+", text))
     unnamed = []
-    for name in getattr(surgeval.metrics, family):
+    for name in getattr(surgvalid.metrics, family):
         parts = [(name[:cut], name[cut:]) for cut in range(1, len(name))]
         composed = any({head, tail} <= words or {head, tail.lstrip("_")} <= words for head, tail in parts)
         if name not in words and not composed:

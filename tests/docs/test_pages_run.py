@@ -11,21 +11,22 @@ from pathlib import Path
 
 import pytest
 
-import surgeval
+import surgvalid
 from docs import generate
 from quick_demo import quick_demo
-from surgeval.cli import VERBS
-from surgeval.datasets import DATA_SETS
-from surgeval.metrics import METRICS
-from surgeval.questions.catalogue import TEMPLATES
-from surgeval.report.charts import CHARTS
-from surgeval.results.tables import TABLES
-from surgeval.schema.formats import FORMATS
-from surgeval.scoring.profiles import PROFILES
-from surgeval.stats.paired_tests import TESTS
-from surgeval.stats.ranking import MERGES, RULES
+from repository import REPOSITORY
+from surgvalid.cli._verbs import VERBS
+from surgvalid.datasets import DATA_SETS
+from surgvalid.metrics import METRICS
+from surgvalid.questions.catalogue import TEMPLATES
+from surgvalid.report.charts import CHARTS
+from surgvalid.results.tables import TABLES
+from surgvalid.schema.questions.formats import FORMATS
+from surgvalid.scoring.official_score import PROFILES
+from surgvalid.stats.comparing.paired_tests import TESTS
+from surgvalid.stats.ranking import MERGES, RULES
 
-ROOT = Path(__file__).parents[2]
+ROOT = REPOSITORY
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -47,7 +48,7 @@ def commands(block: str) -> list[tuple[str, list[str]]]:
 
 def run_command(command: str, shown: list[str], folder: Path, factory: pytest.TempPathFactory) -> None:
     words = shlex.split(command, comments=True)
-    if words[0] != "surgeval":
+    if words[0] != "surgvalid":
         return
     code, stdout, stderr = outcome(words, folder, factory)
     assert code in (0, 1), f"{command}\n{stderr}"
@@ -74,18 +75,18 @@ def outcome(words: list[str], folder: Path, factory: pytest.TempPathFactory) -> 
 def demo_out(words: list[str]) -> str | None:
     """The folder of a plain quick demo, nothing but its name being chosen; None for any other command."""
     plain = [word for word in words if word != "--force"]
-    return plain[4] if plain[:4] == ["surgeval", "demo", "--quick", "--out"] and len(plain) == 5 else None
+    return plain[4] if plain[:4] == ["surgvalid", "demo", "--quick", "--out"] and len(plain) == 5 else None
 
 
 def test_only_the_plain_quick_demo_is_shared() -> None:
-    assert demo_out("surgeval demo --quick --out here --force".split()) == "here"
+    assert demo_out("surgvalid demo --quick --out here --force".split()) == "here"
     for other in (
         "demo --out x",
         "demo --quick --out x --seed 3",
         "score --quick --out x",
         "demo --quick --pdf --out x",
     ):
-        assert demo_out(["surgeval", *other.split()]) is None
+        assert demo_out(["surgvalid", *other.split()]) is None
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
@@ -113,8 +114,8 @@ def test_a_generated_page_is_what_the_code_says_now(name: str) -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("python.md", sorted(surgeval.__all__)),
-        ("cli.md", sorted(VERBS)),
+        ("python.md", sorted(surgvalid.__all__)),
+        ("cli.md", sorted(verb.name for verb in VERBS)),
         ("metrics.md", sorted(METRICS)),
         ("rules.md", sorted([*RULES, *MERGES, *TESTS, *PROFILES, *FORMATS])),
         ("question-templates.md", sorted(template.name for template in TEMPLATES)),
@@ -138,8 +139,8 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 
 def test_every_public_name_has_a_docstring_and_a_home() -> None:
-    for name in surgeval.__all__:
-        assert getattr(surgeval, name).__doc__, name
+    for name in surgvalid.__all__:
+        assert getattr(surgvalid, name).__doc__, name
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

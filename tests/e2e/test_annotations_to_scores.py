@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.datasets import write_annotations
-from surgeval.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
+from surgvalid.cli import build_app
+from surgvalid.datasets import write_annotations
+from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
 
 PEOPLE = ("ann", "bob", "eve")
 
@@ -39,14 +39,25 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_raw_annotations_become_questions_and_perfect_answers_score_one(raw: Path, tmp_path: Path) -> None:
     sources = [f"{name}={raw}/{name}_{number}.xml" for name in PEOPLE for number in range(2)]
-    run("annotate", "boxes", *sources, "--out", tmp_path / "boxes", "--boot", 20)
+    run("data", "annotate", "run", "boxes", *sources, "--out", tmp_path / "boxes", "--resamples", 20)
     boxes = tmp_path / "boxes" / "boxes.csv"
-    run("annotate", "cross-check", boxes, "--predictions", raw / "detections.csv", "--out", tmp_path / "flags")
+    run(
+        "data",
+        "annotate",
+        "run",
+        "cross-check",
+        boxes,
+        "--predictions",
+        raw / "detections.csv",
+        "--out",
+        tmp_path / "flags",
+    )
     assert len(list((tmp_path / "flags" / "review").glob("*.xml"))) == 2
     more = ("--procedure-type", "Cholecystectomy", "--center", "A")
-    run("annotate", "instances", boxes, "--out", tmp_path / "instances", *more)
+    run("data", "annotate", "run", "instances", boxes, "--out", tmp_path / "instances", *more)
     procedures = tmp_path / "instances" / "procedures"
     run(
+        "data",
         "questions",
         procedures,
         "--out",
@@ -57,14 +68,15 @@ def test_raw_annotations_become_questions_and_perfect_answers_score_one(raw: Pat
         20,
         "--test-share",
         0.5,
-        "--unverified",
+        "--with",
+        "unverified",
     )
     place = tmp_path / "set" / "test" / "segment"
     references = json.loads((place / "references.json").read_text())
     answers = [{"qID": row["qID"], "content": row["answer"], "latency": 0.1} for row in references]
     (tmp_path / "answers.json").write_text(json.dumps(answers))
     files = ("--requests", place / "requests.json", "--references", place / "references.json")
-    run("lint", *files, "--responses", tmp_path / "answers.json")
+    run("score", "lint", *files, "--responses", tmp_path / "answers.json")
     run(
         "score",
         *files,
@@ -74,7 +86,7 @@ def test_raw_annotations_become_questions_and_perfect_answers_score_one(raw: Pat
         tmp_path / "scored",
         "--judge",
         "exact",
-        "--boot",
+        "--resamples",
         20,
     )
     scores = pl.read_parquet(tmp_path / "scored" / "scores.parquet").filter(pl.col("metric") == "correct")

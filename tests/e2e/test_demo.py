@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it: every part is written, what was planted is found, the entrant is really asked."""
+"""The demo as a newcomer runs it: every part is written, what was planted is found, the participant is really asked."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ import pytest
 from docs.figures.report_page import PICTURE, RECORD, shown
 
 from quick_demo import quick_demo
-from surgeval.cli._demo import chain, entrant, pictures
-from surgeval.cli._demo.cast import BASELINES, BLIND, COMPETITORS
-from surgeval.sandbox import open_engine
+from repository import REPOSITORY
+from surgvalid.cli._demo import chain, painting, participant
+from surgvalid.cli._demo.cast import BASELINES, BLIND, COMPETITORS
+from surgvalid.sandbox import open_engine
 
-ROOT = Path(__file__).parents[2]
+ROOT = REPOSITORY
 
 
-def surgeval(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def surgvalid(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "surgeval", *words],
+        [sys.executable, "-m", "surgvalid", *words],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -79,9 +80,9 @@ def test_scores_carry_the_strata_of_their_questions(demo: tuple[Path, str, str])
 
 
 def test_nothing_is_overwritten_unless_asked(demo: tuple[Path, str, str]) -> None:
-    again = surgeval("demo", "--quick", "--out", str(demo[0]), folder=demo[0].parent)
+    again = surgvalid("demo", "--quick", "--out", str(demo[0]), folder=demo[0].parent)
     assert again.returncode == 2
-    assert "WouldOverwrite" in again.stderr
+    assert "exists already" in again.stderr
 
 
 def test_the_entrant_sees_pictures_and_answers_over_the_protocol(
@@ -92,13 +93,13 @@ def test_the_entrant_sees_pictures_and_answers_over_the_protocol(
     simulation = chain.simulated(demo)
     made = chain.asked(demo, lambda _: None)
     painted: list[int] = []
-    frames = pictures.paint(demo, simulation, made, painted.append)
+    frames = painting.paint(demo, simulation, made, painted.append)
     asked = {q.request.case for q in made.questions if (q.split, q.track) == ("test", "frame")}
     assert {path.stem for path in frames.iterdir()} == asked
-    assert len(painted) == pictures.pieces(made)
-    program = entrant.program()
+    assert len(painted) == painting.pieces(made)
+    program = participant.program()
     assert program is not None
-    ran = entrant.run_entrant(demo, program, lambda _: None)
+    ran = participant.run_participant(demo, program, lambda _: None)
     assert ran.engine == ("bubblewrap" if open_engine("bubblewrap").available() is None else "process")
     assert ran.rehearsal.run.answered == len(asked)
     given = json.loads(demo.answers("frame", "clock-and-colours").read_text(encoding="utf-8"))
@@ -116,13 +117,13 @@ def test_an_interpreter_that_cannot_be_moved_runs_as_a_plain_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain, "MINUTES", (1.0, 1.2))
-    monkeypatch.setattr(entrant, "_START", "raise SystemExit(127)")
-    monkeypatch.setattr(pictures, "FILMS", 0)
+    monkeypatch.setattr(participant, "_START", "raise SystemExit(127)")
+    monkeypatch.setattr(painting, "VIDEO_FILES", 0)
     demo = chain.Demo(tmp_path, chain.Size(procedures=6, per_video=3, replicates=20, pictures=True), 7)
     simulation = chain.simulated(demo)
-    pictures.paint(demo, simulation, chain.asked(demo, lambda _: None), lambda _: None)
-    program = entrant.program()
+    painting.paint(demo, simulation, chain.asked(demo, lambda _: None), lambda _: None)
+    program = participant.program()
     assert program is not None
-    ran = entrant.run_entrant(demo, program, lambda _: None)
+    ran = participant.run_participant(demo, program, lambda _: None)
     assert ran.engine == "process"
     assert ran.rehearsal.run.answered == ran.rehearsal.run.questions > 0

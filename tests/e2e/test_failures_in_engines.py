@@ -19,20 +19,20 @@ from hostile_programs import raw, script
 from sandbox_engines import ENGINES, processes_with, until
 from submission_places import Place, containers, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.journal import ANSWERS, Record, read_journal
-from surgeval.asking.messages import Outcome
-from surgeval.asking.plan import Rules, State, Task
-from surgeval.asking.session import Entrant
-from surgeval.errors import RunInterrupted
-from surgeval.sandbox._watchdog import marked
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.journal import ANSWERS, Record, read_journal
+from surgvalid.asking.messages import ExchangeOutcome
+from surgvalid.asking.plan import AskedTask, AskingRules, PlanState
+from surgvalid.asking.session import Participant
+from surgvalid.errors import RunInterrupted
+from surgvalid.sandbox._watchdog import marked
 
 CALM = rules(budget_s=60.0, health_s=60.0, stop_s=0.3)
 HOST = """
 import pickle, sys
 from pathlib import Path
-from surgeval.sandbox import open_engine
-from surgeval.asking.driver import run_tasks
+from surgvalid.sandbox import open_engine
+from surgvalid.asking.driver import run_tasks
 engine, rest = pickle.loads(Path(sys.argv[1]).read_bytes())
 run_tasks(engine=open_engine(engine), **rest)
 """
@@ -44,7 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-def marked_entrant(place: Place, command: tuple[str, ...]) -> tuple[Entrant, str]:
+def marked_entrant(place: Place, command: tuple[str, ...]) -> tuple[Participant, str]:
     """The program, with a word on its command line by which its processes are found on the whole machine."""
     word = uuid.uuid4().hex
     entrant = place.entrant(command)
@@ -52,7 +52,7 @@ def marked_entrant(place: Place, command: tuple[str, ...]) -> tuple[Entrant, str
 
 
 def run(
-    place: Place, asked: list[Task], entrant: Entrant, out: Path, *, limits: Rules = CALM,
+    place: Place, asked: list[AskedTask], entrant: Participant, out: Path, *, limits: AskingRules = CALM,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, Record]:  # fmt: skip
     run_tasks(asked, engine=place.engine, entrant=entrant, rules=limits, out=out, progress=progress)
@@ -107,10 +107,10 @@ def test_restarts_belong_to_a_video_and_an_interruption_gives_none_back(
     body = "if open(question['video']).read() == 'video 0': os._exit(3)\nreply(connection, good)"
     entrant, out = place.entrant(raw(tmp_path / "programs", body)), tmp_path / "out"
     asked = tasks(tmp_path / "media", 8, 2)
-    one = rules(state=State.PER_VIDEO, most_restarts=1, budget_s=60.0, health_s=60.0, stop_s=0.3)
+    one = rules(state=PlanState.PER_VIDEO, most_restarts=1, budget_s=60.0, health_s=60.0, stop_s=0.3)
 
     def stop_at_a_crash(_: int) -> None:
-        if any(record.outcome is Outcome.CRASHED for record in read_journal(out)):
+        if any(record.outcome is ExchangeOutcome.CRASHED for record in read_journal(out)):
             raise KeyboardInterrupt
 
     if interrupted:
@@ -199,7 +199,7 @@ def engine_killer(place: Place, out: Path) -> Callable[[], None]:
 def test_an_engine_that_is_killed_costs_no_answer_and_the_run_goes_on(place: Place, tmp_path: Path) -> None:
     entrant, word = marked_entrant(place, raw(tmp_path / "programs", "reply(connection, good)"))
     asked, out = tasks(tmp_path / "media", 4, 4), tmp_path / "out"
-    policy = replace(CALM, state=State.PER_VIDEO)
+    policy = replace(CALM, state=PlanState.PER_VIDEO)
     try:
         run_tasks(
             asked, engine=place.engine, entrant=entrant, rules=policy, out=out, progress=once(engine_killer(place, out))

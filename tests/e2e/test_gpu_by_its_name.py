@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_engines import docker_daemon, reason_not_to_run
-from surgeval.errors import Misuse
-from surgeval.sandbox import Launch, _machine, open_engine
+from surgvalid.errors import Misuse
+from surgvalid.sandbox import Launch, _machine, open_engine
 
 PLACE = Path("/var/run/cdi")
 NODES = (Path("/dev/fake-gpu0"), Path("/dev/fake-gpu1"))
@@ -28,7 +28,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from sandbox_engines import bench
-from surgeval.sandbox import _machine
+from surgvalid.sandbox import _machine
 
 _machine._GPU_DEVICE = Path("/dev/null")
 with bench("podman", Path(sys.argv[1])) as made:

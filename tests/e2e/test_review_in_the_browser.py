@@ -16,18 +16,18 @@ import polars as pl
 import pytest
 
 from review_folder import review_folder
-from surgeval.report.review.items import material_in
-from surgeval.report.review.log import ReviewLog
-from surgeval.report.review.server import ReviewServer, history_file
+from surgvalid.report.review.items import material_in
+from surgvalid.report.review.log import ReviewLog
+from surgvalid.report.review.server import ReviewServer, history_file
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("av", reason="no film can be made")
+pytest.importorskip("av", reason="no video file can be made")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
 playwright.expect.set_options(timeout=60_000)
-PICTURES = os.environ.get("SURGEVAL_REVIEW_PICTURES")
-"""A folder for pictures of the page, for whoever wants to look at it."""
+PICTURES = os.environ.get("SURGVALID_REVIEW_PICTURES")
+"""A folder for images of the page, for whoever wants to look at it."""
 
 
 @pytest.fixture(scope="module")

@@ -15,15 +15,16 @@ import pytest
 from typer.testing import CliRunner
 
 from python_image import offline_builder, reason_not_to_build
+from repository import REPOSITORY
 from sandbox_engines import reason_not_to_run
 from submission_runs import events
-from surgeval import score
-from surgeval.cli import build_app
-from surgeval.sandbox import inspect_image, open_engine
-from surgeval.schema.formats import JUDGED
-from surgeval.schema.question_files import load_responses
+from surgvalid import score
+from surgvalid.cli import build_app
+from surgvalid.sandbox import inspect_image, open_engine
+from surgvalid.schema.questions.formats import JUDGED
+from surgvalid.schema.questions.question_files import load_responses
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = REPOSITORY / "src"
 
 
 def call(*words: str | Path) -> tuple[int, str]:
@@ -38,9 +39,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to rehearse on: two simulated procedures of a minute, and what was asked about them."""
     home = tmp_path_factory.mktemp("simulated")
     size = ("--procedures", "2", "--minutes", "1", "--height", "90")
-    assert call("simulate", home / "data", *size, "--seed", "7")[0] == 0
+    assert call("data", "simulate", home / "data", *size, "--seed", "7")[0] == 0
     asked = ("--track", "procedure", "--per-video", "6", "--test-share", "0.5", "--seed", "1")
-    assert call("questions", home / "data" / "procedures", "--out", home / "questions", *asked)[0] == 0
+    assert call("data", "questions", home / "data" / "procedures", "--out", home / "questions", *asked)[0] == 0
     made = home / "questions" / "train" / "procedure"
     references = json.loads((made / "references.json").read_text())
     closed = {row["qID"] for row in references if row["format"] not in JUDGED}
@@ -52,12 +53,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with `surgeval`, and with a `podman` that builds without a registry."""
+    """A folder with `surgvalid`, and with a `podman` that builds without a registry."""
     if reason := reason_not_to_run("podman") or reason_not_to_build():
         pytest.skip(reason)
     with offline_builder("podman", tmp_path_factory.mktemp("tools") / "bin") as folder:
-        ours = folder / "surgeval"
-        ours.write_text(f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m surgeval "$@"\n')
+        ours = folder / "surgvalid"
+        ours.write_text(f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m surgvalid "$@"\n')
         ours.chmod(0o755)
         yield folder
 
@@ -65,7 +66,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def tag() -> Iterator[str]:
     """A name for an image, removed afterwards with what it names."""
-    name = f"localhost/surgeval-test-pack:{uuid.uuid4().hex}"
+    name = f"localhost/surgvalid-test-pack:{uuid.uuid4().hex}"
     yield name
     subprocess.run(["podman", "rmi", "--force", name], capture_output=True, check=False)
 
@@ -115,8 +116,9 @@ def test_an_image_can_be_rehearsed_again_by_hand_and_leaves_nothing_in_the_engin
     for words in (("build", "--quiet", "--tag", tag, str(pack)), ("save", "--output", str(pack / "image.tar"), tag)):
         subprocess.run([podman, *words], check=True, capture_output=True)
     code, text = call(
-        "rehearse", "--image", pack / "image.tar", "--input", data, "--out", tmp_path / "out", "--state", "free",
-        "--json", "--boot", "10",
+        "submission", "rehearse", "--container", pack / "image.tar", "--input", data, "--out", tmp_path / "out",
+        "--rules", "state=free",
+        "--json", "--resamples", "10",
     )  # fmt: skip
     assert code == 0, text
     report = json.loads(text[text.index("{") : text.rindex("}") + 1])
@@ -139,7 +141,16 @@ def test_a_pytorch_pack_is_built_and_an_image_without_torch_says_so_at_once(
     for words in (("build", "--quiet", "--tag", tag, str(pack)), ("save", "--output", str(pack / "image.tar"), tag)):
         subprocess.run([podman, *words], check=True, capture_output=True)
     code, text = call(
-        "rehearse", "--image", pack / "image.tar", "--input", data, "--out", tmp_path / "out", "--state", "free"
+        "submission",
+        "rehearse",
+        "--container",
+        pack / "image.tar",
+        "--input",
+        data,
+        "--out",
+        tmp_path / "out",
+        "--rules",
+        "state=free",
     )
     assert code == 1
     assert "start-failed" in text

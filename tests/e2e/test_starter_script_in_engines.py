@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 
 from python_image import BUILDERS, offline_builder, reason_not_to_build
+from repository import REPOSITORY
 from sandbox_engines import ENGINES, docker_daemon, reason_not_to_run
-from surgeval.sandbox import engine_takes_images
-from surgeval.schema.question_files import load_responses
-from surgeval.submissions.starter import new_pack
+from surgvalid.sandbox import engine_takes_images
+from surgvalid.schema.questions.question_files import load_responses
+from surgvalid.submissions.starter import new_pack
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = REPOSITORY / "src"
 IMAGE_ENGINES = [name for name in ENGINES if engine_takes_images(name)]
 
 
 @pytest.fixture(params=IMAGE_ENGINES)
 def tools(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A folder with `surgeval` and an engine that builds without a registry, named after that engine."""
+    """A folder with `surgvalid` and an engine that builds without a registry, named after that engine."""
     name = request.param
     if reason := reason_not_to_run(name) or reason_not_to_build():
         pytest.skip(reason)
@@ -32,8 +33,10 @@ def tools(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         if name == "docker":
             stack.enter_context(docker_daemon(tmp_path / "daemon"))
         folder = stack.enter_context(offline_builder(name, tmp_path / name))
-        (folder / "surgeval").write_text(f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m surgeval "$@"\n')
-        (folder / "surgeval").chmod(0o755)
+        (folder / "surgvalid").write_text(
+            f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m surgvalid "$@"\n'
+        )
+        (folder / "surgvalid").chmod(0o755)
         yield folder
 
 
@@ -44,7 +47,7 @@ def test_every_engine_that_runs_images_can_build_here() -> None:
 def test_the_script_can_be_run_again_after_an_edit_and_tells_of_the_edited_program(tools: Path, tmp_path: Path) -> None:
     engine, pack = tools.name, tmp_path / "pack"
     new_pack(pack)
-    tag = f"localhost/surgeval-test-pack:{uuid.uuid4().hex}"
+    tag = f"localhost/surgvalid-test-pack:{uuid.uuid4().hex}"
     env = {
         **os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHON": sys.executable, "TAG": tag,
         "ENGINE": engine,

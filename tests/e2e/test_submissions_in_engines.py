@@ -17,21 +17,21 @@ from python_image import python_archive
 from sandbox_engines import ENGINES
 from submission_places import LIMITS, Place, leftovers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.journal import forget_run
-from surgeval.asking.plan import State
-from surgeval.errors import Misuse
-from surgeval.sandbox import gpus_here, held_image, inspect_image, open_engine
-from surgeval.sandbox._watchdog import kill_marked
-from surgeval.submissions.batch import BatchRules, run_batches
-from surgeval.submissions.gc_invoke import open_invoke_session
-from surgeval.submissions.handing_in import take_submission
-from surgeval.submissions.phase import phase_of
-from surgeval.submissions.phase_run import _linked, run_submission
-from surgeval.submissions.phase_scores import score_submission
-from surgeval.submissions.phase_status import status_of
-from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
-from surgeval.submissions.starter import new_pack
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.journal import forget_run
+from surgvalid.asking.plan import PlanState
+from surgvalid.errors import Misuse
+from surgvalid.sandbox import gpus_here, held_image, inspect_image, open_engine
+from surgvalid.sandbox._watchdog import kill_marked
+from surgvalid.submissions.batch import BatchRules, run_batches
+from surgvalid.submissions.gc_invoke import open_invoke_session
+from surgvalid.submissions.handing_in import take_submission
+from surgvalid.submissions.phase import phase_of
+from surgvalid.submissions.phase_run import _linked, run_submission
+from surgvalid.submissions.phase_scores import score_submission
+from surgvalid.submissions.phase_status import status_of
+from surgvalid.submissions.rehearsal import Rehearsal, RehearsalSettings, rehearse
+from surgvalid.submissions.starter import new_pack
 from unit.submissions.test_batch import READ, WRITE, inputs
 from unit.submissions.test_gc_invoke import SERVER, free_port
 from waiting import until
@@ -54,7 +54,7 @@ def run(place: Place, folder: Path, command: tuple[str, ...], count: int = 6, **
 
 
 def test_the_starter_pack_is_rehearsed_and_scored(place: Place, tmp_path: Path) -> None:
-    settings = Settings(state=State.FREE, replicates=10, budget_s=60.0)
+    settings = RehearsalSettings(state=PlanState.FREE, replicates=10, budget_s=60.0)
     what: dict[str, Any] = {"command": ("/usr/bin/python3", f"{place.home}/pack/app.py")}
     if place.archive:
         what = {"image": place.archive}
@@ -83,7 +83,7 @@ def test_a_rehearsal_after_an_edit_is_another_run_and_without_one_runs_nothing(p
             what = {"command": ("/usr/bin/python3", "/app/app.py"), "code": pack}
         return rehearse(
             pack / "example_input", out=tmp_path / "out", engine=place.engine, limits=LIMITS,
-            settings=Settings(state=State.FREE, replicates=10, budget_s=60.0), **what,
+            settings=RehearsalSettings(state=PlanState.FREE, replicates=10, budget_s=60.0), **what,
         )  # fmt: skip
 
     assert "nothing was run" not in again().prose
@@ -211,7 +211,7 @@ def test_a_gpu_that_is_not_here_is_refused_and_claims_no_folder(place: Place, tm
         with pytest.raises(Misuse, match="GPU"):
             rehearse(
                 place.home / "pack" / "example_input", out=tmp_path / "out", engine=place.engine, gpu="0",
-                limits=LIMITS, settings=Settings(replicates=10), **what,
+                limits=LIMITS, settings=RehearsalSettings(replicates=10), **what,
             )  # fmt: skip
     assert not (tmp_path / "out").exists()
 

@@ -1,6 +1,6 @@
 """First pages of reports as reviewed texts: 1, 2, 8 and 100 models, a Dice table, detections, and eight videos.
 
-`SURGEVAL_NEW_GOLDEN=1` writes them anew; they are read before they are committed.
+`SURGVALID_NEW_GOLDEN=1` writes them anew; they are read before they are committed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 from verdict_texts import answers_table, dice_table, verdict_text
 
 GOLDEN = Path(__file__).parent / "report"
@@ -47,7 +47,7 @@ def detections(folder: Path) -> str:
             {"image_id": one["image_id"], "category_id": 1, "bbox": box.tolist(), "score": float(rng.random())}
             for one, box in zip(annotations, moved, strict=True)
         ]
-        surgeval.evaluate("detection", results, reference, model=model, replicates=50).to_dir(folder / model)
+        surgvalid.evaluate("detection", results, reference, model=model, replicates=50).to_dir(folder / model)
     return verdict_text(folder)
 
 
@@ -69,7 +69,7 @@ CASES = {
 def test_the_first_page_says_what_was_reviewed(name: str, tmp_path: Path) -> None:
     text = CASES[name](tmp_path)
     golden = GOLDEN / f"verdict-{name}.txt"
-    if os.environ.get("SURGEVAL_NEW_GOLDEN"):
+    if os.environ.get("SURGVALID_NEW_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
     assert "bucket" not in text.lower()

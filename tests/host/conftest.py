@@ -1,7 +1,7 @@
 """A service of its own for every test: an empty folder and a fresh database, on SQLite or PostgreSQL.
 
 The tables are made once; each test gets a copy of them, so that tests may use threads and processes and never see
-each other. PostgreSQL is used where SURGEVAL_HOST_DATABASE names one (see scripts/test-host.sh).
+each other. PostgreSQL is used where SURGVALID_HOST_DATABASE names one (see scripts/test-host.sh).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from uuid import uuid4
 import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
-TEMPLATE = Path(tempfile.mkdtemp(prefix="surgeval-host-"))
+TEMPLATE = Path(tempfile.mkdtemp(prefix="surgvalid-host-"))
 (TEMPLATE / "static").mkdir()
-os.environ["SURGEVAL_HOST"] = str(TEMPLATE)
-os.environ["DJANGO_SETTINGS_MODULE"] = "surgeval.host.settings"
+os.environ["SURGVALID_HOST"] = str(TEMPLATE)
+os.environ["DJANGO_SETTINGS_MODULE"] = "surgvalid.host.settings"
 
 import django  # noqa: E402
 
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def on_postgresql() -> bool:
-    return bool(os.environ.get("SURGEVAL_HOST_DATABASE"))
+    return bool(os.environ.get("SURGVALID_HOST_DATABASE"))
 
 
 def point_at(name: str) -> None:
@@ -56,7 +56,7 @@ def point_at(name: str) -> None:
 def _administer(statement: str) -> None:
     import psycopg
 
-    with psycopg.connect(os.environ["SURGEVAL_HOST_DATABASE"], autocommit=True) as connection:
+    with psycopg.connect(os.environ["SURGVALID_HOST_DATABASE"], autocommit=True) as connection:
         connection.execute(statement)
 
 
@@ -80,7 +80,7 @@ def home(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     """The folder of an empty service whose database is in use here."""
     place = tmp_path / "home"
     place.mkdir()
-    monkeypatch.setenv("SURGEVAL_HOST", str(place))
+    monkeypatch.setenv("SURGVALID_HOST", str(place))
     if on_postgresql():
         name = f"test_{uuid4().hex[:8]}"
         _administer(f"CREATE DATABASE {name} TEMPLATE {template}")

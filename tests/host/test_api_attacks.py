@@ -13,12 +13,12 @@ import pytest
 from django.test import Client
 
 from host_service import FINAL, PRE, Service
-from surgeval.errors import InputInvalid
-from surgeval.host.acts import jobs, submissions, tokens, uploads
-from surgeval.host.api import urls
-from surgeval.host.log.acting import log_problems
-from surgeval.host.runs.models import Job, Submission, Upload
-from surgeval.host.tars import files_below, tar_pieces, unpack, write_tar
+from surgvalid.errors import InputInvalid
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import jobs, submissions, tokens, uploads
+from surgvalid.host.runs.models import Job, Submission, Upload
+from surgvalid.host.tars import files_below, tar_pieces, unpack, write_tar
+from surgvalid.host.urls import API
 
 DATA = b"0123456789" * 10
 
@@ -96,7 +96,7 @@ def test_what_is_another_teams_does_not_exist(service: Service) -> None:
 
 
 def addresses() -> list[str]:
-    return [str(one.pattern) for one in urls.urlpatterns]
+    return [str(one.pattern) for one in API]
 
 
 @pytest.mark.parametrize("token", ["", "sgw_guess", "revoked", "of the other kind"])

@@ -12,18 +12,18 @@ import pytest
 from django.db import connections
 
 from host_service import PRE, Service
-from surgeval.cli import main
-from surgeval.errors import Misuse, WouldOverwrite
-from surgeval.host import backups, exports
-from surgeval.host.acts import boards, submissions
-from surgeval.host.acts.challenge import announce, current_challenge
-from surgeval.host.acts.quotas import usage_of
-from surgeval.host.challenge.reading import read_challenge
-from surgeval.host.client import Host
-from surgeval.host.costs import cost_of
-from surgeval.host.log.acting import acting
-from surgeval.host.runs.models import BoardSnapshot, Publication, RunRecord, Submission, WorkerToken
-from surgeval.submissions.stages import Stage
+from surgvalid.cli import main
+from surgvalid.errors import Misuse, WouldOverwrite
+from surgvalid.host import backups, exports
+from surgvalid.host.acting import acting
+from surgvalid.host.acts import boards, submissions
+from surgvalid.host.acts.challenge import announce, current_challenge
+from surgvalid.host.acts.quotas import usage_of
+from surgvalid.host.challenge.reading import read_challenge
+from surgvalid.host.client import Host
+from surgvalid.host.costs import cost_of
+from surgvalid.host.runs.models import BoardSnapshot, Publication, RunRecord, Submission, WorkerToken
+from surgvalid.submissions.stages import Stage
 
 
 def scored(service: Service, name: str, value: float) -> Submission:
@@ -73,7 +73,7 @@ def test_a_backup_brings_everything_back_and_losses_are_named(service: Service, 
 def test_an_export_holds_everything_and_names_nobody(service: Service, tmp_path: Path) -> None:
     first = scored(service, "a", 0.5)
     Publication.objects.create(snapshot=snapshot(service, first.model_name), published_at=service.clock())
-    announce("user-1", "News", "The first board is there.")
+    announce("user-1", "News", "The first leaderboard is there.")
     place = exports.export(tmp_path / "export", with_report=False)
     listed = pl.read_csv(place / "submissions.csv")
     assert listed.row(0, named=True)["technical"] == 0.5
@@ -128,7 +128,7 @@ def test_a_token_goes_over_https_alone() -> None:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["surgeval", *map(str, words)])
+    monkeypatch.setattr(sys, "argv", ["surgvalid", *map(str, words)])
     try:
         main()
     except SystemExit as done:
@@ -142,18 +142,18 @@ def test_the_command_line_makes_checks_and_looks_after_a_service(
     assert run(monkeypatch, "host", "new", tmp_path / "mine") == 0
     assert run(monkeypatch, "host", "check", tmp_path / "mine" / "challenge.toml") == 0
     assert "Example challenge: 2 phases" in capsys.readouterr().out
-    assert run(monkeypatch, "host", "cost", tmp_path / "mine" / "challenge.toml", "--teams", 75) == 0
+    assert run(monkeypatch, "host", "admin", "cost", tmp_path / "mine" / "challenge.toml", "--teams", 75) == 0
     assert "75 teams" in capsys.readouterr().out
-    here = ("--folder", service.home)
+    here = ("--challenge", service.home)
     assert run(monkeypatch, "host", "admin", "token", "gpu1", "inference", *here) == 0
     assert capsys.readouterr().out.startswith("sgw_")
     assert run(monkeypatch, "host", "admin", "token", "bad", "inference", "scoring", *here) == 2
-    assert run(monkeypatch, "host", "admin", "revoke", "gpu1", *here) == 0
+    assert run(monkeypatch, "host", "admin", "token", "gpu1", "--revoke", *here) == 0
     assert WorkerToken.objects.get(name="gpu1").revoked_at is not None
     capsys.readouterr()
-    assert run(monkeypatch, "host", "verify-log", *here) == 0
+    assert run(monkeypatch, "host", "admin", "verify-log", *here) == 0
     end = capsys.readouterr().out.strip().removeprefix("the log is whole: ")
-    assert run(monkeypatch, "host", "verify-log", "--witness", end, *here) == 0
-    assert run(monkeypatch, "host", "verify-log", "--witness", "1:" + "0" * 64, *here) == 1
+    assert run(monkeypatch, "host", "admin", "verify-log", "--witness", end, *here) == 0
+    assert run(monkeypatch, "host", "admin", "verify-log", "--witness", "1:" + "0" * 64, *here) == 1
     assert run(monkeypatch, "host", "admin", "organiser", "nobody@example.org", *here) == 2
     assert run(monkeypatch, "host", "admin", "backup", tmp_path / "kept", *here) == 0

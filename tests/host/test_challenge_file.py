@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import FileUnreadable, InputInvalid
-from surgeval.host.challenge.entries import is_within
-from surgeval.host.challenge.example import new_challenge
-from surgeval.host.challenge.reading import changes_between, read_challenge
+from surgvalid.errors import FileUnreadable, InputInvalid
+from surgvalid.host.challenge.entries import is_within
+from surgvalid.host.challenge.example import new_challenge
+from surgvalid.host.challenge.reading import changes_between, read_challenge
 
 START = datetime(2026, 7, 15)
 
@@ -103,6 +103,6 @@ def test_the_digest_covers_texts_and_questions_and_changes_are_named(folder: Pat
 
 @pytest.mark.parametrize("rule", ["mean-then-rank", "rank-then-mean", "test-then-rank"])
 def test_a_rule_that_makes_no_board_is_refused_before_anybody_takes_part(folder: Path, rule: str) -> None:
-    """With them boards stayed empty, both ranked the same questions, and no gate ever opened."""
-    with pytest.raises(InputInvalid, match=r"rule must be focus.*surgeval rank"):
+    """With them leaderboards stayed empty, both ranked the same questions, and nobody ever qualified."""
+    with pytest.raises(InputInvalid, match=r"rule must be focus.*surgvalid rank"):
         read_challenge(changed(folder, 'rule = "focus"', f'rule = "{rule}"'))

@@ -10,23 +10,24 @@ from typing import Any
 import pytest
 import typer
 
-from surgeval.cli import build_app
-from surgeval.host import settings
+from repository import REPOSITORY
+from surgvalid.cli import build_app
+from surgvalid.host import settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = REPOSITORY
 FILES = sorted((ROOT / "examples" / "host").iterdir())
 PAGES = [ROOT / "docs" / "tutorials" / "host-a-challenge.md", ROOT / "docs" / "how-to" / "host-in-production.md"]
-OTHERS = {"SURGEVAL_TOKEN", "SURGEVAL_BENCH_UPLOAD_MB", "SURGEVAL_FAULT_SUBMISSIONS"}
+OTHERS = {"SURGVALID_TOKEN", "SURGVALID_BENCH_UPLOAD_MB", "SURGVALID_FAULT_SUBMISSIONS"}
 
 
 def known_settings() -> set[str]:
-    text = Path(settings.__file__ or "").read_text(encoding="utf-8") + "SURGEVAL_HOST_DATABASE"
-    return set(re.findall(r"SURGEVAL_HOST\w*", text)) | OTHERS
+    text = Path(settings.__file__ or "").read_text(encoding="utf-8") + "SURGVALID_HOST_DATABASE"
+    return set(re.findall(r"SURGVALID_HOST\w*", text)) | OTHERS
 
 
 @pytest.mark.parametrize("path", [*FILES, *PAGES], ids=lambda path: path.name)
 def test_every_setting_that_is_named_is_read(path: Path) -> None:
-    named = set(re.findall(r"\bSURGEVAL_[A-Z_]+", path.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\bSURGVALID_[A-Z_]+", path.read_text(encoding="utf-8")))
     assert named <= known_settings()
 
 
@@ -36,11 +37,11 @@ def test_every_setting_is_on_the_page_and_in_the_code() -> None:
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Every `surgeval host ...` and `surgeval submission ...` of files and pages."""
+    """Every `surgvalid host ...` and `surgvalid submission ...` of files and pages."""
     spoken = []
     for path in [*FILES, *PAGES]:
         text = path.read_text(encoding="utf-8").replace('", "', " ")
-        for line in re.findall(r"surgeval ((?:host|submission) [^\n'`\]]*)", text):
+        for line in re.findall(r"surgvalid ((?:host|submission) [^\n'`\]]*)", text):
             words = shlex.split(line.replace('"', ""), comments=True)
             spoken.append((path.name, words))
     return spoken
@@ -55,9 +56,8 @@ def test_every_command_that_is_named_exists() -> None:
 def is_known(command: Any, words: list[str]) -> bool:
     """Whether the verbs lead to a command that has these options; `...` stands for anything."""
     rest = list(words)
-    while (verbs := getattr(command, "commands", None)) is not None and rest and rest[0] != "...":
-        if rest[0] not in verbs:
+    while hasattr(command, "list_commands") and rest and rest[0] != "...":
+        if (command := command.get_command(None, rest.pop(0))) is None:
             return False
-        command = verbs[rest.pop(0)]
     taken = {name for one in command.params for name in one.opts}
     return {word.partition("=")[0] for word in rest if word.startswith("--")} <= taken

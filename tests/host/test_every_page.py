@@ -16,12 +16,12 @@ from django.test import override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, include, path, reverse
 
 from host_world import World, small_world
-from surgeval.host.acts.tokens import make_access_token
-from surgeval.host.pages.permissions import Allow, guarded
-from surgeval.host.pages.table import PAGES, Page
-from surgeval.host.people import teams
-from surgeval.host.people.models import Invitation, MergeRequest
-from surgeval.host.people.rules import rules_now
+from surgvalid.host.acts.tokens import make_access_token
+from surgvalid.host.pages.permissions import Allow, guarded
+from surgvalid.host.pages.table import PAGES, Page
+from surgvalid.host.people import teams
+from surgvalid.host.people.models import Invitation, MergeRequest
+from surgvalid.host.people.rules import rules_now
 
 PERSONAS = ("stranger", "loner", "member", "rival", "viewer", "judge", "editor", "owner")
 REACHED = {
@@ -86,7 +86,7 @@ def test_only_the_declared_people_reach_a_page(world: World, monkeypatch: pytest
         *(path(one.route, guarded(spy(one.name), one.allow, one.methods), name=one.name) for one in PAGES),
         path("accounts/", include("allauth.urls")),
     ]
-    spied.handler403 = "surgeval.host.pages.refusals.forbidden"  # type: ignore[attr-defined]
+    spied.handler403 = "surgvalid.host.pages.answers.forbidden"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "spied_urls", spied)
     wrong = []
     with override_settings(ROOT_URLCONF="spied_urls", ORGANISERS_NEED_SECOND_FACTOR=False):

@@ -9,16 +9,16 @@ import polars as pl
 import pytest
 
 from host_world import World, board_with, scored, small_world
-from surgeval.host import exports
-from surgeval.host.acts import boards, gates
-from surgeval.host.people.models import Team
+from surgvalid.host import exports
+from surgvalid.host.acts import boards, gates
+from surgvalid.host.people.models import Team
 
 SECRET = ("0.61234567", "0.58765432", "777.25")
 
 
 @pytest.fixture
 def world(home: Path) -> World:
-    """A final whose prizes are signed and whose board waits for its publication."""
+    """A final whose prizes are signed and whose leaderboard waits for its publication."""
     world = small_world(home)
     final = scored(world.team, "final")
     snapshot = board_with(final, "final", "technical", published=False)

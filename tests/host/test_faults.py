@@ -1,8 +1,8 @@
 """Web, workers and database are killed at random points: nothing accepted is lost, nothing is scored twice, no
 container stays. And a backup brings a service back.
 
-SURGEVAL_FAULT_SUBMISSIONS=50 asks for as many; a few by default, since every one is really run. Containers are
-podman's where it runs here, plain programs elsewhere or with SURGEVAL_FAULT_ENGINE=process.
+SURGVALID_FAULT_SUBMISSIONS=50 asks for as many; a few by default, since every one is really run. Containers are
+podman's where it runs here, plain programs elsewhere or with SURGVALID_FAULT_ENGINE=process.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from host_killing import Cast, Postmaster
 from host_server import entrant, tiny_image
 from host_service import PRE, Clock, Service
 from python_image import python_archive, reason_not_to_build
+from repository import REPOSITORY
 from sandbox_engines import reason_not_to_run
 from submission_places import containers
-from surgeval.host import places
-from surgeval.host.acts import submissions, tokens
-from surgeval.host.backups import service_problems
-from surgeval.host.client import Host, HostLost, HostRefused, push_submission
-from surgeval.host.runs.models import Job, LogEntry, RunRecord, Submission
+from surgvalid.host import places
+from surgvalid.host.acts import submissions, tokens
+from surgvalid.host.backups import service_problems
+from surgvalid.host.client import Host, HostLost, HostRefused, push_submission
+from surgvalid.host.runs.models import Job, LogEntry, RunRecord, Submission
 
-SUBMISSIONS = int(os.environ.get("SURGEVAL_FAULT_SUBMISSIONS", "4"))
+SUBMISSIONS = int(os.environ.get("SURGVALID_FAULT_SUBMISSIONS", "4"))
 NO_PODMAN = reason_not_to_run("podman") or reason_not_to_build()
-ENGINE = os.environ.get("SURGEVAL_FAULT_ENGINE", "process" if NO_PODMAN else "podman")
+ENGINE = os.environ.get("SURGVALID_FAULT_ENGINE", "process" if NO_PODMAN else "podman")
 
 
 def free_port() -> int:
@@ -89,8 +90,8 @@ def unfinished() -> bool:
 def test_killing_anything_at_any_time_loses_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SURGEVAL_HOST_LEASE_S", "8")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path[:2], str(Path(__file__).parents[2] / "src")]))
+    monkeypatch.setenv("SURGVALID_HOST_LEASE_S", "8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path[:2], str(REPOSITORY / "src")]))
     service = Service(home, Clock(), videos=2)
     path = home / "challenge.toml"
     opened = f"{timezone.now():%Y-%m}-01T00:00:00"
@@ -116,9 +117,9 @@ def test_killing_anything_at_any_time_loses_nothing(
         if database is not None:
             elsewhere.setenv(places.DATABASE, ours.geturl())
         cast = Cast({
-            "web": ["host", "serve", "--folder", str(home), "--port", str(port)],
+            "web": ["host", "serve", "--challenge", str(home), "--port", str(port)],
             "gpu": ["host", "worker", *at, str(tmp_path / "gpu"), "--token", texts["gpu"], "--engine", ENGINE,
-                    *(["--program", " ".join(program)] if ENGINE == "process" else [])],
+                    *(["--command", " ".join(program)] if ENGINE == "process" else [])],
             "trusted": ["host", "worker", *at, str(tmp_path / "trusted"), "--token", texts["trusted"],
                         "--challenge", str(home)],
         }, tmp_path, database=database)  # fmt: skip

@@ -1,4 +1,6 @@
-"""Whatever boards say, and whenever: who passes a gate, and who sees which value, against a second way to reckon it."""
+"""Whatever leaderboards say, and whenever: who qualifies, and who sees which value,
+against a second way to reckon it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from hypothesis import strategies as st
 
 from host_people import submitted
 from host_service import FINAL, PRE, Service
-from surgeval.host.acts import boards, gates
-from surgeval.host.acts.challenge import current_challenge
-from surgeval.host.acts.refused import Refused
-from surgeval.host.log.acting import acting
-from surgeval.host.people.models import Team
-from surgeval.host.runs.models import BoardSnapshot, GateDecision, Publication
+from surgvalid.host.acting import acting
+from surgvalid.host.acts import boards, gates
+from surgvalid.host.acts.challenge import current_challenge
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.people.models import Team
+from surgvalid.host.runs.models import BoardSnapshot, GateDecision, Publication
 
 pytestmark = pytest.mark.database
 BOARDS = ("technical", "clinical")
@@ -27,7 +29,7 @@ AGAINST = st.fixed_dictionaries({}, optional={name: st.booleans() for name in ("
 def snapshot(
     phase: str, board: str, model: str = "", beaten: dict[str, bool] | None = None, **more: Any
 ) -> BoardSnapshot:
-    """A new board, which is never changed, on which a model stands above some baselines."""
+    """A new leaderboard, which is never changed, on which a model stands above some baselines."""
     rows = [{"model": model, "baseline": f"baseline-{name}", "above": above} for name, above in (beaten or {}).items()]
     number = BoardSnapshot.objects.filter(phase=phase, board=board).count() + 1
     with acting("system", "board") as doing:
@@ -38,7 +40,7 @@ def snapshot(
 
 
 def decide(team: Team) -> None:
-    """As when a worker reports new boards."""
+    """As when a worker reports new leaderboards."""
     with acting("system", "board") as doing:
         gates.decide_gates(current_challenge(), PRE, {f"team-{team.pk}"}, doing.at)
 
@@ -92,7 +94,7 @@ def test_a_gate_closes_again_when_a_baseline_was_scored_again(service: Service) 
 
 
 def test_a_value_is_seen_by_those_whom_the_phase_lets_see_it_and_from_then_on(service: Service) -> None:
-    """Every rule of visibility, on boards that are published before, at or after the moment, or never."""
+    """Every rule of visibility, on leaderboards that are published before, at or after the moment, or never."""
     shown, other = service.team("shown"), service.team("other")
     held, start = ["hidden"], service.clock.at
     moments = st.one_of(st.none(), st.integers(-2, 2))
@@ -113,8 +115,8 @@ def test_a_value_is_seen_by_those_whom_the_phase_lets_see_it_and_from_then_on(se
         if published is not None:
             Publication.objects.create(snapshot=kept, published_at=start + timedelta(seconds=published))
         public = published is not None and published <= 0
-        assert (boards.public_board(FINAL, "technical") == kept) == public
-        assert boards.public_board(FINAL, "clinical") is None
+        assert (boards.public_leaderboard(FINAL, "technical") == kept) == public
+        assert boards.public_leaderboard(FINAL, "clinical") is None
         wanted = (
             {"technical": 0.123, "clinical": 0.2}
             if rule != "hidden"

@@ -15,14 +15,14 @@ from django.test import override_settings
 from django.urls import resolve, reverse
 
 from host_world import World, board_with, scored, small_world
-from surgeval.host.acts import boards
-from surgeval.host.acts.tokens import UNTRUSTED, make_access_token, make_worker_token
-from surgeval.host.acts.uploads import received_path
-from surgeval.host.log.acting import log_problems
-from surgeval.host.pages.table import PAGES
-from surgeval.host.people import acts, merging, teams
-from surgeval.host.people.rules import rules_now
-from surgeval.host.runs.models import Publication, Upload
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import boards
+from surgvalid.host.acts.tokens import UNTRUSTED, make_access_token, make_worker_token
+from surgvalid.host.acts.uploads import received_path
+from surgvalid.host.pages.table import PAGES
+from surgvalid.host.people import acts, teams
+from surgvalid.host.people.rules import rules_now
+from surgvalid.host.runs.models import Publication, Upload
 
 pytestmark = pytest.mark.database
 HOSTILE = {
@@ -67,7 +67,7 @@ def world(home: Path) -> Iterator[World]:
         _, secret = teams.invite(world.team, "loner@example.org", by=world.people["member"], rules=rules)
         teams.join(world.people["loner"], secret, rules)
         teams.invite(world.team, "new@example.org", by=world.people["member"], rules=rules)
-        merging.ask_to_merge(world.rival, world.team, by=world.people["rival"], rules=rules)
+        teams.ask_to_merge(world.rival, world.team, by=world.people["rival"], rules=rules)
         make_access_token("system", world.people["member"], "laptop")
         make_worker_token("system", "box", sorted(UNTRUSTED))
         for name in ("member", "rival"):
@@ -143,7 +143,7 @@ def test_no_question_in_an_address_breaks_a_page(world: World, kind: str) -> Non
 
 
 def said(world: World, until: str) -> Any:
-    """When the embargo of the final's board ends after a form said so, or None."""
+    """When the embargo of the final's leaderboard ends after a form said so, or None."""
     board = boards.BoardSnapshot.objects.get(phase="final")
     world.client("owner").post(reverse("embargo", kwargs={"number": board.pk}), {"until": until, "reason": "x"})
     return Publication.objects.filter(snapshot=board).values_list("embargo_until", flat=True).first()

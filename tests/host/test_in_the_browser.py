@@ -22,18 +22,19 @@ from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import FINAL, PRE, Service
 from host_world import small_world
 from python_image import python_archive, reason_not_to_build
+from repository import REPOSITORY
 from sandbox_engines import reason_not_to_run
 from submission_places import containers
-from surgeval.host.acts.challenge import current_challenge
-from surgeval.host.client import push_submission
-from surgeval.host.people.acts import give_role
-from surgeval.host.people.models import Role
-from surgeval.host.runs.models import Submission
-from surgeval.submissions.starter import new_pack
+from surgvalid.host.acts.challenge import current_challenge
+from surgvalid.host.client import push_submission
+from surgvalid.host.people.acts import give_role
+from surgvalid.host.people.models import MemberRole
+from surgvalid.host.runs.models import Submission
+from surgvalid.submissions.starter import new_pack
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-AXE = Path(os.environ.get("AXE", Path(__file__).parents[2] / ".venv-host/node_modules/axe-core/axe.min.js"))
+AXE = Path(os.environ.get("AXE", REPOSITORY / ".venv-host/node_modules/axe-core/axe.min.js"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
 LOCAL = {"ORGANISERS_NEED_SECOND_FACTOR": False, "EMAIL_BACKEND": "django.core.mail.backends.locmem.EmailBackend"}
@@ -118,7 +119,7 @@ def hand_in(visitor: Visitor, image: Path, phase: str, description: Path | None 
 def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Path) -> None:
     service.change("replicates = 1000", "replicates = 20")
     owner = service.person("owner")
-    give_role(owner, Role.OWNER, by=None)
+    give_role(owner, MemberRole.OWNER, by=None)
     programs = {name: entrant(tmp_path / name, name, skill) for name, skill in (("team", 1.0), ("base", 0.5))}
     with override_settings(**LOCAL), serving() as url:
         crew = Crew(service, url, tmp_path / "scratch")
@@ -164,7 +165,7 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         hand_in(ada, tiny_image(tmp_path / "final.tar", "final"), FINAL, method)
         number = re.findall(r"\d+", ada.page.url)[-1]
         work("team")
-        ada.reads("Values of this phase are shown when its board is published; nothing is left to do until then.")
+        ada.reads("Values of this phase are shown when its leaderboard is published; nothing is left to do until then.")
 
         boss = Visitor(browser, url)
         boss.sign_in("owner@example.org")
@@ -181,7 +182,7 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         boss.reads("signed")
         boss.page.locator("form[action$='/publish/'] input[name=reason]").fill("the conference")
         boss.press("Publish")
-        boss.reads("Everybody sees the board.")
+        boss.reads("Everybody sees the leaderboard.")
 
         stranger = Visitor(browser, url)
         stranger.open(f"/boards/{FINAL}/technical/")

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from host_service import PRE, Clock, Service, at_once
-from surgeval.host.acts import jobs, reports, submissions, tokens
-from surgeval.host.acts.challenge import current_challenge
-from surgeval.host.acts.quotas import usage_of
-from surgeval.host.acts.refused import Refused
-from surgeval.host.log.acting import log_problems
-from surgeval.host.runs.models import Job, JobState, Kind, LogEntry, Submission, WorkerToken
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import jobs, reports, submissions, tokens
+from surgvalid.host.acts.challenge import current_challenge
+from surgvalid.host.acts.quotas import usage_of
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.runs.models import Job, JobKind, JobState, LogEntry, Submission, WorkerToken
 
 pytestmark = pytest.mark.database
 NUMBERS = count(1)
 
 
 def queue(phase: str, owner: str, at: datetime, **facts: Any) -> Job:
-    return Job.objects.create(kind=Kind.INTAKE, phase=phase, owner=owner, made_at=at, most_attempts=99, **facts)
+    return Job.objects.create(kind=JobKind.INTAKE, phase=phase, owner=owner, made_at=at, most_attempts=99, **facts)
 
 
 def machine(clock: Clock) -> type[RuleBasedStateMachine]:
@@ -89,8 +89,10 @@ def machine(clock: Clock) -> type[RuleBasedStateMachine]:
             pk = data.draw(st.sampled_from(sorted(self.holders)))
             n, fencing, _ = self.holders.pop(pk)
             if well:
-                reports.report(self.workers[n], pk, fencing, reports.Report())
-                reports.report(self.workers[n], pk, fencing, reports.Report())  # the answer was lost; nothing happens
+                reports.report(self.workers[n], pk, fencing, reports.WorkerReport())
+                reports.report(
+                    self.workers[n], pk, fencing, reports.WorkerReport()
+                )  # the answer was lost; nothing happens
                 self.ended.add(pk)
             else:
                 jobs.put_back(self.workers[n], pk, fencing, code="engine-failed")
@@ -100,7 +102,7 @@ def machine(clock: Clock) -> type[RuleBasedStateMachine]:
         def a_lost_worker_comes_back(self, data: Any) -> None:
             if self.old:
                 pk, n, fencing = data.draw(st.sampled_from(self.old))
-                for late in (jobs.beat, lambda *a: reports.report(*a, reports.Report())):
+                for late in (jobs.beat, lambda *a: reports.report(*a, reports.WorkerReport())):
                     with pytest.raises(Refused, match="not under way"):
                         late(self.workers[n], pk, fencing)  # type: ignore[operator]
 
@@ -110,7 +112,7 @@ def machine(clock: Clock) -> type[RuleBasedStateMachine]:
                 pk = data.draw(st.sampled_from(sorted(self.holders)))
                 n, fencing, _ = self.holders[pk]
                 with pytest.raises(Refused, match="not under way"):
-                    reports.report(self.workers[(n + 1) % 3], pk, fencing, reports.Report())
+                    reports.report(self.workers[(n + 1) % 3], pk, fencing, reports.WorkerReport())
 
         @invariant()
         def what_is_done_stays_done(self) -> None:
@@ -121,7 +123,7 @@ def machine(clock: Clock) -> type[RuleBasedStateMachine]:
 
 
 def test_whatever_workers_do_each_job_is_done_once(home: object, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(reports._REPORTS, Kind.INTAKE, lambda *_: None)
+    monkeypatch.setitem(reports._REPORTS, JobKind.INTAKE, lambda *_: None)
     run_state_machine_as_test(machine(clock), settings=settings(max_examples=12, stateful_step_count=25, deadline=None))
     assert log_problems() == []
 
@@ -225,7 +227,7 @@ def test_a_cancelled_submission_takes_its_jobs_back(service: Service) -> None:
     with pytest.raises(Refused, match="not under way"):
         jobs.beat(worker, job.pk, job.fencing)
     with pytest.raises(Refused, match="not under way"):
-        reports.report(worker, job.pk, job.fencing, reports.Report())
+        reports.report(worker, job.pk, job.fencing, reports.WorkerReport())
     assert Submission.objects.get().stage == "cancelled"
     assert [one.stage for one in submission.history.all()] == ["uploaded", "cancelled"]
     submissions.reinstate("user-1", submission, reason="right file after all")

@@ -13,12 +13,12 @@ import pytest
 
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import PRE, Service
-from surgeval.errors import Misuse
-from surgeval.host.client import push_submission
-from surgeval.host.launchers import ray_workers
-from surgeval.host.launchers.kubernetes_jobs import SECRET, worker_job
-from surgeval.host.launchers.ray_workers import launch
-from surgeval.host.runs.models import Submission
+from surgvalid.errors import Misuse
+from surgvalid.host.client import push_submission
+from surgvalid.host.launchers import ray_workers
+from surgvalid.host.launchers.kubernetes_jobs import SECRET, worker_job
+from surgvalid.host.launchers.ray_workers import launch
+from surgvalid.host.runs.models import Submission
 
 NO_RAY = "Ray is not installed; `make test-cluster` has it"
 
@@ -126,8 +126,8 @@ def test_ray_workers_share_no_gpu_and_ask_for_their_token(
 ) -> None:
     with pytest.raises(Misuse, match="has its GPU to itself"):
         launch("http://127.0.0.1:1", "token", gpus=0.5)
-    monkeypatch.delenv("SURGEVAL_TOKEN", raising=False)
+    monkeypatch.delenv("SURGVALID_TOKEN", raising=False)
     monkeypatch.setattr(sys, "argv", ["ray_workers", "--url", "http://127.0.0.1:1"])
     with pytest.raises(SystemExit):
         ray_workers.main()
-    assert "SURGEVAL_TOKEN must hold" in capsys.readouterr().err
+    assert "SURGVALID_TOKEN must hold" in capsys.readouterr().err

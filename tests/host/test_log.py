@@ -9,15 +9,15 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.host.log.acting import acting, log_problems
-from surgeval.host.log.chain import BEGINNING, Entry, facts_text, problems, sealed
-from surgeval.host.runs.models import LogEntry, LogHead
+from surgvalid.host.acting import acting, log_problems
+from surgvalid.host.log_chain import BEGINNING, LogRecord, facts_text, problems, sealed
+from surgvalid.host.runs.models import LogEntry, LogHead
 
 pytestmark = pytest.mark.database
 
 
-def chain(count: int) -> list[Entry]:
-    entries: list[Entry] = []
+def chain(count: int) -> list[LogRecord]:
+    entries: list[LogRecord] = []
     for number in range(1, count + 1):
         at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
         before = entries[-1].digest if entries else BEGINNING
@@ -45,7 +45,7 @@ def test_a_log_whose_end_was_cut_off_is_noticed_by_a_board_even_with_a_new_end()
     cut = entries[:3]
     assert list(problems(cut, end=(3, cut[-1].digest))) == []
     assert list(problems(cut, end=(3, cut[-1].digest), witnesses={5: entries[-1].digest})) == [
-        "a board was made with entry 5, which is missing"
+        "a leaderboard was made with entry 5, which is missing"
     ]
 
 

@@ -13,14 +13,14 @@ from django.urls import reverse
 
 from host_people import ready_person
 from host_world import World, board_with, scored, small_world
-from surgeval.host.acts.submissions import cancel, disqualify, run_folder
-from surgeval.host.log.acting import acting, now
-from surgeval.host.pages.shown_board import _drawn
-from surgeval.host.people import teams
-from surgeval.host.people.acts import decide_eligibility
-from surgeval.host.people.models import User
-from surgeval.host.people.rules import rules_now
-from surgeval.host.runs.models import RunRecord
+from surgvalid.host.acting import acting, now
+from surgvalid.host.acts.submissions import cancel, disqualify, run_folder
+from surgvalid.host.pages.boards import _drawn
+from surgvalid.host.people import teams
+from surgvalid.host.people.acts import decide_eligibility
+from surgvalid.host.people.models import User
+from surgvalid.host.people.rules import rules_now
+from surgvalid.host.runs.models import RunRecord
 
 LISTS = {
     "member": ("team", "submit", "boards"),
@@ -74,7 +74,7 @@ def test_lists_ask_the_database_as_often_for_many_as_for_few(world: World) -> No
             for phase in ("pre-evaluation",):
                 with CaptureQueriesContext(connection) as queries:
                     client.get(reverse("board", kwargs={"phase": phase, "board": "technical"}))
-                counts[f"board {persona}"] = len(queries)
+                counts[f"leaderboard {persona}"] = len(queries)
         return counts
 
     scored(world.team, "final")
@@ -92,7 +92,7 @@ def test_what_containers_wrote_is_for_organisers_alone(world: World) -> None:
     RunRecord.objects.create(submission=one, number=1, shards=1, made_at=now())
     shard = run_folder(one, 1) / "shard-1-of-1"
     shard.mkdir(parents=True)
-    from surgeval.asking.journal import LOG, TROUBLE_LOG
+    from surgvalid.asking.journal import LOG, TROUBLE_LOG
 
     (shard / LOG).write_text("a frame of a patient")
     (world.home / "elsewhere").write_text("a secret of the host")

@@ -12,10 +12,10 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from host_people import RULES, ready_person, submitted
-from surgeval.host.acts.refused import Refused
-from surgeval.host.people import acts, flags, merging, privacy, standing, teams
-from surgeval.host.people import rules as people_rules
-from surgeval.host.people.models import Invitation, Membership, Role, Team, User
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.people import acts, privacy, teams
+from surgvalid.host.people import rules as people_rules
+from surgvalid.host.people.models import Invitation, MemberRole, Membership, Team, User
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -101,7 +101,7 @@ def test_no_team_looks_like_another_by_letters_that_nobody_sees(look: str) -> No
     teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     bob = ready_person("bob")
     if code_of(lambda: teams.found_team(bob, look, RULES)) == "":
-        pytest.fail(f"{look!a} stands on the boards beside 'Lovelace lab'")
+        pytest.fail(f"{look!a} stands on the leaderboards beside 'Lovelace lab'")
 
 
 def test_letters_of_any_alphabet_name_a_team_once_in_either_case() -> None:
@@ -202,30 +202,30 @@ def test_two_teams_become_one_until_the_deadline_and_before_a_submission() -> No
     small = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     large = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
     over = replace(RULES, merge_until=timezone.now() - timedelta(seconds=2))
-    assert code_of(lambda: merging.ask_to_merge(small, large, by=small.leader, rules=over)) == "merging-closed"
-    request = merging.ask_to_merge(small, large, by=small.leader, rules=RULES)
-    assert code_of(lambda: merging.merge(request, by=small.leader, rules=RULES)) == "not-the-leader"
-    merging.merge(request, by=large.leader, rules=RULES)
+    assert code_of(lambda: teams.ask_to_merge(small, large, by=small.leader, rules=over)) == "merging-closed"
+    request = teams.ask_to_merge(small, large, by=small.leader, rules=RULES)
+    assert code_of(lambda: teams.merge(request, by=small.leader, rules=RULES)) == "not-the-leader"
+    teams.merge(request, by=large.leader, rules=RULES)
     assert [user.name for user in teams.members_of(large)] == ["bob", "ada"]
     assert teams.unready(Team.objects.get(pk=small.pk), RULES)[0][0] == "team-merged"
     third = teams.found_team(ready_person("carol"), "Third lab", RULES)
     submitted(third)
-    assert code_of(lambda: merging.ask_to_merge(third, large, by=third.leader, rules=RULES)) == "merge-after-submission"
+    assert code_of(lambda: teams.ask_to_merge(third, large, by=third.leader, rules=RULES)) == "merge-after-submission"
 
 
 def test_a_colleague_of_the_organisers_is_listed_without_awards() -> None:
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
-    assert standing.why_not_paid(team) == ""
+    assert teams.why_not_paid(team) == ""
     bob = ready_person("bob")
     acts.save_profile(bob, name="bob", institution="", country="DE", organiser_lab=True, wants_mail=True)
     joined(team, User.objects.get(pk=bob.pk))
-    assert "organiser" in standing.why_not_paid(team)
+    assert "organiser" in teams.why_not_paid(team)
     assert teams.unready(team, RULES) == []
 
 
 def test_excluded_teams_submit_nothing_and_read_why() -> None:
     owner = ready_person("owner")
-    acts.give_role(owner, Role.OWNER, by=None)
+    acts.give_role(owner, MemberRole.OWNER, by=None)
     team = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     decide = {"may_take_part": False, "may_win": False}
     assert code_of(lambda: acts.decide_eligibility(team, **decide, reason="x", by=team.leader)) == "role-needed"
@@ -236,21 +236,25 @@ def test_excluded_teams_submit_nothing_and_read_why() -> None:
 
 def test_roles_are_given_by_owners_and_one_owner_stays() -> None:
     owner, helper = ready_person("owner"), ready_person("helper")
-    acts.give_role(owner, Role.OWNER, by=None)
-    assert code_of(lambda: acts.give_role(helper, Role.OWNER, by=helper)) == "role-needed"
-    acts.give_role(helper, Role.JUDGE, by=owner)
-    assert [acts.has_role(helper, role) for role in (Role.VIEWER, Role.JUDGE, Role.EDITOR)] == [True, True, False]
+    acts.give_role(owner, MemberRole.OWNER, by=None)
+    assert code_of(lambda: acts.give_role(helper, MemberRole.OWNER, by=helper)) == "role-needed"
+    acts.give_role(helper, MemberRole.JUDGE, by=owner)
+    assert [acts.has_role(helper, role) for role in (MemberRole.VIEWER, MemberRole.JUDGE, MemberRole.EDITOR)] == [
+        True,
+        True,
+        False,
+    ]
     assert code_of(lambda: acts.take_role(owner, by=owner)) == "last-owner"
-    assert code_of(lambda: acts.give_role(owner, Role.VIEWER, by=owner)) == "last-owner"
+    assert code_of(lambda: acts.give_role(owner, MemberRole.VIEWER, by=owner)) == "last-owner"
 
 
 def test_two_accounts_of_one_browser_are_flagged_and_one_is_not() -> None:
     ada, bob = ready_person("ada"), ready_person("bob")
     acts.see_browser(ada, "mark")
     acts.see_browser(ada, "mark")
-    assert flags.browser_flags() == []
+    assert acts.browser_flags() == []
     acts.see_browser(bob, "mark")
-    assert [flag.names for flag in flags.browser_flags()] == [("ada", "bob")]
+    assert [flag.names for flag in acts.browser_flags()] == [("ada", "bob")]
 
 
 def test_the_same_image_of_two_teams_is_flagged() -> None:
@@ -259,9 +263,9 @@ def test_the_same_image_of_two_teams_is_flagged() -> None:
     submitted(first, image_digest="sha256:a")
     submitted(first, image_digest="sha256:a")
     submitted(second, image_digest="sha256:b")
-    assert flags.image_flags() == []
+    assert acts.image_flags() == []
     submitted(second, image_digest="sha256:a")
-    assert [(flag.key, flag.teams) for flag in flags.image_flags()] == [("sha256:a", ("Babbage lab", "Lovelace lab"))]
+    assert [(flag.key, flag.teams) for flag in acts.image_flags()] == [("sha256:a", ("Babbage lab", "Lovelace lab"))]
 
 
 def test_a_person_gets_a_copy_of_everything_but_secrets() -> None:

@@ -11,9 +11,9 @@ from host_service import PRE, Service
 from python_image import python_archive, reason_not_to_build
 from sandbox_engines import reason_not_to_run
 from submission_places import containers
-from surgeval.host.client import push_submission
-from surgeval.host.runs.models import Job, Submission
-from surgeval.submissions.starter import new_pack
+from surgvalid.host.client import push_submission
+from surgvalid.host.runs.models import Job, Submission
+from surgvalid.submissions.starter import new_pack
 
 pytestmark = pytest.mark.podman
 

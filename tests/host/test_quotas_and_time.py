@@ -1,4 +1,4 @@
-"""Nobody gets more than the quota, nobody is late, and nobody passes a closed gate."""
+"""Nobody gets more than the quota, nobody is late, and nobody enters without qualifying."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from host_service import FINAL, PRE, Service, at_once
-from surgeval.errors import Misuse, UploadRefused
-from surgeval.host.acts import gates, quotas, submissions, uploads
-from surgeval.host.acts.challenge import current_challenge
-from surgeval.host.acts.refused import Refused
-from surgeval.host.log.acting import log_problems
-from surgeval.host.runs.models import ChallengeVersion, Job, Submission
-from surgeval.submissions.stages import Stage
+from surgvalid.errors import Misuse, UploadRefused
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import gates, quotas, submissions, uploads
+from surgvalid.host.acts.challenge import current_challenge
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.runs.models import ChallengeVersion, Job, Submission
+from surgvalid.submissions.stages import Stage
 
 pytestmark = pytest.mark.database
 

@@ -16,10 +16,11 @@ from django.db import connections
 
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import PRE, Service
-from surgeval.host import places
-from surgeval.host.acts import tokens, uploads
-from surgeval.host.client import Host, push_submission
-from surgeval.host.runs.models import LogHead
+from repository import REPOSITORY
+from surgvalid.host import places
+from surgvalid.host.acts import tokens, uploads
+from surgvalid.host.client import Host, push_submission
+from surgvalid.host.runs.models import LogHead
 
 pytestmark = pytest.mark.database
 ON_POSTGRESQL = places.DATABASE in os.environ
@@ -46,12 +47,12 @@ def empty_database() -> Iterator[dict[str, str]]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def surgeval(*words: object, env: dict[str, str]) -> tuple[int, str]:
+def surgvalid(*words: object, env: dict[str, str]) -> tuple[int, str]:
     """Exit status and what was said."""
-    source = str(Path(__file__).parents[2] / "src")
+    source = str(REPOSITORY / "src")
     bare = {name: value for name, value in os.environ.items() if name != places.DATABASE}
     done = subprocess.run(
-        [sys.executable, "-m", "surgeval", *map(str, words)], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "surgvalid", *map(str, words)], capture_output=True, text=True, check=False,
         env=bare | {"PYTHONPATH": source} | env,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
@@ -60,9 +61,9 @@ def surgeval(*words: object, env: dict[str, str]) -> tuple[int, str]:
 @contextmanager
 def served(folder: Path, env: dict[str, str]) -> Iterator[str]:
     """The address of a service in a process of its own."""
-    source = str(Path(__file__).parents[2] / "src")
+    source = str(REPOSITORY / "src")
     bare = {name: value for name, value in os.environ.items() if name != places.DATABASE}
-    command = [sys.executable, "-m", "surgeval", "host", "serve", "--folder", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "surgvalid", "host", "serve", "--challenge", str(folder), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=bare | {"PYTHONPATH": source} | env) as web:
         try:
             assert web.stdout is not None
@@ -86,21 +87,21 @@ def test_a_service_that_was_backed_up_while_it_ran_goes_on_elsewhere(service: Se
         half = uploads.announce_upload("system", later, PRE, "image.tar", size_bytes=9, digest="0" * 64)
         uploads.add_piece(half, offset=0, piece=b"half")
         end = LogHead.objects.get()
-        status, said = surgeval("host", "admin", "backup", tmp_path / "kept", "--folder", service.home, env=ours)
+        status, said = surgvalid("host", "admin", "backup", tmp_path / "kept", "--challenge", service.home, env=ours)
         assert status == 0, said
         push_submission(pusher(url, later), tiny_image(tmp_path / "b.tar", "b"), phase=PRE)  # is in no backup
     with empty_database() as theirs:
         home = tmp_path / "elsewhere"
         home.mkdir()
-        status, said = surgeval("host", "admin", "restore", tmp_path / "kept", "--folder", home, env=theirs)
+        status, said = surgvalid("host", "admin", "restore", tmp_path / "kept", "--challenge", home, env=theirs)
         assert (status, said.strip()) == (0, f"{home} is as it was")
         witness = ("--witness", f"{end.number}:{end.digest}")
-        assert surgeval("host", "verify-log", "--folder", home, *witness, env=theirs)[0] == 0
+        assert surgvalid("host", "admin", "verify-log", "--challenge", home, *witness, env=theirs)[0] == 0
         with served(home, theirs) as url:
             assert Host(url, text).call("GET", "submissions") == before
             assert Host(url, crew.texts["inference"]).call("POST", "worker/claim", {})["job"] is None
         (home / "store" / "received" / os.listdir(home / "store" / "received")[0]).unlink()
-        status, said = surgeval("host", "verify-log", "--folder", home, env=theirs)
+        status, said = surgvalid("host", "admin", "verify-log", "--challenge", home, env=theirs)
         assert status == 1
         assert "is not in the store" in said
 
@@ -108,19 +109,19 @@ def test_a_service_that_was_backed_up_while_it_ran_goes_on_elsewhere(service: Se
 def test_what_is_no_backup_is_named_and_nothing_is_left_behind(service: Service, tmp_path: Path) -> None:
     ours = address(connections.settings["default"]["NAME"])
     home, kept = tmp_path / "elsewhere", tmp_path / "kept"
-    status, said = surgeval("host", "admin", "restore", tmp_path, "--folder", home, env=ours)
+    status, said = surgvalid("host", "admin", "restore", tmp_path, "--challenge", home, env=ours)
     assert (status, "is no backup" in said) == (2, True), said
-    assert surgeval("host", "admin", "backup", kept, "--folder", service.home, env=ours)[0] == 0
+    assert surgvalid("host", "admin", "backup", kept, "--challenge", service.home, env=ours)[0] == 0
     other = {} if ON_POSTGRESQL else {places.DATABASE: "postgresql://nobody@127.0.0.1:1/none"}
-    status, said = surgeval("host", "admin", "restore", kept, "--folder", home, env=other)
+    status, said = surgvalid("host", "admin", "restore", kept, "--challenge", home, env=other)
     assert (status, places.DATABASE in said) == (2, True), said
     assert not (home / "challenge.toml").exists()
     if ON_POSTGRESQL:
-        status, said = surgeval("host", "admin", "restore", kept, "--folder", home, env=ours)
+        status, said = surgvalid("host", "admin", "restore", kept, "--challenge", home, env=ours)
         assert (status, "already exists" in said) == (2, True), said
         assert not (home / "challenge.toml").exists(), "it can be tried again with an empty database"
         gone = ours | {"PATH": str(tmp_path)}
-        status, said = surgeval("host", "admin", "backup", tmp_path / "half", "--folder", service.home, env=gone)
+        status, said = surgvalid("host", "admin", "backup", tmp_path / "half", "--challenge", service.home, env=gone)
         assert (status, "pg_dump is not installed" in said) == (2, True), said
         assert not [one for one in tmp_path.iterdir() if "half" in one.name]
 
@@ -133,7 +134,7 @@ def test_the_password_of_the_database_is_in_no_command(service: Service, tmp_pat
     spy.chmod(0o755)
     ours = address(connections.settings["default"]["NAME"])
     env = ours | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-    said = surgeval("host", "admin", "backup", tmp_path / "kept", "--folder", service.home, env=env)[1]
+    said = surgvalid("host", "admin", "backup", tmp_path / "kept", "--challenge", service.home, env=env)[1]
     assert "--dbname postgresql://" in said
     secret = urlsplit(os.environ[places.DATABASE]).password
     assert secret

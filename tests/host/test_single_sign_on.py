@@ -18,9 +18,9 @@ from django.urls import reverse
 
 from host_world import World, small_world
 from oidc_provider import Provider, provider
-from surgeval.host.middleware import content_policy
-from surgeval.host.people.models import User
-from surgeval.host.settings import oidc_apps
+from surgvalid.host.middleware import content_policy
+from surgvalid.host.people.models import User
+from surgvalid.host.settings import oidc_apps
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from django.urls import reverse
 
 from host_service import Clock, Service, patch_clock
 from host_upgrade import FIRST, dump, fill, stored
-from surgeval.host.acts import boards, gates
-from surgeval.host.challenge.example import new_challenge
-from surgeval.host.log.acting import log_problems
-from surgeval.host.people.models import Team, User
-from surgeval.host.runs.models import ChallengeVersion, LogEntry, Submission
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import boards, gates
+from surgvalid.host.challenge.example import new_challenge
+from surgvalid.host.people.models import Team, User
+from surgvalid.host.runs.models import ChallengeVersion, LogEntry, Submission
 
 pytestmark = pytest.mark.database
 PRE = "pre-evaluation"
@@ -54,7 +54,7 @@ def test_every_row_comes_along_and_the_log_is_whole(upgraded: Path) -> None:
 
 def test_boards_gates_and_pages_are_as_they_were(upgraded: Path) -> None:
     for board in ("technical", "clinical"):
-        snapshot = boards.public_board(PRE, board)
+        snapshot = boards.public_leaderboard(PRE, board)
         assert snapshot is not None
         assert len(boards.rounded_rows(snapshot, 3)) == 6
     assert all(gates.is_gate_open(team, "final") for team in Team.objects.all())

@@ -20,14 +20,14 @@ from django.urls import reverse
 
 from host_people import PASSWORD, ready_person
 from host_world import World, board_with, scored, small_world
-from surgeval.host.acts.tokens import make_access_token
-from surgeval.host.acts.uploads import received_path
-from surgeval.host.log.acting import now
-from surgeval.host.middleware import COOKIE
-from surgeval.host.pages.markdown import as_html
-from surgeval.host.people import flags, privacy
-from surgeval.host.people.models import Team, User
-from surgeval.host.runs.models import Submission, Upload
+from surgvalid.host.acting import now
+from surgvalid.host.acts.tokens import make_access_token
+from surgvalid.host.acts.uploads import received_path
+from surgvalid.host.middleware import COOKIE
+from surgvalid.host.pages.site import as_html
+from surgvalid.host.people import acts, privacy
+from surgvalid.host.people.models import Team, User
+from surgvalid.host.runs.models import Submission, Upload
 
 LOGIN, SIGNUP, RESET = "account_login", "account_signup", "account_reset_password"
 
@@ -119,7 +119,7 @@ def test_an_unverified_address_opens_nothing_and_the_mailed_one_does(world: Worl
 
 
 def test_passwords_are_kept_with_argon2() -> None:
-    from surgeval.host import settings
+    from surgvalid.host import settings
 
     assert settings.PASSWORD_HASHERS == ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     with override_settings(PASSWORD_HASHERS=settings.PASSWORD_HASHERS):
@@ -158,11 +158,11 @@ def test_accounts_of_one_browser_are_seen_and_a_forged_mark_is_not_taken(world: 
     mark = client.cookies[COOKIE].value
     client.post(reverse("account_logout"))
     signed_in("rival@example.org", client=client).get("/")
-    assert [flag.names for flag in flags.browser_flags()] == [("member", "rival")]
+    assert [flag.names for flag in acts.browser_flags()] == [("member", "rival")]
     forged = Client()
     forged.cookies[COOKIE] = mark[:-1] + ("a" if mark[-1] != "a" else "b")
     signed_in("loner@example.org", client=forged).get("/")
-    assert [flag.names for flag in flags.browser_flags()] == [("member", "rival")]
+    assert [flag.names for flag in acts.browser_flags()] == [("member", "rival")]
 
 
 def test_names_of_teams_and_persons_stay_text(world: World) -> None:
@@ -207,7 +207,7 @@ def test_a_description_is_a_file_to_keep_and_never_a_page(world: World, name: st
 
 @override_settings(ORGANISERS_NEED_SECOND_FACTOR=False)
 def test_hidden_values_are_nowhere_before_publication(world: World) -> None:
-    """Pages, table, picture, state and programs: a team is told nothing of a hidden phase."""
+    """Pages, table, image, state and programs: a team is told nothing of a hidden phase."""
     one = scored(world.team, "final")
     board_with(one, "final", "technical", published=False)
     board_with(one, "final", "clinical", published=False)
@@ -226,7 +226,7 @@ def test_hidden_values_are_nowhere_before_publication(world: World) -> None:
     assert bearer.json()["values"] == {}
     shown = world.client("owner").get(reverse("organise_submission", kwargs={"number": one.pk})).content.decode()
     assert "0.61234567" in shown
-    assert "shown when its board is published" not in shown
+    assert "shown when its leaderboard is published" not in shown
 
 
 def test_public_values_are_rounded_everywhere(world: World) -> None:
@@ -261,21 +261,21 @@ def test_terms_that_changed_while_they_were_read_are_not_accepted(world: World) 
 
 def test_the_deployment_check_is_clean(tmp_path: Path) -> None:
     env = os.environ | {
-        "SURGEVAL_HOST": str(tmp_path), "SURGEVAL_HOST_URL": "https://challenge.example.org",
-        "SURGEVAL_HOST_PROXIES": "1", "DJANGO_SETTINGS_MODULE": "surgeval.host.settings",
+        "SURGVALID_HOST": str(tmp_path), "SURGVALID_HOST_URL": "https://challenge.example.org",
+        "SURGVALID_HOST_PROXIES": "1", "DJANGO_SETTINGS_MODULE": "surgvalid.host.settings",
     }  # fmt: skip
     command = [sys.executable, "-m", "django", "check", "--deploy", "--fail-level", "WARNING"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     names = "SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.DEBUG, s.ALLOWED_HOSTS"
-    script = f"from surgeval.host import settings as s; print(s.{names})"
+    script = f"from surgvalid.host import settings as s; print(s.{names})"
     shown = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
     assert shown.stdout.strip() == "True True False ['challenge.example.org']"
 
 
 BEHIND_A_PROXY = """
 import http.client, threading
-from surgeval.host import service
+from surgvalid.host import service
 service.set_up(".", needs_challenge=False)
 listening, said = threading.Event(), []
 ready = lambda url: (said.append(url), listening.set())
@@ -292,8 +292,8 @@ for scheme in ("https", "http"):
 @pytest.mark.parametrize(("proxies", "statuses"), [("1", "200 301"), ("0", "301 301")])
 def test_the_word_of_a_proxy_is_taken_only_where_one_stands(tmp_path: Path, proxies: str, statuses: str) -> None:
     env = os.environ | {
-        "SURGEVAL_HOST": str(tmp_path), "SURGEVAL_HOST_URL": "https://challenge.example.org",
-        "SURGEVAL_HOST_PROXIES": proxies, "DJANGO_SETTINGS_MODULE": "surgeval.host.settings",
+        "SURGVALID_HOST": str(tmp_path), "SURGVALID_HOST_URL": "https://challenge.example.org",
+        "SURGVALID_HOST_PROXIES": proxies, "DJANGO_SETTINGS_MODULE": "surgvalid.host.settings",
     }  # fmt: skip
     done = subprocess.run([sys.executable, "-c", BEHIND_A_PROXY], env=env, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.split() == statuses.split(), done.stderr

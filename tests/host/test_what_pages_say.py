@@ -18,24 +18,32 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from host_world import World, board_with, scored, small_world
-from surgeval.cli import build_app
-from surgeval.errors import InputInvalid
-from surgeval.host import pages
-from surgeval.host.acts import boards, gates
-from surgeval.host.acts.challenge import adopt_challenge, current_challenge
-from surgeval.host.acts.refused import REMEDIES, Refused
-from surgeval.host.acts.tokens import worker_of
-from surgeval.host.costs import cost_of
-from surgeval.host.log.acting import now
-from surgeval.host.pages.templatetags.house import megabytes
-from surgeval.host.pages.words import NEXT_BY_STAGE
-from surgeval.host.people.models import Team
-from surgeval.host.runs.models import BoardSnapshot, LogEntry, Submission
+from surgvalid.cli import build_app
+from surgvalid.errors import InputInvalid
+from surgvalid.host import pages
+from surgvalid.host.acting import now
+from surgvalid.host.acts import boards, gates
+from surgvalid.host.acts.challenge import adopt_challenge, current_challenge
+from surgvalid.host.acts.refused import REMEDIES, Refused
+from surgvalid.host.acts.tokens import worker_of
+from surgvalid.host.costs import cost_of
+from surgvalid.host.pages.history import NEXT_BY_STAGE
+from surgvalid.host.pages.templatetags.house import megabytes
+from surgvalid.host.people.models import Team
+from surgvalid.host.runs.models import BoardSnapshot, LogEntry, Submission
 
 FINDINGS = [
-    {"code": "tie", "message": "team-1, baseline-open stay partly tied", "subject": "technical board"},
-    {"code": "few", "message": "6 videos cannot reach significance.", "subject": "technical board, aggregation, ID"},
-    {"code": "few", "message": "6 videos cannot reach significance.", "subject": "technical board, aggregation, OOD"},
+    {"code": "tie", "message": "team-1, baseline-open stay partly tied", "subject": "technical leaderboard"},
+    {
+        "code": "few",
+        "message": "6 videos cannot reach significance.",
+        "subject": "technical leaderboard, aggregation, ID",
+    },
+    {
+        "code": "few",
+        "message": "6 videos cannot reach significance.",
+        "subject": "technical leaderboard, aggregation, OOD",
+    },
 ]
 
 
@@ -109,7 +117,7 @@ def test_an_embargo_that_is_over_asks_for_the_second_act(world: World) -> None:
     boards.embargo("user-1", snapshot, now() - timedelta(seconds=1), reason="the conference was moved")
     for words in (read(owner, "organise_snapshot", number=snapshot.pk), read(owner, "organise_boards")):
         assert re.search(r"embargo over since .*, not published yet", words)
-    assert boards.public_board("final", "technical") is None
+    assert boards.public_leaderboard("final", "technical") is None
 
 
 def test_a_hidden_result_is_not_called_in_and_says_when_it_will_be(world: World) -> None:
@@ -118,10 +126,10 @@ def test_a_hidden_result_is_not_called_in_and_says_when_it_will_be(world: World)
     second = scored(world.team, "final")
     assert [sent.body for sent in mail.outbox if "See where your team stands" in sent.body] == []
     member = world.client("member")
-    assert "shown when its board is published" in read(member, "submission", number=first.pk)
+    assert "shown when its leaderboard is published" in read(member, "submission", number=first.pk)
     assert "See where your team stands" not in read(member, "submission", number=first.pk)
     boards.publish("user-1", final_board(second), reason="the conference")
-    other = "The boards of this phase have another submission of your team: the last one counts."
+    other = "The leaderboards of this phase have another submission of your team: the last one counts."
     assert other in read(member, "submission", number=first.pk)
     assert "0.612 mean accuracy over buckets" in read(member, "submission", number=second.pk)
     assert "See where your team stands" in read(member, "submission", number=world.submission.pk)
@@ -204,13 +212,13 @@ def test_every_command_that_a_page_names_exists() -> None:
     application = typer.main.get_command(build_app())
     folder = Path(pages.__file__).parent
     texts = [path.read_text() for path in folder.rglob("*.html")] + [*NEXT_BY_STAGE.values(), *REMEDIES.values()]
-    named = {line for text in texts for line in re.findall(r"surgeval ((?:[a-z-]+ ?)+)", text)}
+    named = {line for text in texts for line in re.findall(r"surgvalid ((?:[a-z-]+ ?)+)", text)}
     assert len(named) > 5
     wrong = []
     for line in named:
         command, words = application, line.split()
-        while words and hasattr(command, "commands"):
-            command = command.commands.get(words.pop(0))
+        while words and hasattr(command, "list_commands"):
+            command = command.get_command(None, words.pop(0))
         if command is None:
             wrong.append(line)
     assert wrong == []

@@ -1,4 +1,4 @@
-"""The whole way over the API: handed in, run, scored, ranked, gate, final phase, publication, prizes."""
+"""The whole way over the API: handed in, run, scored, ranked, qualification, final phase, publication, prizes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import FINAL, PRE, Service
-from surgeval.host.acts import boards, gates, submissions
-from surgeval.host.acts.challenge import current_challenge
-from surgeval.host.acts.refused import Refused
-from surgeval.host.client import HostRefused, push_submission
-from surgeval.host.log.acting import log_problems
-from surgeval.host.people.models import OrganiserRole, Role
-from surgeval.host.runs.models import BoardSnapshot, GateDecision, Job, LogEntry, RunRecord, Submission
+from surgvalid.host.acting import log_problems
+from surgvalid.host.acts import boards, gates, submissions
+from surgvalid.host.acts.challenge import current_challenge
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.client import HostRefused, push_submission
+from surgvalid.host.people.models import MemberRole, OrganiserRole
+from surgvalid.host.runs.models import BoardSnapshot, GateDecision, Job, LogEntry, RunRecord, Submission
 
 SKILLS = {"good": 1.0, "fair": 0.8, "closed": 0.6, "open": 0.5}
 
@@ -23,7 +23,7 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
     service.change("replicates = 1000", "replicates = 20")
     teams = {name: service.team(name) for name in ("good", "fair")}
     owner = service.person("owner")
-    OrganiserRole.objects.create(user=owner, role=Role.OWNER)
+    OrganiserRole.objects.create(user=owner, role=MemberRole.OWNER)
     programs = {name: entrant(tmp_path / name, name, skill) for name, skill in SKILLS.items()}
     with serving() as url:
         crew = Crew(service, url, tmp_path / "scratch")
@@ -39,12 +39,12 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
                 facts = push_submission(organisers, image, phase=phase, baseline=name)
             crew.trusted()  # intake
             assert crew.inference(program=programs[name], engine="process") >= 1
-            crew.trusted()  # scoring and boards
+            crew.trusted()  # scoring and leaderboards
             return facts
 
         for name in ("closed", "open", "fair", "good"):
             handed(name, PRE)
-        rows = boards.public_board(PRE, "technical")
+        rows = boards.public_leaderboard(PRE, "technical")
         assert rows is not None
         shown = boards.rounded_rows(rows, 3)
         names = {f"team-{team.pk}": name for name, team in teams.items()}
@@ -55,14 +55,14 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
         assert {row["macro_accuracy"] for row in shown if row["model"] == good.model_name} == {1.0}
         assert RunRecord.objects.get(submission=good).shards == 2
 
-        # the gate, with its evidence
+        # the qualification criterion, with its evidence
         decision = GateDecision.objects.filter(team=teams["good"]).latest("pk")
         assert decision.opened
         against = decision.evidence["technical"]["against"]
         assert {one["baseline"]: one["above"] for one in against} == {"baseline-closed": True, "baseline-open": True}
         service.clock.at = current_challenge().phase(FINAL).opens
         gates.decide_by_hand("user-1", teams["fair"], FINAL, opened=False, reason="for the test")
-        with pytest.raises(HostRefused, match="gate"):
+        with pytest.raises(HostRefused, match="qualification criterion"):
             handed("fair", FINAL)
 
         # the final phase: hidden until it is published
@@ -72,7 +72,7 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
         assert final.stage == "scored"
         assert boards.team_values(final) == {}
         assert "1.0" not in str(pusher(url, teams["good"]).call("GET", f"submissions/{final.pk}")["values"])
-        assert boards.public_board(FINAL, "technical") is None
+        assert boards.public_leaderboard(FINAL, "technical") is None
         snapshot = BoardSnapshot.objects.filter(phase=FINAL, board="technical").latest("pk")
         later = service.clock.at.replace(day=20, month=10)
         boards.embargo("user-1", snapshot, later, reason="until the conference")
@@ -80,7 +80,7 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
             boards.publish("user-1", snapshot, reason="too early")
         service.clock.at = later
         boards.publish("user-1", snapshot, reason="the conference")
-        assert boards.public_board(FINAL, "technical") == snapshot
+        assert boards.public_leaderboard(FINAL, "technical") == snapshot
         assert boards.team_values(final) == {"technical": 1.0}
 
         # prizes: only once the description was read

@@ -18,16 +18,16 @@ from test_api_attacks import DATA, Caller, announced, of
 from host_server import Crew, pusher, serving, tiny_image
 from host_service import PRE, Service
 from image_archives import archive
-from surgeval.asking.messages import Outcome
-from surgeval.host import places, worker
-from surgeval.host.acts import jobs, tokens, uploads
-from surgeval.host.acts.refused import REMEDIES
-from surgeval.host.acts.submissions import queue_scoring, run_folder
-from surgeval.host.api import answers
-from surgeval.host.client import Host, HostLost, HostRefused, push_file, push_submission
-from surgeval.host.log.acting import acting
-from surgeval.host.runs.models import Job, Kind, RunRecord, Submission
-from surgeval.host.tars import tar_pieces, write_tar
+from surgvalid.asking.messages import ExchangeOutcome
+from surgvalid.host import places, worker
+from surgvalid.host.acting import acting
+from surgvalid.host.acts import jobs, tokens, uploads
+from surgvalid.host.acts.refused import REMEDIES
+from surgvalid.host.acts.submissions import queue_scoring, run_folder
+from surgvalid.host.api import answers
+from surgvalid.host.client import Host, HostLost, HostRefused, push_file, push_submission
+from surgvalid.host.runs.models import Job, JobKind, RunRecord, Submission
+from surgvalid.host.tars import tar_pieces, write_tar
 
 pytestmark = pytest.mark.database
 
@@ -88,7 +88,7 @@ SCORES_SENT = ("scores/manifest.json", b"{}")
 @pytest.mark.parametrize(
     ("facts", "problem"),
     [
-        ({"values": [1]}, "values must be numbers by board; got [1]"),
+        ({"values": [1]}, "values must be numbers by leaderboard; got [1]"),
         ({"values": {"technical": "high"}}, 'values of technical must be a finite number; got "high"'),
         ({"values": {"technical": None, "clinical": float("nan")}}, "2 problems: values of technical must be a finite"),
         ({"values": {"technical": True}}, "values of technical must be a finite number; got true"),
@@ -100,7 +100,7 @@ SCORES_SENT = ("scores/manifest.json", b"{}")
 def test_malformed_facts_of_a_scoring_are_refused(service: Service, facts: dict[str, Any], problem: str) -> None:
     run = in_inference(service)
     with acting("system", "queue-scoring") as doing:
-        Job.objects.filter(kind=Kind.INFERENCE).update(state="done")
+        Job.objects.filter(kind=JobKind.INFERENCE).update(state="done")
         queue_scoring(run, doing.at)
     run_folder(run.submission, run.number).mkdir(parents=True)
     call, job = claimed_by(service, "scoring")
@@ -133,7 +133,7 @@ def test_an_output_without_what_the_job_was_for_is_refused(inferring: tuple[Call
 )
 def test_malformed_boards_are_refused(service: Service, made: bytes, problem: str) -> None:
     with acting("system", "queue-board") as doing:
-        Job.objects.create(kind=Kind.BOARD, phase=PRE, owner="boards", made_at=doing.at)
+        Job.objects.create(kind=JobKind.BOARD, phase=PRE, owner="boards", made_at=doing.at)
     call, job = claimed_by(service, "board")
     status, text = reported(call, job, {}, ("boards.json", made))
     assert (status, problem in text) == (400, True), text
@@ -172,7 +172,7 @@ def test_two_workers_with_one_token_are_told_apart_by_their_numbers(service: Ser
     assert second("POST", good, {"outcome": "done", "facts": {"image_digest": "sha256:another"}})[0] == 200
     assert second("POST", good, {"outcome": "failed-by-team", "code": "image-refused"})[0] == 409
     late = f"worker/jobs/{lost['job']}/report?fencing={lost['fencing']}"
-    assert first("POST", late, report)[0] == 409, "a late report is not taken for the one that was"
+    assert first("POST", late, report)[0] == 409, "a late report is not mistaken for the one that was"
     one = Submission.objects.get()
     assert (one.stage, one.image_digest, one.runs.count()) == ("queued", "sha256:mine", 1)
 
@@ -212,7 +212,7 @@ def test_a_full_disk_is_said_and_nothing_is_kept(service: Service, monkeypatch: 
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("surgeval.submissions.uploads.os.pwrite", full)
+        patch.setattr("surgvalid.submissions.uploads.os.pwrite", full)
         status, answer = call("PUT", f"uploads/{key}?offset=0", DATA)
         assert (status, "No space left" in answer["problem"]) == (409, True)
         patch.setattr(uploads.Uploads, "begin", full)
@@ -297,11 +297,11 @@ def test_a_worker_that_dies_between_output_and_report_loses_nothing(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.let_in(service.hand_in(service.team("a")), service.worker("intake"))
-    monkeypatch.setitem(worker._DUTIES, "inference", lambda *a: worker.Outcome(
+    monkeypatch.setitem(worker._DUTIES, "inference", lambda *a: worker.JobOutcome(
         output=write_tar(a[3] / "output.tar", [("nothing", b"x")])))  # fmt: skip
     with serving() as url:
         host = Host(url, tokens.make_worker_token("system", "gpu", ["inference"])[1], patience_s=5)
-        options = worker.Options(scratch=tmp_path / "scratch")
+        options = worker.WorkerOptions(scratch=tmp_path / "scratch")
         job = host.call("POST", "worker/claim", {})["job"]
         options.scratch.mkdir()
         call = host.call
@@ -336,7 +336,7 @@ def test_a_machine_that_is_broken_says_why_and_leaves_the_jobs_to_others(
     monkeypatch.setitem(worker._DUTIES, "intake", full)
     with serving() as url:
         crew = Crew(service, url, tmp_path / "scratch")
-        options = worker.Options(scratch=tmp_path / "scratch" / "broken", poll_s=1.0)
+        options = worker.WorkerOptions(scratch=tmp_path / "scratch" / "broken", poll_s=1.0)
         done = worker.work(crew.host("scoring"), options, most_jobs=2, stop=Patient(), notice=said.append)
     assert done == 0
     assert any("put-back intake-failed (OSError: [Errno 28] No space left on device)" in one for one in said)
@@ -368,8 +368,8 @@ def _tar_with_name(name: bytes) -> bytes:
 
 
 def test_every_code_that_a_team_can_read_has_a_remedy() -> None:
-    outcomes = {f"answers-{one.value.replace('_', '-')}" for one in Outcome if one is not Outcome.OK}
+    outcomes = {f"answers-{one.value.replace('_', '-')}" for one in ExchangeOutcome if one is not ExchangeOutcome.OK}
     machines = {"machine-slower", "machine-unknown", "never-ready", "no-restart-left"}
-    ours = {f"{kind}-failed" for kind in Kind.values} | {"engine-failed", "interrupted", "worker-lost"}
+    ours = {f"{kind}-failed" for kind in JobKind.values} | {"engine-failed", "interrupted", "worker-lost"}
     theirs = {"image-refused", "handed-in-refused"}
     assert outcomes | machines | ours | theirs <= set(REMEDIES)

@@ -14,13 +14,14 @@ import torch
 import transformers
 from tests.models import tiny_models as tiny
 
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.rows import write_json_rows
-from surgeval.schema.taxonomy import Capability
-from surgeval.video.images import write_png
+from repository import REPOSITORY
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.video.images import write_png
 
 peft = pytest.importorskip("peft")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "finetune"))
+sys.path.insert(0, str(REPOSITORY / "examples" / "finetune"))
 import lora  # noqa: E402
 import train  # noqa: E402
 
@@ -38,7 +39,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `surgeval questions` writes it, of six questions about two videos of one picture each."""
+    """A folder as `surgvalid data questions` writes it, of six questions about two videos of one image each."""
     root = tmp_path_factory.mktemp("questions")
     (root / "videos").mkdir()
     for number, video in enumerate(("a", "b")):
@@ -117,7 +118,9 @@ def test_a_dry_run_says_what_it_takes_and_trains_nothing(
 def test_missing_questions_and_a_missing_gpu_are_said(
     folder: Path, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SystemExit, match=r"requests.json: no such file; give the folder that `surgeval questions"):
+    with pytest.raises(
+        SystemExit, match=r"requests.json: no such file; give the folder that `surgvalid data questions"
+    ):
         train.main(
             ["--model", str(folder), "--questions", str(tmp_path), "--videos", str(asked), "--out", str(tmp_path)]
         )

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from repository import REPOSITORY
+
+ROOT = REPOSITORY
 
 
 def test_the_bench_of_a_whole_model_asks_together_and_loses_no_request(tmp_path: Path) -> None:
@@ -20,8 +22,8 @@ def test_the_bench_of_a_whole_model_asks_together_and_loses_no_request(tmp_path:
     rows = [*record["parts"]["images"], *record["parts"]["video"]]
     assert [row["batch"] for row in rows] == [1, 2, 1, 1]
     assert all(row["together"] and not row["failed"] for row in rows)
-    assert len({row["tokens in"] for row in rows}) == 2, "a video of four frames has more tokens than one picture"
-    assert "| pictures | size | batch |" in (tmp_path / "transformers.md").read_text()
+    assert len({row["tokens in"] for row in rows}) == 2, "a video of four frames has more tokens than one image"
+    assert "| images | size | batch |" in (tmp_path / "transformers.md").read_text()
 
 
 def test_the_bench_of_long_videos_finds_the_tokens_of_transformers(tmp_path: Path) -> None:

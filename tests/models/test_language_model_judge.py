@@ -16,19 +16,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 import torch
 import transformers
 
 from model_prompts import asked as asked_of
-from surgeval.asking.chat import ChatLimits
-from surgeval.judges import JudgeCase, Panel, VerdictStore
-from surgeval.judges._canaries import canaries
-from surgeval.judges._gold import gold_pairs
-from surgeval.judges._official import says_correct
-from surgeval.judges._verdict_parser import parse_verdict
-from surgeval.judges.openai import OpenAIJudge
-from surgeval.models import Prompt, open_model
+from surgvalid.asking.chat import ChatLimits
+from surgvalid.errors import Misuse
+from surgvalid.judges import JudgeCase, Panel, VerdictStore
+from surgvalid.judges._canaries import canaries, gold_pairs
+from surgvalid.judges._case import verdict_from_reply
+from surgvalid.judges._official_server import says_correct
+from surgvalid.judges.openai import OpenAIJudge
+from surgvalid.models import Prompt, PromptImage, check_sight, open_model
+from surgvalid.video.images import write_png
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 START_S = 300
@@ -130,6 +132,19 @@ def test_a_real_server_is_asked_as_a_model_and_nothing_twice(server: str, weight
     assert {name: outcome.text for name, outcome in again.items()} == {n: o.text for n, o in outcomes.items()}
 
 
+def test_a_model_without_eyes_is_found_blind_before_it_is_shown_a_case(
+    server: str, weights: Path, tmp_path: Path
+) -> None:
+    write_png(np.full((56, 56, 3), 120, dtype=np.uint8), tmp_path / "0.png")
+    shown = [Prompt("q", (PromptImage(tmp_path / "0.png", "0"), "What is here?"), max_tokens=8)]
+    model = open_model(f"openai:{weights}@{server}", concurrency=1, timeout_s=240.0, reasoning_tokens=8)
+    sight = check_sight(model, shown, accept_blind=True, store=tmp_path / "store")
+    assert sight is not None
+    assert str(sight.verdict) == "blind", sight.sentence
+    with pytest.raises(Misuse, match="does not see its images"):
+        check_sight(model, shown, store=tmp_path / "store")
+
+
 def test_a_real_model_says_the_same_here_and_over_its_server(server: str, weights: Path) -> None:
     prompt = Prompt("q", ("Name one surgical instrument.",), max_tokens=12)
     there, _ = asked_of(open_model(f"openai:{weights}@{server}", timeout_s=240.0, text_only=True), [prompt])
@@ -143,5 +158,5 @@ def test_a_denial_of_a_real_model_is_correct_for_the_official_toolkit_and_not_fo
     """Said by SmolLM2-135M when asked whether two answers agree."""
     reply = "No, the answer is not CORRECT"
     assert says_correct(reply) is True
-    assert parse_verdict(reply) is None
-    assert parse_verdict(reply + ".") is None
+    assert verdict_from_reply(reply).correct is None
+    assert verdict_from_reply(reply + ".").correct is None

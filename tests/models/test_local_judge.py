@@ -11,11 +11,11 @@ import torch
 import transformers
 
 from judge_cases import a_case, some_cases
-from surgeval.errors import JudgeFailed
-from surgeval.judges import JudgeCase, Panel, VerdictStore, open_judge
-from surgeval.judges._case import VERDICT_STATES
-from surgeval.judges._prompt import prompt_of
-from surgeval.judges.local import LocalJudge, _chat_text, fingerprint
+from surgvalid.errors import JudgeFailed
+from surgvalid.judges import JudgeCase, Panel, VerdictStore, open_judge
+from surgvalid.judges._case import VERDICT_STATES
+from surgvalid.judges._prompt import prompt_of
+from surgvalid.judges.local import LocalJudge, _chat_text, fingerprint
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"

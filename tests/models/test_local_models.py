@@ -13,11 +13,11 @@ import torch
 from tests.models import tiny_models as tiny
 
 from model_prompts import asked
-from surgeval.errors import InputInvalid
-from surgeval.models import Model, Picture, Prompt, Trouble, lacking, open_model
-from surgeval.schema.outcomes import Status
-from surgeval.testing._models import MODEL_RULES
-from surgeval.video.images import write_png
+from surgvalid.errors import InputInvalid
+from surgvalid.models import Model, ModelTrouble, Prompt, PromptImage, lacking, open_model
+from surgvalid.schema.outcomes import Status
+from surgvalid.testing._models import MODEL_RULES
+from surgvalid.video.images import write_png
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation:DeprecationWarning"
@@ -48,14 +48,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory, session_patch: pytest.Monk
 
 
 @pytest.fixture(scope="session")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
-    """Pictures of several sizes and contents."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> list[PromptImage]:
+    """Images of several sizes and contents."""
     folder = tmp_path_factory.mktemp("pictures")
     rng = np.random.default_rng(7)
     pictures = []
     for number, (height, width) in enumerate([(60, 100), (100, 60), (64, 64)]):
         write_png(rng.integers(0, 256, (height, width, 3), dtype=np.uint8), folder / f"{number}.png")
-        pictures.append(Picture(folder / f"{number}.png", str(number), float(number)))
+        pictures.append(PromptImage(folder / f"{number}.png", str(number), float(number)))
     return pictures
 
 
@@ -66,7 +66,7 @@ def model(request: pytest.FixtureRequest, folders: Callable[[str], Path]) -> Ite
     opened.close()
 
 
-def prompts_for(model: Model, shown: list[Picture], **fields: Any) -> list[Prompt]:
+def prompts_for(model: Model, shown: list[PromptImage], **fields: Any) -> list[Prompt]:
     pictures = shown if model.can.images else []
     several = [(pictures[i % 3],) if pictures else () for i in range(5)]
     return [
@@ -75,23 +75,23 @@ def prompts_for(model: Model, shown: list[Picture], **fields: Any) -> list[Promp
     ]
 
 
-def test_every_family_answers_in_words_and_counts_its_tokens(model: Model, shown: list[Picture]) -> None:
+def test_every_family_answers_in_words_and_counts_its_tokens(model: Model, shown: list[PromptImage]) -> None:
     outcomes, counts = asked(model, prompts_for(model, shown))
     assert (counts.answered, counts.first_reason) == (5, "")
     assert all(outcome.tokens_in > 20 and outcome.tokens_out <= 6 for outcome in outcomes.values())
-    assert all(outcome.trouble is Trouble.CUT or outcome.finish == "stop" for outcome in outcomes.values())
+    assert all(outcome.trouble is ModelTrouble.CUT or outcome.finish == "stop" for outcome in outcomes.values())
 
 
 def test_answers_are_the_same_alone_and_in_a_batch(
-    folders: Callable[[str], Path], shown: list[Picture], model: Model
+    folders: Callable[[str], Path], shown: list[PromptImage], model: Model
 ) -> None:
     together, _ = asked(model, prompts_for(model, shown))
     alone, _ = asked(open_model(f"transformers:{model.weights}", batch=1), prompts_for(model, shown))  # type: ignore[attr-defined]
     assert {name: outcome.text for name, outcome in together.items()} == {name: o.text for name, o in alone.items()}
 
 
-def test_a_picture_changes_what_the_model_sees(folders: Callable[[str], Path], shown: list[Picture]) -> None:
-    """Two pictures take more tokens than one, and each family puts them where the prompt has them."""
+def test_a_picture_changes_what_the_model_sees(folders: Callable[[str], Path], shown: list[PromptImage]) -> None:
+    """Two images take more tokens than one, and each family puts them where the prompt has them."""
     for name in tiny.FAMILIES:
         model = open_model(f"transformers:{folders(name)}")
         one, two = (Prompt("q", (*shown[2:3] * count, "What is seen?"), max_tokens=4) for count in (1, 2))
@@ -100,7 +100,7 @@ def test_a_picture_changes_what_the_model_sees(folders: Callable[[str], Path], s
         assert more.tokens_in > less.tokens_in, name
 
 
-def test_the_size_at_which_boxes_are_written_is_known(folders: Callable[[str], Path], shown: list[Picture]) -> None:
+def test_the_size_at_which_boxes_are_written_is_known(folders: Callable[[str], Path], shown: list[PromptImage]) -> None:
     model = open_model(f"transformers:{folders('qwen2_5_vl')}")
     assert model.can.boxes == "xyxy-shown"
     outcome = asked(model, [Prompt("q", (shown[0], "Where?"), max_tokens=4)])[0]["q"]
@@ -111,31 +111,31 @@ def test_the_size_at_which_boxes_are_written_is_known(folders: Callable[[str], P
     assert outcome.shown_px != (100, 60)
 
 
-def test_a_prompt_that_does_not_fit_is_an_overflow_and_costs_no_other(model: Model, shown: list[Picture]) -> None:
+def test_a_prompt_that_does_not_fit_is_an_overflow_and_costs_no_other(model: Model, shown: list[PromptImage]) -> None:
     long = Prompt("long", ("word " * 600,), max_tokens=6)
     outcomes, counts = asked(model, [*prompts_for(model, shown)[:2], long])
-    assert outcomes["long"].trouble is Trouble.OVERFLOW
+    assert outcomes["long"].trouble is ModelTrouble.OVERFLOW
     assert "more than the model's 2048 leave room for" in outcomes["long"].reason
     assert counts.answered == 2
 
 
-def test_a_language_model_takes_no_pictures(folders: Callable[[str], Path], shown: list[Picture]) -> None:
+def test_a_language_model_takes_no_pictures(folders: Callable[[str], Path], shown: list[PromptImage]) -> None:
     model = open_model(f"transformers:{folders('language model')}")
-    assert lacking(model, Prompt("q", (shown[0], "?"))) == ["it takes no pictures"]
+    assert lacking(model, Prompt("q", (shown[0], "?"))) == ["it takes no images"]
 
 
 def test_a_picture_that_cannot_be_read_costs_its_own_prompt(
-    folders: Callable[[str], Path], shown: list[Picture], tmp_path: Path
+    folders: Callable[[str], Path], shown: list[PromptImage], tmp_path: Path
 ) -> None:
     (tmp_path / "cut.png").write_bytes(shown[0].path.read_bytes()[:200])
     model = open_model(f"transformers:{folders('llava')}")
     prompts = [
         Prompt("good", (shown[0], "?"), max_tokens=2),
-        Prompt("cut", (Picture(tmp_path / "cut.png", "c"), "?"), max_tokens=2),
+        Prompt("cut", (PromptImage(tmp_path / "cut.png", "c"), "?"), max_tokens=2),
     ]
     outcomes, _ = asked(model, prompts)
     assert outcomes["good"].answered
-    assert (outcomes["cut"].status, outcomes["cut"].trouble) == (Status.FAILED, Trouble.PERMANENT)
+    assert (outcomes["cut"].status, outcomes["cut"].trouble) == (Status.FAILED, ModelTrouble.PERMANENT)
 
 
 def test_another_model_in_the_folder_is_another_revision(folders: Callable[[str], Path], tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_local_models_keep_the_rules(
 
 @pytest.mark.parametrize("name", ["clip", "siglip"])
 def test_scores_are_the_cosines_that_the_model_itself_gives(
-    name: str, folders: Callable[[str], Path], shown: list[Picture]
+    name: str, folders: Callable[[str], Path], shown: list[PromptImage]
 ) -> None:
     import transformers
     from PIL import Image
@@ -202,11 +202,13 @@ def test_pictures_reach_clip_rescaled(
     monkeypatch.setattr(
         network, "get_image_features", lambda **inputs: (seen.append(inputs["pixel_values"]), ask(**inputs))[1]
     )
-    asked(model, [Prompt("q", (Picture(tmp_path / "grey.png", "g"),), labels=("a", "b"))])
+    asked(model, [Prompt("q", (PromptImage(tmp_path / "grey.png", "g"),), labels=("a", "b"))])
     assert 0.0 < float(seen[0].min()) < float(seen[0].max()) < 0.5
 
 
-def test_several_pictures_have_the_mean_of_their_cosines(folders: Callable[[str], Path], shown: list[Picture]) -> None:
+def test_several_pictures_have_the_mean_of_their_cosines(
+    folders: Callable[[str], Path], shown: list[PromptImage]
+) -> None:
     model = open_model(f"clip:{folders('clip')}", batch=2)
     each = asked(model, [Prompt(str(i), (picture,), labels=("a", "b")) for i, picture in enumerate(shown)])[0]
     both = asked(model, [Prompt("all", tuple(shown), labels=("a", "b"))])[0]["all"]
@@ -214,7 +216,7 @@ def test_several_pictures_have_the_mean_of_their_cosines(folders: Callable[[str]
     assert both.scores["a"] == pytest.approx(np.mean([o.scores["a"] for o in each.values() if o.scores]), abs=1e-5)
 
 
-def test_clip_needs_labels_and_a_picture(folders: Callable[[str], Path], shown: list[Picture]) -> None:
+def test_clip_needs_labels_and_a_picture(folders: Callable[[str], Path], shown: list[PromptImage]) -> None:
     model = open_model(f"clip:{folders('clip')}")
     assert lacking(model, Prompt("q", (shown[0],))) == ["it can only choose between labels, and there are none"]
-    assert asked(model, [Prompt("q", ("text",), labels=("a",))])[0]["q"].reason == "there is no picture to compare with"
+    assert asked(model, [Prompt("q", ("text",), labels=("a",))])[0]["q"].reason == "there is no image to compare with"

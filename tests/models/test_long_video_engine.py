@@ -15,15 +15,15 @@ from tests.models import tiny_models as tiny
 
 from model_prompts import asked as ask_model
 from noise_films import noise_film
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import Clip, Picture, Prompt, Trouble, long_video, open_model
-from surgeval.models._long_video.engine import Answered, Asked, LongVideo
-from surgeval.models._long_video.plan import Pace
-from surgeval.models.long_video import opened_engine
-from surgeval.schema.formats import build_format
-from surgeval.schema.outcomes import Status
-from surgeval.testing._models import MODEL_RULES
-from surgeval.video.images import write_png
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.models import Clip, ModelTrouble, Prompt, PromptImage, long_video, open_model
+from surgvalid.models._long_video.engine import LongVideo, VideoAnswered, VideoQuestion
+from surgvalid.models._long_video.plan import ReadingPace
+from surgvalid.models.long_video import opened_engine
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.questions.formats import build_format
+from surgvalid.testing._models import MODEL_RULES
+from surgvalid.video.images import write_png
 
 QUESTIONS = {
     "binary": "Is a sponge visible? Answer with yes or no.",
@@ -37,7 +37,9 @@ QUESTIONS = {
 
 
 class Noise:
-    """A film of random frames, each made from its second; what comes after `changed_s` can be another film."""
+    """A video file of random frames, each made from its second;
+    what comes after `changed_s` can be another video file.
+    """
 
     height_px, width_px, start_s = 84, 112, 0.0
 
@@ -66,15 +68,15 @@ def engine(folder: Path) -> LongVideo:
     opened = opened_engine(folder, "cpu", dtype="float32")
     for weights in (opened.decoder.embedding, opened.decoder.head):
         torch.nn.init.normal_(weights, std=1.0)  # answers that differ from question to question
-    opened.pace = Pace(per_frame=0, per_token=0, per_prefilled=0, per_pair=0, per_answer_token=0)
+    opened.pace = ReadingPace(per_frame=0, per_token=0, per_prefilled=0, per_pair=0, per_answer_token=0)
     return opened
 
 
-def whole(film: Noise, text: str) -> Asked:
-    return Asked(text, film.start_s, film.end_s)
+def whole(film: Noise, text: str) -> VideoQuestion:
+    return VideoQuestion(text, film.start_s, film.end_s)
 
 
-def asked_all(engine: LongVideo, film: Noise) -> list[Answered]:
+def asked_all(engine: LongVideo, film: Noise) -> list[VideoAnswered]:
     return engine.answers(film, [whole(film, text) for text in QUESTIONS.values()])
 
 
@@ -135,11 +137,13 @@ def test_an_unknown_rule_is_refused(engine: LongVideo) -> None:
 
 
 def test_a_question_sees_nothing_behind_its_end(engine: LongVideo) -> None:
-    """Two films that differ after second 33 are the same up to there, in prefixes that were made of all 40 seconds."""
+    """Two video files that differ after second 33 are the same up to there, in prefixes that were made of all 40
+    seconds.
+    """
     seen: dict[float, list[Any]] = {32.9: [], 40.0: []}
     for film in (Noise("one"), Noise("other", changed_s=33.0)):
         engine.answer(film, whole(film, QUESTIONS["binary"]))
-        kept, is_reused = engine._seen(film, [Asked("", 0.0, 32.9)], float("inf"))
+        kept, is_reused = engine._seen(film, [VideoQuestion("", 0.0, 32.9)], float("inf"))
         assert is_reused
         for end in seen:
             prefix, mark = kept.until(end)
@@ -159,7 +163,7 @@ def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> N
         return fork(prefix, suffixes, **options)
 
     engine.decoder.fork = noted  # type: ignore[method-assign]
-    early = engine.answers(film, [Asked(text, 0.0, 33.3) for text in QUESTIONS.values()])
+    early = engine.answers(film, [VideoQuestion(text, 0.0, 33.3) for text in QUESTIONS.values()])
     assert begun == [True] * len(QUESTIONS), "the block of frames is closed before the question"
     for name, answer in zip(QUESTIONS, early, strict=True):
         build_format(name).parse(answer.text)
@@ -168,15 +172,17 @@ def test_a_question_that_ends_within_a_chunk_is_answered(engine: LongVideo) -> N
 
 def test_what_was_seen_too_coarsely_or_not_at_all_is_watched_anew(engine: LongVideo) -> None:
     film = Noise(end_s=7200.0)
-    beginning = Asked(QUESTIONS["binary"], 0.0, 60.0)
+    beginning = VideoQuestion(QUESTIONS["binary"], 0.0, 60.0)
     assert engine.answer(film, whole(film, QUESTIONS["binary"])).frames > 100
     early = engine.answer(film, beginning)
-    assert not early.reused, "of the whole film one frame was shown of its first minute"
+    assert not early.reused, "of the whole video file one frame was shown of its first minute"
     assert early.frames > 100
     assert max(film.asked_for[-early.frames :]) < 60
     assert engine.answer(film, beginning).reused
     assert not engine.answer(film, whole(film, QUESTIONS["binary"])).reused, "of the rest nothing was seen"
-    assert not engine.answer(film, Asked(QUESTIONS["binary"], 2000.0, 7200.0)).reused, "it would see what came before"
+    assert not engine.answer(film, VideoQuestion(QUESTIONS["binary"], 2000.0, 7200.0)).reused, (
+        "it would see what came before"
+    )
 
 
 def test_a_second_look_is_taken_where_a_time_is_at_stake(engine: LongVideo) -> None:
@@ -200,12 +206,12 @@ def test_a_second_look_is_read_and_shows_nothing_outside_the_question(engine: Lo
 
     engine.decoder.fork = noted  # type: ignore[method-assign]
     text = "Is it seen at {}? Answer with yes or no."
-    assert engine.answer(film, Asked(text.format("00:04:58"), 0.0, 300.0)).looked_twice
+    assert engine.answer(film, VideoQuestion(text.format("00:04:58"), 0.0, 300.0)).looked_twice
     assert 290 <= min(film.asked_for[-16:]) < max(film.asked_for) <= 300
     assert lengths[1] >= lengths[0] + 8 * 3 * 4, "eight slices of 84 x 112 stand before the question"
     for outside in ("00:05:20", "00:59:00"):
-        assert not engine.answer(film, Asked(text.format(outside), 0.0, 300.0)).looked_twice
-    assert not engine.answer(film, Asked(text.format("00:00:10"), 200.0, 500.0)).looked_twice
+        assert not engine.answer(film, VideoQuestion(text.format(outside), 0.0, 300.0)).looked_twice
+    assert not engine.answer(film, VideoQuestion(text.format("00:00:10"), 200.0, 500.0)).looked_twice
 
 
 def test_places_are_those_of_the_reference(engine: LongVideo, folder: Path) -> None:
@@ -266,7 +272,7 @@ def slowed(engine: LongVideo, film: Noise, *, frame: float, token: float) -> Slo
     clock.slows(engine.tower, "features", lambda frames: frame * len(frames))
     clock.slows(engine.decoder, "step", lambda *_: token)
     clock.slows(engine.decoder, "fork", lambda *_: token)
-    engine.clock, engine.pace = clock, Pace()
+    engine.clock, engine.pace = clock, ReadingPace()
     return clock
 
 
@@ -319,7 +325,9 @@ def test_a_second_look_does_not_cost_the_next_film_its_frames(engine: LongVideo)
 
 
 def test_small_chunks_do_not_cost_the_next_film_its_frames(engine: LongVideo) -> None:
-    """Starting a chunk takes time whatever its size: a question with little time tells little about a long film."""
+    """Starting a chunk takes time whatever its size: a question with little time tells little about a long
+    video file.
+    """
     film = Noise(end_s=7200.0)
     clock = slowed(engine, film, frame=0.004, token=0.001)
     clock.slows(engine.tower, "features", lambda _: 0.06)
@@ -468,8 +476,8 @@ def test_a_film_and_a_picture_are_answered(folder: Path, film_file: Path, tmp_pa
     prompts = [
         Prompt("film", (clip(film_file, 5.0), QUESTIONS["binary"])),
         Prompt("again", (clip(film_file, 5.0), QUESTIONS["number"])),
-        Prompt("picture", (Picture(tmp_path / "black.png", "p"), QUESTIONS["fo_class"])),
-        Prompt("labels", (Picture(tmp_path / "black.png", "p"), "Which?"), labels=("clip", "sponge")),
+        Prompt("picture", (PromptImage(tmp_path / "black.png", "p"), QUESTIONS["fo_class"])),
+        Prompt("labels", (PromptImage(tmp_path / "black.png", "p"), "Which?"), labels=("clip", "sponge")),
     ]
     outcomes, counts = ask_model(open_model(f"long-video:{folder}", dtype="float32"), prompts)
     assert (counts.answered, counts.first_reason) == (4, "")
@@ -496,7 +504,7 @@ def test_bad_input_is_an_outcome_with_its_reason(folder: Path, film_file: Path, 
     assert "broken.mp4" in outcomes["broken"].reason
     assert "absent.mp4" in outcomes["absent"].reason
     assert outcomes["no frames"].reason.startswith("there is no frame to look at")
-    assert outcomes["broken"].trouble is Trouble.PERMANENT
+    assert outcomes["broken"].trouble is ModelTrouble.PERMANENT
 
 
 def test_weights_that_do_not_fit_a_gpu_are_refused_before_the_first_question(
@@ -517,7 +525,7 @@ def test_loading_and_warming_up_cost_no_question_its_time(
     clock, given = SlowClock(), []
     engine = SimpleNamespace(
         warm_up=lambda: setattr(clock, "now", clock.now + 40.0),
-        answers=lambda _, asked, deadline: given.append(deadline) or [Answered("yes", "binary") for _ in asked],
+        answers=lambda _, asked, deadline: given.append(deadline) or [VideoAnswered("yes", "binary") for _ in asked],
     )
 
     def opened(*_: Any, **__: Any) -> Any:

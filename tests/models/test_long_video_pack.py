@@ -1,4 +1,4 @@
-"""The entrant for whole procedures: its answers, and a rehearsal as a program that speaks the protocol."""
+"""The participant for whole procedures: its answers, and a rehearsal as a program that speaks the protocol."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ import torch
 from tests.models import tiny_models as tiny
 
 from noise_films import noise_film
-from surgeval.asking.plan import State
-from surgeval.schema.formats import build_format
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.rows import write_json_rows
-from surgeval.schema.taxonomy import Capability
-from surgeval.submissions.rehearsal import Settings, rehearse
+from repository import REPOSITORY
+from surgvalid.asking.plan import PlanState
+from surgvalid.schema.questions.formats import build_format
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.submissions.rehearsal import RehearsalSettings, rehearse
 
-APP = Path(__file__).resolve().parents[2] / "examples" / "long_video" / "app.py"
+APP = REPOSITORY / "examples" / "long_video" / "app.py"
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,6 @@ def test_a_rehearsal_goes_through_and_every_answer_can_be_read(app: ModuleType, 
     write_json_rows([one.as_row() for one in references], tmp_path / "references.json")
     command = ("env", f"MODEL={os.environ['MODEL']}", "DEVICE=cpu", f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}",
                sys.executable, str(APP))  # fmt: skip
-    settings = Settings(state=State.PER_VIDEO, replicates=10, budget_s=60.0, start_up_s=300.0)
+    settings = RehearsalSettings(state=PlanState.PER_VIDEO, replicates=10, budget_s=60.0, start_up_s=300.0)
     rehearsal = rehearse(tmp_path, out=tmp_path / "out", command=command, settings=settings)
     assert rehearsal.run.outcomes == {"ok": 4}, rehearsal.text

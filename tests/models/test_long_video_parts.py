@@ -8,10 +8,9 @@ import pytest
 import torch
 import transformers as t
 
-from surgeval.models._long_video.decoder import Decoder, Prefix
-from surgeval.models._long_video.pointwise import compiled
-from surgeval.models._long_video.positions import text_positions, video_positions
-from surgeval.models._long_video.vision import VisionTower, Windows
+from surgvalid.models._long_video.decoder import Decoder, Prefix, text_positions, video_positions
+from surgvalid.models._long_video.pointwise import compiled
+from surgvalid.models._long_video.vision import VisionTower, Windows
 
 QUESTIONS = [[30, 31, 32, 33, 34], [40, 41, 42], [50] * 9]
 ANSWER = 5

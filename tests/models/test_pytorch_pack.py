@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from surgeval.asking.plan import State
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.rows import write_json_rows
-from surgeval.schema.taxonomy import Capability
-from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
-from surgeval.submissions.starter import new_pack
+from surgvalid.asking.plan import PlanState
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.submissions.rehearsal import Rehearsal, RehearsalSettings, rehearse
+from surgvalid.submissions.starter import new_pack
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def rehearsed(pack: Path, folder: Path, **changes: object) -> Rehearsal:
         video(folder / "videos" / f"{name}.mp4")
     write_json_rows([one.as_row() for one in requests], folder / "request.json")
     write_json_rows([one.as_row() for one in references], folder / "references.json")
-    settings = Settings(state=State.FREE, replicates=10, budget_s=60.0, start_up_s=300.0, **changes)  # type: ignore[arg-type]
+    settings = RehearsalSettings(state=PlanState.FREE, replicates=10, budget_s=60.0, start_up_s=300.0, **changes)  # type: ignore[arg-type]
     return rehearse(folder, out=folder / "out", command=(sys.executable, str(pack / "app.py")), settings=settings)
 
 
@@ -105,7 +105,7 @@ def test_a_still_picture_is_one_frame(pack: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_example_input_of_the_pack_is_answered(pack: Path, tmp_path: Path) -> None:
-    settings = Settings(state=State.FREE, replicates=10, budget_s=60.0, start_up_s=300.0)
+    settings = RehearsalSettings(state=PlanState.FREE, replicates=10, budget_s=60.0, start_up_s=300.0)
     command = (sys.executable, str(pack / "app.py"))
     found = rehearse(pack / "example_input", out=tmp_path / "out", command=command, settings=settings)
     assert found.run.outcomes == {"ok": 3}, found.text

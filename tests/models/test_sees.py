@@ -1,4 +1,4 @@
-"""The small model that sees: words, pictures, training at a tiny size, weights as bytes, the entrant on its road."""
+"""The small model that sees: words, images, training at a tiny size, weights as bytes, the participant on its road."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from examples.sees.store import KINDS_OF_ANSWER, Store, Vocabulary, _target
 from examples.sees.weights import load, parameters, save
 from PIL import Image
 
-from surgeval.asking.plan import State
-from surgeval.questions.template import ENDINGS
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import build_format
-from surgeval.simulation.centers import center_named
-from surgeval.simulation.truth import true_procedure
-from surgeval.submissions.rehearsal import Settings, rehearse
+from repository import REPOSITORY
+from surgvalid.asking.plan import PlanState
+from surgvalid.questions.template import ENDINGS
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.formats import build_format
+from surgvalid.simulation.centers import center_named
+from surgvalid.simulation.truth import true_procedure
+from surgvalid.submissions.rehearsal import RehearsalSettings, rehearse
 
-ROOT = Path(__file__).parents[2]
+ROOT = REPOSITORY
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six short procedures with questions and pictures, one of them of the new centre."""
+    """Six short procedures with questions and images, one of them of the new centre."""
     folder = tmp_path_factory.mktemp("sees") / "data"
     make_data.main([str(folder), "--procedures", "5", "--new-center", "1", "--minutes", "1-1.5", "--per-video", "16",
                     "--per-test-video", "6", "--long-videos", "1"])  # fmt: skip
@@ -89,7 +90,7 @@ def test_mirroring_a_picture_turns_its_answer(text: str, answer: str, one: list[
     assert targets == one
 
 
-# --- pictures -------------------------------------------------------------------------------------
+# --- images -------------------------------------------------------------------------------------
 
 
 def test_centres_of_moved_objects_lie_where_the_picture_shows_them():
@@ -218,7 +219,9 @@ def test_the_kept_weights_are_those_of_their_card_and_small():
 
 @pytest.mark.long
 def test_the_kept_weights_see_and_are_lost_without_their_pictures(tmp_path: Path):
-    """On procedures that nobody trained on: far above the floor, not so with others' pictures; a new centre costs."""
+    """On procedures that nobody trained on: far above the trivial baseline, not so with others' images; a new centre
+    costs.
+    """
     make_data.main([str(tmp_path), "--procedures", "5", "--new-center", "5", "--minutes", "3-3.5", "--per-video", "40",
                     "--per-test-video", "40", "--long-videos", "0", "--tracks", "frame", "--seed", "2026"])  # fmt: skip
     other_look.main([str(tmp_path)])
@@ -227,15 +230,15 @@ def test_the_kept_weights_see_and_are_lost_without_their_pictures(tmp_path: Path
     run.size = run.model.size
     given = {condition: run.answers(condition) for condition in ("sees", "shuffled", "other look")}
     cases = evaluate.scored(tmp_path / "questions", "frame", set(given["sees"]), given | {"blind": given["shuffled"]})
-    right = {name: float(cases[name].mean()) for name in ("sees", "shuffled", *evaluate.FLOORS)}
-    floor = max(right[name] for name in evaluate.FLOORS)
+    right = {name: float(cases[name].mean()) for name in ("sees", "shuffled", *evaluate.BASELINES)}
+    floor = max(right[name] for name in evaluate.BASELINES)
     assert right["sees"] > floor + 0.3
     assert right["shuffled"] < floor + 0.05
     words = evaluate.look_cost(cases, tmp_path / "questions", given["other look"])
     assert "difference +" in words, words
 
 
-# --- the entrant ----------------------------------------------------------------------------------
+# --- the participant ----------------------------------------------------------------------------------
 
 
 def question(video: Path, start_s: float, end_s: float, text: str) -> dict:
@@ -244,7 +247,7 @@ def question(video: Path, start_s: float, end_s: float, text: str) -> dict:
 
 
 def film(path: Path, seconds: int) -> Path:
-    """A grey video, five pictures per second, three tones lighter every second."""
+    """A grey video, five images per second, three tones lighter every second."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("mpeg4", rate=5)
         stream.width, stream.height, stream.pix_fmt, stream.gop_size, stream.bit_rate = 96, 54, "yuv420p", 25, 10**6
@@ -273,7 +276,7 @@ def test_pictures_lie_on_the_grid_of_training_in_clips_and_whole_videos(
 
 
 def test_a_video_that_cannot_be_read_is_answered_from_the_wording(out: Path, tmp_path: Path):
-    entrant = app.Entrant(out / "weights.npz")
+    entrant = app.Participant(out / "weights.npz")
     (tmp_path / "broken.mp4").write_bytes(b"no video at all")
     for name, end_s in (("broken.mp4", 0.0), ("absent.mp4", 30.0)):
         given = entrant.answer(question(tmp_path / name, 0.0, end_s, "Is a clip visible? Answer with yes or no."))
@@ -282,7 +285,7 @@ def test_a_video_that_cannot_be_read_is_answered_from_the_wording(out: Path, tmp
 
 
 def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: pytest.MonkeyPatch):
-    entrant = app.Entrant(out / "weights.npz")
+    entrant = app.Participant(out / "weights.npz")
     look, looks = entrant.model.look, []
 
     def slow(shown: torch.Tensor) -> object:
@@ -303,7 +306,7 @@ def test_an_eye_that_is_too_slow_stops_looking_in_time(out: Path, monkeypatch: p
 
 def test_missing_weights_are_named(tmp_path: Path):
     with pytest.raises(SystemExit, match=r"weights\.npz is not there; train it"):
-        app.Entrant(tmp_path / "weights.npz")
+        app.Participant(tmp_path / "weights.npz")
 
 
 def test_the_entrant_answers_on_the_road(data: Path, out: Path, tmp_path: Path):
@@ -321,6 +324,6 @@ def test_the_entrant_answers_on_the_road(data: Path, out: Path, tmp_path: Path):
     run = rehearse(
         given, out=tmp_path / "run", engine="process",
         command=[sys.executable, str(ROOT / "examples" / "sees" / "app.py"), str(out / "weights.npz")],
-        settings=Settings(track="frame", state=State.FREE, replicates=50, judges=["exact"]),
+        settings=RehearsalSettings(track="frame", state=PlanState.FREE, replicates=50, judges=["exact"]),
     )  # fmt: skip
     assert run.run.answered == 3

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from monai.metrics import compute_dice, compute_hausdorff_distance, compute_iou, compute_surface_dice
 
-from surgeval.metrics.segmentation import dsc_of, hausdorff_px, iou_of, nsd, pixel_counts
+from surgvalid.metrics.segmentation.masks import pixel_counts
+from surgvalid.metrics.segmentation.overlap import dsc_of, iou_of
+from surgvalid.metrics.segmentation.surfaces import hausdorff_px, nsd
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MONAI warns of its own arguments and of empty masks
 SINGLE = {"abs": 2e-6, "nan_ok": True}

@@ -21,19 +21,20 @@ from examples.weakness_to_algorithm.recipes import BASELINES, Recipe, write_reci
 from examples.weakness_to_algorithm.spoiling import SPOILERS, moved, pasted, spoiled
 from examples.weakness_to_algorithm.train import ALL, Trainer, rows_of_fit, sampling_weights
 
-import surgeval
+import surgvalid
 from data_set_files import endoscapes_image, put, put_json, put_png
-from surgeval.errors import InputInvalid
-from surgeval.metrics.segmentation import mi_dsc
+from repository import REPOSITORY
+from surgvalid.errors import InputInvalid
+from surgvalid.metrics.segmentation.instances import mi_dsc
 
-ROOT = Path(__file__).parents[2]
+ROOT = REPOSITORY
 SIZE = 32, 48
 STRUCTURES = ("cystic_plate", "calot_triangle", "cystic_artery", "cystic_duct", "gallbladder", "tool")
 torch.set_num_threads(1)
 
 
 def squares(cases: int = 8) -> Pack:
-    """Bright squares on a dark ground, the second one touching the first in every other picture."""
+    """Bright squares on a dark ground, the second one touching the first in every other image."""
     rng = np.random.default_rng(0)
     labels = np.zeros((cases, *SIZE), dtype=np.uint8)
     for case, one in enumerate(labels):
@@ -145,7 +146,7 @@ def test_spoilers_change_pictures_and_never_labels():
     assert spoiled(frames, labels, tuple(SPOILERS)).shape == frames.shape
     again, turned = moved(frames, labels)
     bright = again[:, 1].mean(1) > 0.5
-    assert (bright == (turned > 0)).float().mean() > 0.95  # pictures and labels move together
+    assert (bright == (turned > 0)).float().mean() > 0.95  # images and labels move together
     laid, more = pasted(frames, labels)
     assert (more.amax((1, 2)) > labels.amax((1, 2))).any()
     assert ((laid[:, 1].mean(1) > 0.5) == (more > 0)).float().mean() > 0.95
@@ -171,7 +172,7 @@ def test_the_script_trains_every_network_once_and_keeps_predictions_of_every_rec
 
 
 def endoscapes_to_learn(root: Path) -> None:
-    """A folder of Endoscapes2023 whose pictures show what is marked: a green gallbladder and a blue tool.
+    """A folder of Endoscapes2023 whose images show what is marked: a green gallbladder and a blue tool.
 
     Criteria follow the side on which the gallbladder lies; half of the training frames have boxes alone.
     """
@@ -217,11 +218,11 @@ def test_a_folder_of_endoscapes_becomes_boxes_masks_and_criteria_that_are_evalua
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([*command, *more], cwd=ROOT, env=alone, check=True, timeout=500)
     kept = {"data_set": "endoscapes2023", "split": "test", "replicates": 10}
-    maps = surgeval.evaluate("segmentation", out / "maps.npz", root, task="masks", classes=range(1, 7), **kept)
-    boxes = surgeval.evaluate("detection", out / "boxes.json", root, task="boxes", **kept)
+    maps = surgvalid.evaluate("segmentation", out / "maps.npz", root, task="masks", classes=range(1, 7), **kept)
+    boxes = surgvalid.evaluate("detection", out / "boxes.json", root, task="boxes", **kept)
     files = {"boxes": out / "boxes.json", "masks": out / "masks.json"}
-    cvs = surgeval.evaluate("cvs", out / "criteria.csv", root, split="test", replicates=10)
-    both = surgeval.evaluate("cvs", None, root, **files, replicates=10)
+    cvs = surgvalid.evaluate("cvs", out / "criteria.csv", root, split="test", replicates=10)
+    both = surgvalid.evaluate("cvs", None, root, **files, replicates=10)
     found = {(name, row["metric"]): row["value"]
              for name, one in (("maps", maps), ("boxes", boxes), ("cvs", cvs), ("both", both))
              for row in one.metrics.iter_rows(named=True)}  # fmt: skip

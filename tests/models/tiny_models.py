@@ -1,6 +1,6 @@
 """Tiny models with random weights of every family, with their real processors, built offline and saved to a folder.
 
-Their answers mean nothing. What is real is everything before and after: how pictures are scaled and cut, where a chat
+Their answers mean nothing. What is real is everything before and after: how images are scaled and cut, where a chat
 template puts them, how many tokens each becomes, how a batch is padded and where an answer ends.
 """
 
@@ -198,7 +198,7 @@ FAMILIES: dict[str, Callable[[Path], Path]] = {
     "qwen2_vl": qwen2_vl, "qwen2_5_vl": qwen2_5_vl, "qwen3_vl": qwen3_vl, "internvl": internvl, "llava": llava,
     "paligemma": paligemma, "smolvlm": smolvlm, "gemma3": gemma3,
 }  # fmt: skip
-"""Phi-4 is not among them: its processor of pictures cannot be built without torchvision."""
+"""Phi-4 is not among them: its processor of images cannot be built without torchvision."""
 
 
 def language_model(folder: Path) -> Path:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
+from printed_pdf import printed_pdf
+from shared_data import needs_shared, shared
+from surgvalid.audit.tables.files import text_grids
 
-ABOVE = Path(__file__).resolve().parents[2].parents
-SEEDS = next((folder / "shared" / "seeds" for folder in ABOVE if (folder / "shared" / "seeds").is_dir()), None)
-pytestmark = pytest.mark.skipif(SEEDS is None, reason="no shared/seeds beside the repository")
+pytestmark = needs_shared("seeds")
 CLASSES = {
     "Tool C80": 7, "Tool HC": 7, "Anat Rec DS": 11, "Inst C45": 7, "Verb C45": 10, "Target C45": 15, "Action HC": 4,
     "CVS IM": 3, "CVS ES": 3,
@@ -28,8 +30,7 @@ SPLITS = {
 
 
 def text_of(number: str) -> str:
-    assert SEEDS is not None
-    return next(SEEDS.glob(f"{number}_*.txt")).read_text(encoding="utf-8")
+    return next(shared("seeds").glob(f"{number}_*.txt")).read_text(encoding="utf-8")
 
 
 def pair_facts(text: str) -> list[dict[str, str]]:
@@ -45,25 +46,25 @@ def pair_facts(text: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def benchmark(tmp_path_factory: pytest.TempPathFactory) -> surgeval.TableAudit:
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> surgvalid.TableAudit:
     text = text_of("002")
     path = tmp_path_factory.mktemp("paper") / "tables.txt"
     path.write_text(text[text.index("\nTable S7.") :], encoding="utf-8")
-    return surgeval.audit_tables(path, facts=pair_facts(text))
+    return surgvalid.audit_tables(path, facts=pair_facts(text))
 
 
-def places(audit: surgeval.TableAudit, rule: str) -> list[tuple[str, str]]:
+def places(audit: surgvalid.TableAudit, rule: str) -> list[tuple[str, str]]:
     """Number of the table and row of every finding of a rule."""
     rows = audit.table.filter(rule=rule).select("table", "row").rows()
     return sorted((table.split()[0], row) for table, row in rows)
 
 
-def test_the_tables_of_the_benchmark_are_read_whole(benchmark: surgeval.TableAudit) -> None:
+def test_the_tables_of_the_benchmark_are_read_whole(benchmark: surgvalid.TableAudit) -> None:
     assert (benchmark.cells["table"].n_unique(), benchmark.cells.height) == (39, 1742)
     assert benchmark.counts == {"impossible": 0, "inconsistent": 15, "suspicious": 37, "note": 4}
 
 
-def test_the_findings_in_the_benchmark_are_these(benchmark: surgeval.TableAudit) -> None:
+def test_the_findings_in_the_benchmark_are_these(benchmark: surgvalid.TableAudit) -> None:
     assert places(benchmark, "accuracy-recall") == [("S20", "PaliGemma"), ("S33", "PaliGemma")]
     assert places(benchmark, "single-label-scoring") == [(t, "Med-Gemini") for t in ("S11", "S12", "S23", "S9")]
     assert places(benchmark, "no-solution") == [("S29", "PaliGemma"), ("S9", "PaliGemma")]
@@ -77,14 +78,54 @@ def test_the_findings_in_the_benchmark_are_these(benchmark: surgeval.TableAudit)
     assert [rule for rule in silent.split() if places(benchmark, rule)] == []
 
 
-def test_the_findings_in_the_data_description_are_these(tmp_path: Path) -> None:
-    (tmp_path / "paper.md").write_text(text_of("004"), encoding="utf-8")
-    facts = [
+def test_the_same_is_noticed_in_the_tables_without_a_stated_kind(tmp_path: Path) -> None:
+    text = text_of("002")
+    (tmp_path / "tables.txt").write_text(text[text.index("\nTable S7.") :], encoding="utf-8")
+    audit = surgvalid.audit_tables(tmp_path / "tables.txt")
+    assert places(audit, "accuracy-recall") == [("S20", "PaliGemma"), ("S33", "PaliGemma")]
+    kinds = {fact["table"]: fact["kind"] for fact in pair_facts(text)}
+    inferred = {one.subject.split(maxsplit=1)[1] for one in audit.findings if one.code == "kind-inferred"}
+    assert {kinds.get(name, "MCC") for name in inferred} == {"MCC"}
+    assert len(inferred) > 15
+
+
+def pdf_of(text: str, path: Path) -> Path:
+    pytest.importorskip("pdfplumber")
+    pytest.importorskip("typst")
+    return printed_pdf(path, [grid for grid in text_grids(text) if grid.caption], width=1400)
+
+
+def test_the_tables_of_the_benchmark_are_read_from_a_pdf(tmp_path: Path, benchmark: surgvalid.TableAudit) -> None:
+    text = text_of("002")
+    path = pdf_of(text[text.index("\nTable S7.") :], tmp_path / "paper.pdf")
+    audit = surgvalid.audit_tables(path, facts=pair_facts(text))
+    name = pl.col("table").str.replace(r" \(page \d+\)$", "")
+    assert audit.cells.with_columns(name).equals(benchmark.cells)
+    assert audit.counts == benchmark.counts
+
+
+def split_facts() -> list[dict[str, str]]:
+    return [
         {"table": table, "column": column, "cases": str(cases)}
         for table, columns in SPLITS.items()
         for column, cases in columns.items()
     ]
-    audit = surgeval.audit_tables(tmp_path / "paper.md", facts=facts)
+
+
+def test_the_contradictions_of_the_data_description_are_read_from_a_pdf(tmp_path: Path) -> None:
+    audit = surgvalid.audit_tables(pdf_of(text_of("004"), tmp_path / "paper.pdf"), facts=split_facts())
+    grave = audit.table.filter(severity="inconsistent")
+    values = grave["printed"].str.extract(r"= ([\d.]+)$").to_list()
+    assert list(zip(grave["rule"], values, strict=True)) == [
+        ("total", "11090"), ("average", "52.1"), ("average", "69.7"), ("average", "72.3"),
+    ]  # fmt: skip
+    assert audit.cells["table"].n_unique() == 8
+
+
+def test_the_findings_in_the_data_description_are_these(tmp_path: Path) -> None:
+    (tmp_path / "paper.md").write_text(text_of("004"), encoding="utf-8")
+    facts = split_facts()
+    audit = surgvalid.audit_tables(tmp_path / "paper.md", facts=facts)
     assert audit.cells["table"].n_unique() == 8
     assert [finding.code for finding in audit.findings] == ["table-contradicts"], "every fact found its table"
     assert audit.table.select("severity", "rule", "printed").rows() == [

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.audit.audit import Audited, audited
-from surgeval.audit.study import Study
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.agreement.ratings import segment_ratings
+from repository import REPOSITORY
+from shared_data import needs_shared, shared
+from surgvalid.audit.audit import Audited, audited
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.agreement.ratings import segment_ratings
 
-ROOT = Path(__file__).resolve().parents[2]
-PLACES = [folder / "shared" / "data" / "poem" / "segments.csv" for folder in ROOT.parents]
-POEM = next((path for path in PLACES if path.is_file()), None)
-PAGE = ROOT / "docs" / "how-to" / "audit-a-study.md"
+POEM = ("data", "poem", "segments.csv")
+PAGE = REPOSITORY / "docs" / "how-to" / "audit-a-study.md"
 SHOWN = ("P1.2", "P1.4", "P1.5", "P2.2", "P2.3", "P2.4", "P2.6", "P3.1", "P3.2")
 STEP_S = 10.0
-pytestmark = pytest.mark.skipif(POEM is None, reason="no shared/data/poem/segments.csv beside the repository")
+pytestmark = needs_shared(*POEM)
 
 
-def poem_study() -> Study:
+def poem_study() -> AuditedStudy:
     """Every annotator as a model, the majority as reference, every ten seconds."""
-    segments = pl.read_csv(POEM).rename({"annotator": "rater", "phase": "label"})
+    segments = pl.read_csv(shared(*POEM)).rename({"annotator": "rater", "phase": "label"})
     ratings = segment_ratings(segments, video="video", rater="rater", label="label", start="start_s", end="end_s",
                               overlaps="last")  # fmt: skip
     rows = []
@@ -48,7 +47,7 @@ def poem_study() -> Study:
         value=(pl.col("reference") == pl.col("prediction")).cast(pl.Float64), metric=pl.lit("accuracy"),
     )  # fmt: skip
     tables = {"frames": frames, "segments": segments.cast({"video": pl.String, "start_s": float, "end_s": float})}
-    return Study("POEM", ScoreTable.of(scores), tables=tables, answers={"tolerance": 10.0})
+    return AuditedStudy("POEM", ScoreTable.of(scores), tables=tables, answers={"tolerance": 10.0})
 
 
 @cache

@@ -1,28 +1,24 @@
-"""The three experiments of the seed study on real annotators: 14 procedures, three people, five phases."""
-
-from pathlib import Path
+"""The three experiments of Reinke et al. (2025) on real annotators: 14 procedures, three people, five phases."""
 
 import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.stats.aggregation import aggregate
-from surgeval.stats.agreement.ratings import segment_ratings
-from surgeval.stats.dependence import width_ratio
-from surgeval.stats.strata import strata
+from shared_data import needs_shared, shared
+from surgvalid.stats.agreement.ratings import segment_ratings
+from surgvalid.stats.comparing.aggregation import aggregate
+from surgvalid.stats.comparing.strata import strata
+from surgvalid.stats.intervals.dependence import dependence
 
-PLACES = [
-    folder / "shared" / "data" / "poem" / "segments.csv" for folder in Path(__file__).resolve().parents[2].parents
-]
-POEM = next((path for path in PLACES if path.is_file()), None)
-pytestmark = pytest.mark.skipif(POEM is None, reason="no shared/data/poem/segments.csv beside the repository")
+POEM = ("data", "poem", "segments.csv")
+pytestmark = needs_shared(*POEM)
 
 
 @pytest.fixture(scope="module")
 def scores() -> pl.DataFrame:
     """Each annotator as a model: every 10 s, the share of the other two who say the same."""
     found = segment_ratings(
-        pl.read_csv(POEM),
+        pl.read_csv(shared(*POEM)),
         video="video",
         rater="annotator",
         label="phase",
@@ -51,13 +47,13 @@ def scores() -> pl.DataFrame:
 
 
 def test_intervals_of_real_annotators_widen_when_videos_are_respected(scores: pl.DataFrame) -> None:
-    result = width_ratio(scores, method="percentile", resample="two-stage", replicates=500)
-    assert result.table["width_ratio"].null_count() == 0
-    assert (result.table["width_ratio"] > 1.5).all()
+    result = dependence(scores, method="bootstrap", resample="two-stage", replicates=500)
+    assert result.widths["width_ratio"].null_count() == 0
+    assert (result.widths["width_ratio"] > 1.5).all()
 
 
 def test_some_phases_are_harder_for_people_too(scores: pl.DataFrame) -> None:
-    table = strata(scores, ["phase"], method="percentile", replicates=300).table
+    table = strata(scores, ["phase"], method="bootstrap", replicates=300).table
     deltas = table.filter(pl.col("model") == "(median of models)")["delta"]
     assert deltas.min() < 0 < deltas.max()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surgeval.stats.aggregation import summarise, tau_b
+from surgvalid.stats.comparing.aggregation import summarise, tau_b
 
 MODELS = [f"A{i}" for i in range(1, 11)]
 PRINTED = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surgeval.tasks import TASKS, open_task
-from surgeval.tasks.board import published_rows
+from surgvalid.tasks import TASKS, open_task
+from surgvalid.tasks.board import published_rows
 
 ROWS = {
     name: {row["model"]: row["value"] for row in published_rows(open_task(name))}

@@ -32,7 +32,9 @@ def holm(p: dict[tuple[str, str], Fraction]) -> dict[tuple[str, str], Fraction]:
 
 
 def focus_technical(frame: pd.DataFrame, alpha: float = 0.05) -> tuple[pd.DataFrame, dict]:
-    """Copeland places (ties not broken) and adjusted p-values of the technical board, merge rule `pairwise`."""
+    """Copeland final ranks (ties not broken) and adjusted p-values of the technical leaderboard,
+    merge rule `pairwise`.
+    """
     models = sorted(frame["model"].unique())
     ahead = dict.fromkeys(itertools.permutations(models, 2), 0)
     adjusted_p = {}

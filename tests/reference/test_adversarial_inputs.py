@@ -19,13 +19,13 @@ from metric_examples.detection import evaluated
 from metric_examples.tracking import sequence_of
 from reference.test_detection_against_peers import peer_summary
 from reference.test_tracking_against_peers import trackeval_values
-from surgeval.metrics.classification.averages import BalancedAccuracy, ClassAverage
-from surgeval.metrics.classification.cases import LabelCases, ScoreCases
-from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
-from surgeval.metrics.detection.average_precision import CocoAP, coco_summary
-from surgeval.metrics.detection.coco_records import coco_cases
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.tracking import tracking_table
+from surgvalid.metrics.classification.averages import BalancedAccuracy, ClassAverage
+from surgvalid.metrics.classification.cases import LabelCases, ScoreCases
+from surgvalid.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
+from surgvalid.metrics.detection.average_precision import CocoAP, coco_summary
+from surgvalid.metrics.detection.cases import coco_cases
+from surgvalid.metrics.metric import value_of
+from tracking_tables import tracking_table
 
 EXACT = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
 STRANGE_SCORES = (0.5, 0.5, 0.0, -0.0, -1.0, 1.0, 1e-320, float(np.float32(0.1)), 0.1)

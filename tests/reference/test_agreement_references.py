@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from surgeval.stats.agreement.coefficients import Units, cohen, fleiss, icc, krippendorff
+from surgvalid.stats.agreement.coefficients import Units, cohen, fleiss, icc, krippendorff
 
 
 def total(found) -> float:

@@ -7,7 +7,7 @@ it leaves estimates above 1 as they are, so these are cut to 1 here.
 import numpy as np
 import pytest
 
-from surgeval.stats.proportions import Hits, corrected_share
+from surgvalid.stats.intervals.proportions import Hits, corrected_share
 
 VALUES = [
     (60, 100, (90, 100), (80, 100), 0.95, 0.571428571429, 0.413345451024, 0.722072608943),

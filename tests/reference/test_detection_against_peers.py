@@ -15,11 +15,11 @@ from faster_coco_eval import COCOeval_faster
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from compat_gaps import compat_gap
 from metric_examples.detection import evaluated, perfect_video, records, video
-from surgeval.metrics.compat import compat_gap
-from surgeval.metrics.detection.average_precision import CLINICAL_IOUS, COCO_IOUS, CocoAP, coco_summary
-from surgeval.metrics.detection.coco_records import coco_cases
-from surgeval.metrics.metric import value_of
+from surgvalid.metrics.detection.average_precision import CLINICAL_IOUS, COCO_IOUS, CocoAP, coco_summary
+from surgvalid.metrics.detection.cases import coco_cases
+from surgvalid.metrics.metric import value_of
 
 EXACT = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
 Records = tuple[dict[str, Any], list[dict[str, Any]]]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metric_examples import all_examples
-from surgeval.metrics import METRICS, open_metric
-from surgeval.metrics.metric import value_of
+from surgvalid.metrics import METRICS, open_metric
+from surgvalid.metrics.metric import value_of
 
 EXAMPLES = all_examples()
 

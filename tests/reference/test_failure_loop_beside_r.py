@@ -13,10 +13,10 @@ import pytest
 from scipy import special, stats
 
 from clubsandwich import their_cr2
-from surgeval.report.failure_change import failure_change
-from surgeval.stats.logistic import fit_logistic
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.risk import risk_slope
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.logistic import fit_logistic
+from surgvalid.stats.mixed.risk import risk_slope
+from surgvalid.studies.failure_change import failure_change
 
 OPTIONS: dict[str, Any] = {
     "outcome": "score", "fixed": ["smoke", "size"], "random": ["model", "video", "case"], "family": "gaussian",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sign_patterns import bracketed_p, differences_at, sizes_of
-from surgeval.stats.paired_tests import flip_p
+from surgvalid.stats.comparing.paired_tests import flip_p
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "near zero"])

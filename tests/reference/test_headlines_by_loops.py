@@ -1,4 +1,4 @@
-"""Headlines, gap and slices of `score` against plain loops over random questions."""
+"""Primary results, gap and slices of `score` against plain loops over random questions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from random_questions import random_set
-from surgeval import interval, score
-from surgeval.scoring.ood_gap import SHARED
-from surgeval.scoring.summary import CLINICAL, HEADLINE
+from surgvalid import interval, score
+from surgvalid.scoring.ood import SHARED
+from surgvalid.scoring.summary import CLINICAL, HEADLINE
 
 SEEDS = range(6)
 

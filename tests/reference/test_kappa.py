@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as oracle_fleiss
 
-from surgeval.judges._agreement import cohen_kappa, fleiss_kappa
+from surgvalid.judges._agreement import cohen_kappa, fleiss_kappa
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders import reference_row, request_row, response_row
-from surgeval.schema.finding_rules import RULES
-from surgeval.scoring.injection import official_signal
-from surgeval.scoring.lint import lint
+from surgvalid.schema.finding_log import RULES
+from surgvalid.scoring.injection import official_signal
+from surgvalid.scoring.lint import lint
 
 focus = import_focus()
 from focus.evaluation.adversarial import AdversarialDetector  # noqa: E402

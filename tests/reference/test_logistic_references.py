@@ -5,13 +5,13 @@ default for glm, is CR0 times G / (G - 1).
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from surgeval.stats.logistic import cluster_covariance, fit_logistic
+from repository import REPOSITORY
+from surgvalid.stats.mixed.fit.logistic import cluster_covariance, fit_logistic
 
 
 def problem(seed: int, rows: int = 400):
@@ -53,7 +53,7 @@ def test_case_weights_equal_rows_written_out() -> None:
     np.testing.assert_allclose(weighted.coefficients, written.params, rtol=1e-8)
 
 
-STORED = Path(__file__).parents[1] / "golden" / "sandwich"
+STORED = REPOSITORY / "tests" / "golden" / "sandwich"
 
 
 def test_covariances_equal_those_that_r_s_sandwich_computed() -> None:

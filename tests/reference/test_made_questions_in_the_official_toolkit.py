@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from bench.official_toolkit import import_focus
 
-from surgeval import make_questions
-from surgeval.questions.benchmark import Benchmark
-from surgeval.schema.formats import JUDGED
-from surgeval.simulation import draw_scene, true_procedure
+from surgvalid import make_questions
+from surgvalid.questions.benchmark import Benchmark
+from surgvalid.schema.questions.formats import JUDGED
+from surgvalid.simulation import draw_scene, true_procedure
 
 focus = import_focus()
 from focus.data.base_dataset import FocusDataset  # noqa: E402

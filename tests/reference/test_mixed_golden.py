@@ -4,7 +4,6 @@ Data and values lie in tests/golden/mixed, made there by `Rscript references.R` 
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,18 @@ import polars as pl
 import pytest
 
 from clubsandwich import their_cr2
-from surgeval.stats.firth import fit_firth
-from surgeval.stats.logistic import cluster_covariance, fit_logistic
-from surgeval.stats.mixed.design import design_of, factor_of
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.grid import emm, joint_test, slopes_over
-from surgeval.stats.mixed.result import MixedFit
-from surgeval.stats.mixed.variation import contained_freedom
+from mixed_predictions import slopes_over
+from repository import REPOSITORY
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.logistic import cluster_covariance, fit_firth, fit_logistic
+from surgvalid.stats.mixed.fit.result import MixedFit
+from surgvalid.stats.mixed.inference.grid import emm, joint_test
+from surgvalid.stats.mixed.inference.term_fits import contained_freedom
+from surgvalid.stats.mixed.model.design import design_of, factor_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
-FOLDER = Path(__file__).parents[1] / "golden" / "mixed"
+FOLDER = REPOSITORY / "tests" / "golden" / "mixed"
 
 
 def table(name: str) -> pl.DataFrame:
@@ -140,7 +140,7 @@ def test_the_freedom_of_a_property_of_whole_videos_is_about_that_of_kenward_and_
     rows = stored("linear")["kenward_roger"]
     names = stored("linear")["terms"]
     frame = table("phases")
-    design = design_of(frame, Model.parse(LINEAR, family="gaussian"))
+    design = design_of(frame, ModelFormula.parse(LINEAR, family="gaussian"))
     ours = contained_freedom(design, factor_of(frame, "video"))[design.names.index("w")]
     assert ours == 6
     assert rows[names.index("w")]["df"] == pytest.approx(ours, abs=0.2)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mixed_data import stored_inference as stored
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.result import MixedFit
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 BINARY = "correct ~ phase + smoke + size + model + (1 | video)"
 
@@ -56,7 +56,7 @@ def test_an_interaction_with_the_group_equals_that_of_glmmtmb() -> None:
 def test_a_normal_penalty_equals_the_prior_of_blme(width: float) -> None:
     table, reference = stored("set4_separated")
     expected = reference[f"normal_{width}_glmm"]
-    design = design_of(table, Model.parse("y ~ x + r + (1 | video)"), separation="keep")
+    design = design_of(table, ModelFormula.parse("y ~ x + r + (1 | video)"), separation="keep")
     found = fit(design, penalty={"x": 1 / width**2, "r": 1 / width**2})
     np.testing.assert_allclose(found.beta, list(expected["beta"].values()), atol=1e-4)
     np.testing.assert_allclose(found.standard_errors, list(expected["se"].values()), atol=1e-4)

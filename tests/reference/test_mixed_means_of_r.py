@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from mixed_data import stored_inference as stored
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.grid import contrast_table, emm, joint_test, slopes_over
-from surgeval.stats.mixed.marginal import averaged
-from surgeval.stats.mixed.result import MixedFit
+from mixed_predictions import slopes_over
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
+from surgvalid.stats.mixed.inference.grid import contrast_table, emm, joint_test
+from surgvalid.stats.mixed.inference.marginal import averaged
 
 FORMULAS = {
     "set1_counts": ("hits / trials ~ A*B + A*size + (1 | video) + (1 | row)", "binomial"),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples.simulated_instruments import EFFECTS, Simulation
 
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation
+from surgvalid.stats.mixed.fit.fit import fit
 
 SCRIPT = """
 suppressPackageStartupMessages({library(lme4); library(glmmTMB)})

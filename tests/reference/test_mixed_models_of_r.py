@@ -12,16 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from mixed_data import shared_data
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.inference import profile_interval
-from surgeval.stats.mixed.profiles import profile_deviation
-from surgeval.stats.mixed.quadrature import fit_quadrature
-from surgeval.stats.mixed.result import MixedFit
+from mixed_profiles import profile_deviation, profile_interval
+from mixed_quadrature import fit_quadrature
+from shared_data import shared
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
 
 
 def data(name: str) -> pl.DataFrame:
-    frame = pl.read_csv(shared_data("mixed_models") / f"{name}.csv")
+    frame = pl.read_csv(shared("data", "mixed_models") / f"{name}.csv")
     if name == "cbpp":
         return frame.with_columns(pl.col("period").cast(pl.String), obs=pl.int_range(pl.len()))
     if name == "grouseticks":
@@ -32,7 +31,7 @@ def data(name: str) -> pl.DataFrame:
 
 
 def stored(file: str, key: str) -> dict[str, Any]:
-    found = json.loads((shared_data("mixed_models") / file).read_text())[key]
+    found = json.loads((shared("data", "mixed_models") / file).read_text())[key]
     if "vc" in found:
         found["sd"] = {row["grp"]: row["sdcor"] for row in found["vc"].values()}
     return dict(found)

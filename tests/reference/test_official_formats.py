@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from how_many import many
-from surgeval.schema.formats import Unreadable, build_format
-from surgeval.schema.taxonomy import Capability
+from surgvalid.schema.questions.formats import Unreadable, build_format
+from surgvalid.schema.questions.taxonomy import Capability
 
 focus = import_focus()
 
@@ -149,7 +149,7 @@ def test_capabilities_are_recognised_alike(value: object) -> None:
 
 
 def test_codes_groups_and_class_names_are_the_official_ones() -> None:
-    from surgeval.schema.foreign_objects import CLASS_NAMES
+    from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 
     for capability in Capability:
         theirs = focus.Capability(capability.value)

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 from bench.official_toolkit import import_focus
 
-import surgeval
+import surgvalid
 from fake_server import Answer, Behaviour, completion, serving
-from surgeval.errors import OfficialAborts
-from surgeval.judges.openai import ChatLimits, OpenAIJudge
+from surgvalid.errors import OfficialAborts
+from surgvalid.judges.openai import ChatLimits, OpenAIJudge
 
 focus = import_focus()
 from focus.evaluation import judges as official  # noqa: E402
@@ -82,7 +82,7 @@ def ours(folder: Path, behaviour: Behaviour, names: list[str], **options: Any) -
     files = [folder / f"{name}.json" for name in ("requests", "references", "responses")]
     with serving(behaviour) as server:
         panel = [OpenAIJudge(name, server.url, limits=ChatLimits(backoff_s=0.001)) for name in names]
-        result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=panel, replicates=20, **options)
+        result = surgvalid.score(*files, profile="orena-focus-0.4.0", judges=panel, replicates=20, **options)
     result.to_dir(folder / "ours", force=True)
     read = [(folder / "ours" / name).read_bytes() for name in ("results.csv", "summary.csv")]
     return read[0], read[1], server.bodies
@@ -124,7 +124,7 @@ def test_servers_that_fail_are_asked_three_times_and_then_wrong(tmp_path: Path) 
     with serving(lambda _, body: Answer(b"", 500)) as server:
         judge = OpenAIJudge("m", server.url, limits=ChatLimits(backoff_s=0.001))
         files = [tmp_path / f"{name}.json" for name in ("requests", "references", "responses")]
-        result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
+        result = surgvalid.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
         assert server.asked == 3 * result.tables["judges"]["asked"].item()
     assert result.tables["judges"]["failed"].item() == result.tables["judges"]["cases"].item()
 
@@ -135,7 +135,7 @@ def test_a_server_that_is_not_there_is_tried_for_one_case_and_all_are_wrong(tmp_
         (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
     files = [tmp_path / f"{name}.json" for name in ("requests", "references", "responses")]
     judge = OpenAIJudge("m", "http://127.0.0.1:9/v1", limits=ChatLimits(backoff_s=0.001))
-    result = surgeval.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
+    result = surgvalid.score(*files, profile="orena-focus-0.4.0", judges=[judge], replicates=5)
     heard = [row["text"] for row in result.verdicts]
     assert sum("Unreachable" in text for text in heard) == 1
     assert sum("is it running there?" in text for text in heard) == len(heard) - 1 > 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bench.official_toolkit import import_focus
 
-from surgeval import score
+from surgvalid import score
 
 focus = import_focus()
 from focus.evaluation.evaluator import Evaluator  # noqa: E402

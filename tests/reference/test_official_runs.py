@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from how_many import many
-from surgeval.errors import OfficialAborts
-from surgeval.schema.formats import Rules
-from surgeval.schema.questions import DATA_SET_COLUMNS
-from surgeval.scoring.official import decide, load_rows, results_csv, summarise, summary_csv
-from surgeval.scoring.official.bootstrap import Kernel
-from surgeval.scoring.official.files import csv_text
+from surgvalid.errors import OfficialAborts
+from surgvalid.schema.questions.formats import Rules
+from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
+from surgvalid.scoring.official import decide, load_rows, results_csv, summarise, summary_csv
+from surgvalid.scoring.official.files import csv_text
+from surgvalid.scoring.official.summary import Kernel
 
 focus = import_focus()
 from focus.data.base_dataset import FocusDataset  # noqa: E402

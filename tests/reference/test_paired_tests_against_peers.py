@@ -7,7 +7,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from ranking_tables import nested_scores
-from surgeval.stats.paired_tests import adjusted, pair_tests, signed_rank_p
+from surgvalid.stats.comparing.paired_tests import adjusted, pair_tests, signed_rank_p
 
 
 @pytest.mark.parametrize("seed", range(5))

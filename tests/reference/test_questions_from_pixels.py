@@ -1,8 +1,8 @@
 """Every reference of simulated questions, derived again from the exported pixels alone, without the ledger.
 
-The masks of `simulate --object-masks` are decoded, boxes and times in view are read from them, and whether something
+The masks of `simulate --with masks` are decoded, boxes and times in view are read from them, and whether something
 lies in front of an object is decided by comparing its pixels with those of the same scene in which nothing can. Events,
-phases and attributes are told, not seen, and are taken as annotated. The answers are those of the plain readings.
+phases and attributes are told, not seen, and are counted as annotated. The answers are those of the plain readings.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import pytest
 
 from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
-from surgeval.metrics.detection.masks import mask_of_coco
-from surgeval.questions.catalogue import TEMPLATES, templates_for
-from surgeval.questions.drafts import Tally, drafts_of
-from surgeval.questions.make import make_questions
-from surgeval.questions.template import QuestionTrack
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.tracks import Procedure, Track, Visibility
-from surgeval.simulation import Renderer, simulate
-from surgeval.simulation.sighting import PARTLY_HIDDEN, sights
+from surgvalid.metrics.detection.masks import mask_of_coco
+from surgvalid.questions.catalogue import TEMPLATES, templates_for
+from surgvalid.questions.drafts import DraftTally, drafts_of
+from surgvalid.questions.make import make_questions
+from surgvalid.questions.template import QuestionTrack
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility
+from surgvalid.simulation import Renderer, simulate
+from surgvalid.simulation.sighting import PARTLY_HIDDEN, sights
 
 SIMULATION = {"seed": 61, "minutes": (3, 4), "width_px": 240, "height_px": 136}
 
@@ -112,7 +112,7 @@ def test_every_reference_follows_from_the_pixels(worlds):
     drafts = [question.draft for question in made.questions]
     for procedure, track in product(procedures, QuestionTrack):  # what selection leaves out is derived again as well
         ledger, draw = Ledger(procedure), np.random.default_rng(0)
-        drafts += drafts_of(ledger, track, templates_for(track, matching=True), 100, draw, Tally())
+        drafts += drafts_of(ledger, track, templates_for(track, matching=True), 100, draw, DraftTally())
     asked: Counter[str] = Counter()
     for draft in drafts:
         answer = ANSWERS[draft.template.name](readings[draft.video], *draft.window, dict(draft.slots))
@@ -157,7 +157,7 @@ def test_words_on_size_and_place_name_what_the_answer_was_read_from(name, seen_p
     for procedure, seen in seen_pictures:
         classes = {track.instance: track.class_name for track in procedure.tracks}
         draw = np.random.default_rng(0)
-        for draft in drafts_of(Ledger(procedure), QuestionTrack.FRAME, [template], 100, draw, Tally()):
+        for draft in drafts_of(Ledger(procedure), QuestionTrack.FRAME, [template], 100, draw, DraftTally()):
             for text in template.phrasings:
                 meant = first_as_worded(text, seen[draft.window[1]])
                 assert classes[meant] == draft.answer, (text, draft.video, draft.window)

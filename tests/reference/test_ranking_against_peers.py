@@ -11,15 +11,15 @@ from scipy import stats
 
 from ranking_tables import focus_frame
 from reference.plain_ranking import challenger_ranks, euclidean_consensus, focus_technical
-from surgeval import rank
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.ranking import kendall_tau_b, spearman_footrule
-from surgeval.stats.ranking._focus.copeland import copeland
-from surgeval.stats.ranking._focus.letters import compact_letters
-from surgeval.stats.ranking._options import RankOptions
-from surgeval.stats.ranking._tasks import tasks_of
-from surgeval.stats.ranking.rank_then_aggregate import copies_ranked_together
-from surgeval.stats.ranking.test_then_rank import resampled_p
+from surgvalid import rank
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.ranking import kendall_tau_b, spearman_footrule
+from surgvalid.stats.ranking._focus.merge import copeland
+from surgvalid.stats.ranking._focus.tables import compact_letters
+from surgvalid.stats.ranking._options import RankOptions
+from surgvalid.stats.ranking._tasks import tasks_of
+from surgvalid.stats.ranking.rank_then_aggregate import copies_ranked_together
+from surgvalid.stats.ranking.test_then_rank import resampled_p
 
 METHODS = {
     "mean-then-rank": "mean",

@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, jaccard_score, recall_score
 
 from scripted_model import ScriptedModel
-from surgeval.tasks import open_task, run_task
-from surgeval.tasks.cases import cases_of
+from surgvalid.tasks import open_task, run_task
+from surgvalid.tasks.cases import cases_of
 from task_folders import build
 
 SEEDS = (1, 2)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from reference.make_monai_values import VALUES, masks_of
-from surgeval.metrics.segmentation import dsc_of, hausdorff_px, iou_of, nsd, pixel_counts
+from surgvalid.metrics.segmentation.masks import pixel_counts
+from surgvalid.metrics.segmentation.overlap import dsc_of, iou_of
+from surgvalid.metrics.segmentation.surfaces import hausdorff_px, nsd
 
 ROWS = json.loads(VALUES.read_text(encoding="utf-8"))["rows"]
 SINGLE = {"abs": 2e-7, "nan_ok": True}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import accuracy_score, f1_score, jaccard_score
 
-from surgeval.metrics.sets import exact, jaccard, set_f1
+from surgvalid.metrics.answer_errors import exact, jaccard, set_f1
 
 SHAPES = st.tuples(st.integers(1, 8), st.integers(2, 6))
 

@@ -1,12 +1,12 @@
 """The error rates that `docs/validation-tests.md` reports, simulated again with fewer studies."""
 
-from pathlib import Path
-
 import pytest
 from docs.studies import markdown
 from docs.validate_tests import REAL_VIDEOS, SETTINGS, line, real_line, rejection_rates
 
-PAGE = Path(__file__).parents[2] / "docs" / "validation-tests.md"
+from repository import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "validation-tests.md"
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:4], ids=lambda setting: setting.label)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from metric_examples.tracking import random_sequence, sequence_of
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.tracking import Hota, IdentityF1, IdentitySwitches, Mota, TrackSequence, tracking_table
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.tracking.measures import Hota, IdentityF1, IdentitySwitches, Mota
+from surgvalid.metrics.tracking.sequences import TrackSequence
+from tracking_tables import tracking_table
 
 
 def crowded_sequence(
@@ -37,7 +39,7 @@ def crowded_sequence(
 
 
 def trackeval_data(unit: list) -> dict:
-    from surgeval.metrics.tracking.sequences import overlaps
+    from surgvalid.metrics.tracking.sequences import overlaps
 
     found = overlaps(sequence_of(unit))
     data: dict = {"gt_ids": [], "tracker_ids": [], "similarity_scores": [], "num_timesteps": len(found.starts) - 1}

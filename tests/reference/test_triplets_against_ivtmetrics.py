@@ -8,11 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
+from compat_gaps import compat_gap
 from reference.make_ivtmetrics_values import COMPONENTS, VALUES, values_of, videos_of
-from surgeval.metrics.compat import compat_gap
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
-from surgeval.metrics.triplets import GlobalTripletMap, TripletCases, VideoTripletMap
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.triplets import CHOLECT50_TRIPLETS, GlobalTripletMap, TripletCases, VideoTripletMap
 
 OLD = json.loads(VALUES.read_text(encoding="utf-8"))["values"]
 KINDS = {"global": GlobalTripletMap, "videos": VideoTripletMap}

@@ -1,7 +1,7 @@
-"""Colours of a simulated picture hardly tell an answer: a linear probe on them does little better than not looking.
+"""Colours of a simulated image hardly tell an answer: a linear probe on them does little better than not looking.
 
 Both sides read the wording (template, named classes, type of procedure). The probe is also given the mean, the spread
-and three quantiles of every colour channel of the picture. Both are logistic regressions, one per template, fitted on
+and three quantiles of every colour channel of the image. Both are logistic regressions, one per template, fitted on
 the training split and measured on the test split (`pytest -s` prints them).
 """
 
@@ -12,9 +12,9 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from surgeval.questions.make import make_questions
-from surgeval.simulation import simulate
-from surgeval.simulation.renderer import Renderer
+from surgvalid.questions.make import make_questions
+from surgvalid.simulation import simulate
+from surgvalid.simulation.renderer import Renderer
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 pytestmark = pytest.mark.slow
@@ -76,5 +76,5 @@ def test_a_linear_probe_on_colours_stays_near_what_is_reached_without_looking(lo
     probe = sum(right(train, test, looked) for train, test in pairs) / asked
     print(f"\n{asked} questions of {len(pairs)} templates: without looking {blind:.3f}, with colours {probe:.3f}")
     assert asked > 300
-    assert blind > 0.15, "the floor is no strawman"
+    assert blind > 0.15, "the trivial baseline is no strawman"
     assert probe - blind < 0.05

@@ -1,7 +1,7 @@
 """Intervals contain the truth as often as they say, on simulated nested data."""
 
 import pytest
-from docs.validate_intervals import METHODS, Scenario, coverage
+from docs.validate_intervals import METHODS, SKEWED, SKEWED_COUNTS, Scenario, coverage, skewed_coverage
 
 pytestmark = pytest.mark.slow
 SHORT, LONG, SOME = Scenario(200, 10, 0.8), Scenario(100, 40, 0.8), Scenario(40, 20, 0.8)
@@ -27,3 +27,10 @@ def test_two_stage_intervals_cover_too_often_when_noise_within_videos_dominates(
 def test_naive_intervals_fail_when_videos_differ_and_hold_when_they_do_not() -> None:
     assert coverage(SOME, METHODS["naive"], repetitions=1500) < 0.8
     assert 0.93 <= coverage(INDEPENDENT, METHODS["naive"], repetitions=1500) <= 0.97
+
+
+@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize("videos", SKEWED_COUNTS)
+@pytest.mark.parametrize("kind", SKEWED)
+def test_means_of_metrics_without_an_upper_bound_keep_nearly_their_level(kind: str, videos: int, unequal: bool) -> None:
+    assert 0.91 <= skewed_coverage(kind, videos, unequal=unequal, repetitions=4000) <= 0.98

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ranking_tables import focus_table, long_table, nested_scores
-from surgeval.stats.ranking import RankOptions, rank
-from surgeval.stats.ranking._focus.buckets import prepare
-from surgeval.stats.ranking._focus.firmness import possible_ranks
+from surgvalid.stats.ranking import RankOptions, rank
+from surgvalid.stats.ranking._focus.buckets import prepare
+from surgvalid.stats.ranking._focus.firmness import possible_ranks
 
 pytestmark = pytest.mark.slow
 OPTIONS = RankOptions(board="technical")

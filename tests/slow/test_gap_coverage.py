@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surgeval.stats.balanced_gap import balanced_gap
+from surgvalid.stats.comparing.class_contrasts import balanced_gap
 
 pytestmark = pytest.mark.slow
 RUNS = 1500

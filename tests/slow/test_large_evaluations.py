@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from repository import REPOSITORY
+
 pytestmark = pytest.mark.slow
 VIDEOS, FRAMES = 100, 10_000
 CODE = """
 import sys
 from bench.harness import peak_memory_mb
-from surgeval.cli import build_app
+from surgvalid.cli import build_app
 build_app()(["evaluate", "phases", *sys.argv[1:]], standalone_mode=False)
 print(round(peak_memory_mb()))
 """
@@ -26,8 +28,8 @@ def test_a_million_frames_of_phases_stay_below_a_gigabyte(tmp_path: Path) -> Non
     pl.DataFrame({**table, "reference": truth}).write_csv(tmp_path / "references.csv")
     pl.DataFrame({**table, "prediction": np.roll(truth, 7)}).write_csv(tmp_path / "predictions.csv")
     sides = ["--references", str(tmp_path / "references.csv"), "--predictions", str(tmp_path / "predictions.csv")]
-    command = [sys.executable, "-c", CODE, *sides, "--boot", "100", "--out", str(tmp_path / "out")]
-    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", CODE, *sides, "--resamples", "100", "--out", str(tmp_path / "out")]
+    root = REPOSITORY
     paths = os.pathsep.join([str(root / "src"), str(root)])
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": paths})
     assert int(done.stdout.split()[-1]) < 1000

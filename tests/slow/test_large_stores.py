@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import surgeval
-from surgeval.asking.store import hashed
+import surgvalid
+from surgvalid.asking.store import hashed
 
 pytestmark = pytest.mark.slow
 REPLIES = 1_000_000
@@ -16,7 +16,7 @@ REPLIES = 1_000_000
 READER = """
 import resource, sys
 sys.path.insert(0, {source!r})
-from surgeval.asking.store import ContentStore, hashed
+from surgvalid.asking.store import ContentStore, hashed
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 store = ContentStore({path!r})
 assert len(store) == {replies}
@@ -34,7 +34,7 @@ def test_a_million_replies_take_the_room_of_their_places_alone(tmp_path: Path) -
         for number in range(REPLIES):
             row = {"key": hashed(number), "kind": "answer", "number": number, "text": "x" * 400}
             handle.write(json.dumps(row) + "\n")
-    source = str(Path(surgeval.__file__).parents[1])
+    source = str(Path(surgvalid.__file__).parents[1])
     code = READER.format(source=source, path=str(tmp_path / "store"), replies=REPLIES)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) * 1024 < 200 * 2**20

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.stats.interval import interval
-from surgeval.stats.nesting import Nest
-from surgeval.stats.replicates import Sample
-from surgeval.stats.statistic import Statistic
+from surgvalid.stats.intervals.interval import interval
+from surgvalid.stats.intervals.nesting import Nest
+from surgvalid.stats.intervals.replicates import Sample
+from surgvalid.stats.intervals.statistic import Statistic
 
 pytestmark = pytest.mark.slow
 ROWS = 10_000_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from surgeval.questions.make import make_questions
-from surgeval.questions.near_duplicates import near_duplicates
-from surgeval.simulation import simulate
+from surgvalid.questions.make import make_questions
+from surgvalid.questions.near_duplicates import near_duplicates
+from surgvalid.simulation import simulate
 
 pytestmark = pytest.mark.slow
 

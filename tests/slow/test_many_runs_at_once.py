@@ -24,15 +24,15 @@ from hostile_programs import raw
 from sandbox_engines import ENGINES
 from submission_places import Place, containers, submission_place
 from submission_runs import events, outcomes, records, rules, tasks
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.plan import State
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.plan import PlanState
 
 pytestmark = pytest.mark.slow
 RUNS, KILLS, QUESTIONS, VIDEOS = 8, 3, 12, 3
 HOST = """
 import pickle, sys
-from surgeval.asking.driver import run_tasks
-from surgeval.sandbox import open_engine
+from surgvalid.asking.driver import run_tasks
+from surgvalid.sandbox import open_engine
 name, told = pickle.loads(open(sys.argv[1], "rb").read())
 run_tasks(engine=open_engine(name), **told)
 """
@@ -53,7 +53,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_eight_runs_at_once_with_random_kills_end_as_one_alone(place: Place, tmp_path: Path) -> None:
     entrant = place.entrant(raw(tmp_path / "programs", BODY.strip()))
     asked = tasks(tmp_path / "media", QUESTIONS, VIDEOS)
-    calm = rules(state=State.PER_VIDEO, budget_s=120.0, health_s=60.0, start_up_s=300.0, stop_s=0.3)
+    calm = rules(state=PlanState.PER_VIDEO, budget_s=120.0, health_s=60.0, start_up_s=300.0, stop_s=0.3)
     run_tasks(asked, engine=place.engine, entrant=entrant, rules=calm, out=tmp_path / "alone")
     alone = {case: (record.outcome.value, record.content) for case, record in records(tmp_path / "alone").items()}
     assert {outcome for outcome, _ in alone.values()} == {"ok", "invalid", "crashed"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.procedure_problems import contradictions, procedure_problems
-from surgeval.simulation import draw_scenes, true_procedure
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems
+from surgvalid.simulation import draw_scenes, true_procedure
 
 pytestmark = pytest.mark.slow
 

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from examples.simulated_instruments import EFFECTS, Simulation
 
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation
+from repository import REPOSITORY
+from surgvalid.stats.mixed.fit.fit import fit
 
 pytestmark = pytest.mark.slow
 UNITS = ["algorithm", "patient", "image", "instance"]
@@ -22,7 +22,7 @@ def test_intervals_cover_under_default_while_contrasts_under_paper_do_not() -> N
     inside: dict[tuple[str, str], list[bool]] = {}
     for seed in range(40):
         frame = small.frame(seed)
-        for spec in ("default", "paper"):
+        for spec in ("default", "ross"):
             found = fit(frame, formula(interaction=spec == "default"))
             truth = np.array([EFFECTS.get(name, 0.0) for name in found.names])
             hit = np.abs(found.beta - truth) < 1.96 * found.standard_errors
@@ -31,7 +31,7 @@ def test_intervals_cover_under_default_while_contrasts_under_paper_do_not() -> N
     share = {key: np.mean(values) for key, values in inside.items()}
     assert 0.92 <= share["default", "main"] <= 0.975
     assert 0.90 <= share["default", "contrast"] <= 0.99
-    assert share["paper", "contrast"] < 0.3
+    assert share["ross", "contrast"] < 0.3
 
 
 def formula(*, interaction: bool) -> str:
@@ -42,7 +42,7 @@ def formula(*, interaction: bool) -> str:
 
 def test_three_thousand_by_a_thousand_crossed_levels_fit_within_two_gigabytes() -> None:
     command = [sys.executable, "-m", "bench.bench_mixed", "crossed", "12000"]
-    root = Path(__file__).resolve().parents[2]
+    root = REPOSITORY
     paths = os.pathsep.join([str(root / "src"), str(root)])
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root,
                           env={**os.environ, "PYTHONPATH": paths})  # fmt: skip

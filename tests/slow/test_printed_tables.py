@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 from planted_tables import PLANTED, planted_tables
 from printed_confusions import Honest, honest_table, honest_tables
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.slow
 LEAST = {"labelwise-accuracy": 0.15, "no-solution": 0.25, "whole-counts": 0.5, "degenerate": 0.85, "average": 0.85}
 
 
-def audited(tables: list[Honest]) -> surgeval.TableAudit:
+def audited(tables: list[Honest]) -> surgvalid.TableAudit:
     cells = [cell for table in tables for cell in table.cells]
-    return surgeval.audit_tables(cells, facts=[table.facts for table in tables if table.facts] or None)
+    return surgvalid.audit_tables(cells, facts=[table.facts for table in tables if table.facts] or None)
 
 
 def test_ten_thousand_honest_tables_have_no_grave_finding() -> None:

@@ -15,11 +15,11 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.score_table import ScoreMatrix
-from surgeval.stats.engine import auto_difference, auto_spread
-from surgeval.stats.profiles import reached, video_shares, wins
-from surgeval.stats.replicates import Sample
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.stats.comparing.profiles import reached, video_shares, wins
+from surgvalid.stats.intervals.engine import auto_difference, auto_spread
+from surgvalid.stats.intervals.replicates import Sample
 
 pytestmark = pytest.mark.slow
 BETWEEN, WITHIN, MEANS = 0.7, 1.0, (0.9, 0.5)

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-import surgeval
-from surgeval.errors import ExtraNeeded, InputInvalid, Misuse, UnknownName
+import surgvalid
+from repository import REPOSITORY
+from surgvalid.errors import ExtraNeeded, InputInvalid, Misuse, UnknownName
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -26,7 +27,7 @@ def cluster() -> Iterator[None]:
     """A cluster of four workers in processes of their own."""
     import ray
 
-    paths = os.pathsep.join(str(Path(__file__).parents[2] / part) for part in ("src", "."))
+    paths = os.pathsep.join(str(REPOSITORY / part) for part in ("src", "."))
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     yield
     ray.shutdown()
@@ -48,7 +49,7 @@ def rows() -> pl.DataFrame:
 def test_labels_and_scores_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
     rows().write_csv(tmp_path / "rows.csv")
     whole, spread = (
-        surgeval.evaluate("classification", tmp_path / "rows.csv", replicates=20, executor=executor)
+        surgvalid.evaluate("classification", tmp_path / "rows.csv", replicates=20, executor=executor)
         for executor in ("local", "ray")
     )
     assert "Ray cluster" in spread.prose
@@ -68,7 +69,7 @@ def test_masks_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
     sides = tmp_path / "theirs", tmp_path / "ours"
     options = {"metrics": ["miou_pooled", "nsd_border"], "tolerance_px": 1}
     whole, spread = (
-        surgeval.evaluate("segmentation", *sides, executor=executor, **options) for executor in ("local", "ray")
+        surgvalid.evaluate("segmentation", *sides, executor=executor, **options) for executor in ("local", "ray")
     )
     assert_frame_equal(spread.metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
 
@@ -77,17 +78,17 @@ def test_masks_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
 def test_what_is_wrong_with_the_input_is_told_as_ever(cluster: None, tmp_path: Path) -> None:
     rows().drop("reference").write_csv(tmp_path / "rows.csv")
     with pytest.raises(InputInvalid, match="no column 'reference'"):
-        surgeval.evaluate("classification", tmp_path / "rows.csv", executor="ray")
+        surgvalid.evaluate("classification", tmp_path / "rows.csv", executor="ray")
 
 
 @pytest.mark.skipif(HAS_RAY, reason="ray is installed")
 def test_without_ray_the_extra_is_named() -> None:
-    with pytest.raises(ExtraNeeded, match=r"executor 'ray' needs ray; install surgeval\[cluster\]"):
-        surgeval.evaluate("classification", rows(), executor="ray")
+    with pytest.raises(ExtraNeeded, match=r"executor 'ray' needs ray; install surgvalid\[cluster\]"):
+        surgvalid.evaluate("classification", rows(), executor="ray")
 
 
 def test_an_unknown_executor_and_shards_of_shards_are_refused() -> None:
     with pytest.raises(UnknownName, match="unknown executor 'dask'"):
-        surgeval.evaluate("classification", rows(), executor="dask")
+        surgvalid.evaluate("classification", rows(), executor="dask")
     with pytest.raises(Misuse, match="makes shards of its own"):
-        surgeval.evaluate("classification", rows(), executor="ray", shard="1/2")
+        surgvalid.evaluate("classification", rows(), executor="ray", shard="1/2")

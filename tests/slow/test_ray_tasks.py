@@ -15,15 +15,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from fake_server import Answer, completion, serving
-from surgeval.errors import ExtraNeeded, Misuse
-from surgeval.models import open_model
-from surgeval.tasks import run_task
-from surgeval.video import write_png
+from repository import REPOSITORY
+from surgvalid.errors import ExtraNeeded, Misuse
+from surgvalid.models import open_model
+from surgvalid.tasks import run_task
+from surgvalid.video import write_png
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 needs_ray = pytest.mark.skipif(not HAS_RAY, reason="ray is not installed (make test-cluster has it)")
-MARK = f"SURGEVAL_TEST_CLUSTER={uuid.uuid4().hex}"
+MARK = f"SURGVALID_TEST_CLUSTER={uuid.uuid4().hex}"
 CASES = 80
 
 
@@ -32,7 +33,7 @@ def cluster() -> Iterator[None]:
     """Two workers in processes of their own, which can be told from those of anybody else."""
     import ray
 
-    paths = os.pathsep.join(str(Path(__file__).parents[2] / part) for part in ("src", "."))
+    paths = os.pathsep.join(str(REPOSITORY / part) for part in ("src", "."))
     env = {"PYTHONPATH": paths, MARK.partition("=")[0]: MARK.partition("=")[2]}
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": env})
     yield

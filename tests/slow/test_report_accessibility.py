@@ -1,6 +1,6 @@
 """The report under axe-core: nothing serious, in light and in dark, on the verdict and the wrong answers.
 
-Pictures are left out: each is an image with a text alternative, and its letters stand on the white of its card.
+Images are left out: each is an image with a text alternative, and its letters stand on the white of its card.
 axe-core comes from npm; without npm, a network or Chromium the test is skipped.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from report_folder import shared_challenge
-from surgeval.report.report import make_report
+from surgvalid.report.report import make_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -12,23 +12,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.make import make_questions
-from surgeval.questions.stages.box_tables import BOX_COLUMNS, SIDES, boxes_of, frames_of, matched
-from surgeval.questions.stages.corrections import corrected_boxes
-from surgeval.questions.stages.cross_check import cross_check
-from surgeval.questions.stages.history import Action, first_proposals
-from surgeval.questions.stages.instances import propose_instances
-from surgeval.questions.stages.localization import fuse
-from surgeval.questions.stages.moments import KINDS, moment_form, settle_moments, with_moments
-from surgeval.questions.stages.screening import screen
-from surgeval.questions.template import QuestionTrack, Scene
-from surgeval.schema.declaration import Declaration
-from surgeval.schema.formats import build_format
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.tracks import EVERYTHING, Procedure, Track
-from surgeval.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scene, true_procedure
-from surgeval.simulation.annotators import screen_presence
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.make import make_questions
+from surgvalid.questions.stages.box_tables import BOX_COLUMNS, SIDES, boxes_of, frames_of, matched
+from surgvalid.questions.stages.corrections import corrected_boxes
+from surgvalid.questions.stages.cross_check import cross_check
+from surgvalid.questions.stages.history import Action, first_proposals
+from surgvalid.questions.stages.linking import propose_instances
+from surgvalid.questions.stages.localization import fuse
+from surgvalid.questions.stages.moments import KINDS, moment_form, settle_moments, with_moments
+from surgvalid.questions.stages.screening import screen
+from surgvalid.questions.template import QuestionScene, QuestionTrack
+from surgvalid.schema.procedures.foreign_objects import Declaration
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.tracks import EVERYTHING, Procedure, Track
+from surgvalid.schema.questions.formats import build_format
+from surgvalid.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scene, true_procedure
+from surgvalid.simulation.annotators import screen_presence
 
 pytestmark = pytest.mark.slow
 SEED = 5
@@ -142,7 +142,7 @@ def test_from_noisy_people_to_questions_the_error_falls_and_answers_hold() -> No
     ledger = Ledger(truth)
     differing = []
     for question in made.questions:
-        scene = Scene(ledger, question.draft.window, QuestionTrack(question.track))
+        scene = QuestionScene(ledger, question.draft.window, QuestionTrack(question.track))
         answer = template_named(question.draft.template.name).answer(scene, question.draft.slots)
         kind = build_format(question.reference.format, question.reference.parameters)
         given = question.reference.answer

@@ -13,7 +13,7 @@ from math import hypot
 from typing import Any
 
 from brute_force_ledger import STAYS, PlainReading
-from surgeval.questions.knowledge import HARM, USE, WHY
+from surgvalid.questions.knowledge import HARM, USE, WHY
 
 Slots = dict[str, Any]
 Answerer = Callable[[PlainReading, int, int, Slots], str | None]

@@ -6,7 +6,7 @@ ledger, is slow on purpose, and serves as its oracle.
 
 from __future__ import annotations
 
-from surgeval.schema.tracks import Event, Procedure, TrackPoint
+from surgvalid.schema.procedures.tracks import Event, Procedure, TrackPoint
 
 STAYS = {"Clip", "Mesh", "Absorbable Hemostatic Agent"}
 

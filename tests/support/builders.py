@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.schema.questions import Reference, Request, Response
-from surgeval.schema.score_table import ScoreTable
-from surgeval.schema.taxonomy import Capability
+from surgvalid.schema.questions.questions import Reference, Request, Response
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.tables.score_table import ScoreTable
 
 ANSWERS = {
     "binary": ("yes", "no"),

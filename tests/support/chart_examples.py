@@ -9,9 +9,9 @@ import polars as pl
 
 from chart_examples_analysis import EXAMPLES_ANALYSIS
 from chart_examples_challenge import EXAMPLES_CHALLENGE
-from surgeval.report.chart import Chart
-from surgeval.report.charts import CHARTS
-from surgeval.testing._charts import HOSTILE, plain_names
+from surgvalid.report.chart import Chart
+from surgvalid.report.charts import CHARTS
+from surgvalid.testing._charts import HOSTILE, plain_names
 
 __all__ = ["EXAMPLES", "HOSTILE", "plain_names"]
 

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.report.answer_tables import LATENCY_SCHEMA, RELIABILITY_SCHEMA
-from surgeval.report.chart import Chart
-from surgeval.report.charts import CHARTS
-from surgeval.report.timeline_table import TIMELINE_SCHEMA, timeline_table
-from surgeval.results.tables import failures as tables
-from surgeval.schema.questions import Request
-from surgeval.schema.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
-from surgeval.stats.contrasts import ALL_MODELS
-from surgeval.stats.mixed.fit_tables import normal_quantiles
+from surgvalid.report.chart import Chart
+from surgvalid.report.charts import CHARTS
+from surgvalid.report.charts.procedure_lanes import TIMELINE_SCHEMA, timeline_table
+from surgvalid.report.sections.latency import LATENCY_SCHEMA
+from surgvalid.results.tables import failures as tables
+from surgvalid.schema.procedures.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
+from surgvalid.schema.questions.questions import Request
+from surgvalid.stats.comparing.contrasts import ALL_MODELS
 
 Names = Sequence[str]
 EFFECT_SCHEMA = {
-    "term": pl.String, "estimate": pl.Float64, "std_error": pl.Float64, "z": pl.Float64, "p_value": pl.Float64,
+    "term": pl.String, "estimate": pl.Float64, "std_error": pl.Float64, "t": pl.Float64, "p_value": pl.Float64,
     "p_holm": pl.Float64, "odds_ratio": pl.Float64, "low": pl.Float64, "high": pl.Float64, "symbol": pl.String,
 }  # fmt: skip
 
@@ -75,22 +74,14 @@ def comparison_table(names: Names) -> pl.DataFrame:
 
 COMPARISON_SCHEMA = {
     "model_a": pl.String, "model_b": pl.String, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "favours": pl.String, "p_false_claim": pl.Float64, "cases": pl.Int64, "videos": pl.Int64,
+    "favours": pl.String, "p_value": pl.Float64, "cases": pl.Int64, "videos": pl.Int64,
 }  # fmt: skip
 
 
-def leverage_table(names: Names) -> pl.DataFrame:
-    rows = [
-        (name, 10, 0.5 + (-1) ** place * 0.001 * place, (-1) ** place * 0.001 * place)
-        for place, name in enumerate(names)
-    ]
-    schema = {"video": pl.String, "questions": pl.Int64, "headline_without": pl.Float64, "change": pl.Float64}
-    return _table(rows, schema)
-
-
 def reliability_rows(names: Names) -> pl.DataFrame:
-    rows = [(name, bin_, 0.05 + 0.1 * bin_, 0.09 * bin_, 0.1, 30 + bin_) for name in names for bin_ in range(10)]
-    return _table(rows, RELIABILITY_SCHEMA)
+    rows = [(name, 0.05 + 0.1 * bin_, 0.09 * bin_, 30 + bin_) for name in names for bin_ in range(10)]
+    schema = {"model": pl.String, "confidence": pl.Float64, "observed": pl.Float64, "cases": pl.Int64}
+    return _table(rows, schema)
 
 
 def time_rows(names: Names) -> pl.DataFrame:
@@ -150,27 +141,6 @@ def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -
     return pl.concat(parts) if parts else effects.clear().with_columns(pl.lit("").alias("model"))
 
 
-def random_rows(names: Names) -> pl.DataFrame:
-    means = [0.1 * place - 1.0 for place, _ in enumerate(names)]
-    spread = {"mean": means, "sd": [0.3] * len(means)}
-    return tables.RANDOM_EFFECTS.frame({"group": ["patient"] * len(means), "level": list(names), **spread})
-
-
-def quantile_rows(names: Names) -> pl.DataFrame:
-    rng = np.random.default_rng(3)
-    parts = [normal_quantiles(name, rng.normal(size=40)) for name in names]
-    return pl.concat(parts) if parts else tables.QUANTILES.frame([])
-
-
-def residual_rows(names: Names) -> pl.DataFrame:
-    return pl.DataFrame({"residual": np.linspace(0.01, 0.99, len(names))}, schema={"residual": pl.Float64})
-
-
-def prevalence_rows(names: Names) -> pl.DataFrame:
-    rows = [(name, 0.5 / (place + 1), 400 // (place + 1), 100 // (place + 1)) for place, name in enumerate(names)]
-    return _table(rows, {"term": pl.String, "share": pl.Float64, "rows": pl.Int64, "units": pl.Int64})
-
-
 def marginal_rows(names: Names) -> pl.DataFrame:
     rows = []
     for place, name in enumerate(names):
@@ -225,6 +195,18 @@ def patient_rows(names: Names) -> pl.DataFrame:
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64, "cases": pl.Int64})
 
 
+def lead_rows(names: Names) -> pl.DataFrame:
+    rows = [(name, 0.01 * place, 0.01 * place - 0.02, 0.01 * place + 0.02) for place, name in enumerate(names, start=1)]
+    return _table(rows, {"model": pl.String, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64})
+
+
+def pair_rows(names: Names) -> pl.DataFrame:
+    """Every name a patient of both models."""
+    rows = [(model, name, 0.5 + shift + 0.004 * place) for place, name in enumerate(names)
+            for model, shift in (("A", 0.0), ("B", 0.02 - 0.003 * (place % 9)))]  # fmt: skip
+    return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64})
+
+
 def setting_rows(names: Names) -> pl.DataFrame:
     rows = [
         (name, f"{mark} s", 0.5 + 0.002 * place + 0.03 * mark) for place, name in enumerate(names) for mark in range(6)
@@ -237,7 +219,6 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
     "aggregation_flips": aggregation_table,
     "difference_intervals": comparison_table,
-    "video_leverage": leverage_table,
     "calibration": reliability_rows,
     "time_error": time_rows,
     "count_confusion": count_rows,
@@ -245,21 +226,25 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "effect_changes": change_rows,
     "effects_forest": effects_rows,
     "model_effects": per_model_rows,
-    "caterpillar": random_rows,
-    "normal_qq": quantile_rows,
-    "simulated_residuals": residual_rows,
-    "property_prevalence": prevalence_rows,
     "marginal_means": marginal_rows,
     "timeline": timeline_rows,
     "agreement_matrix": agreement_rows,
     "patient_values": patient_rows,
     "setting_curves": setting_rows,
+    "paired_patients": pair_rows,
+    "lead_intervals": lead_rows,
 }
 """By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "latency_against_budget": {"budget_s": 5.0},
-    "simulated_residuals": {"tests": {"uniformity_p": 0.4, "conditional": False}},
     "effects_forest": {"rows": 1200},
+    "paired_patients": {
+        "leader": "B",
+        "other": "A",
+        "interval": {"difference": 0.01, "low": 0.006, "high": 0.015},
+        "margin": 0.02,
+    },
+    "lead_intervals": {"leader": "best"},
 }
 
 

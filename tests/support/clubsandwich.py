@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surgeval.stats.logistic import LogisticFit
+from surgvalid.stats.mixed.fit.logistic import LogisticFit
 
 
 def their_cr2(fit: LogisticFit, codes: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """A chat server on loopback that behaves as badly as a test wants.
 
 A behaviour is a function of the number of the request (from 0) and its JSON body. The server answers a
-bounded number of requests, then hangs up, so a client that retries for ever ends in a failed test.
+bounded number of requests, then hangs up, so a client that retries for ever ends in a failed test. Probes of sight are
+answered by looking and do not count, unless a test says otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from sight_servers import is_probe, pictures_in, seen_colour
+
 MOST_REQUESTS = 500
 
 
@@ -26,6 +29,8 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     delay_s: float = 0.0
     hang_up: bool = False
+    raw: bool = False
+    """Whether the body is all that is sent, and the end of the connection."""
 
 
 Behaviour = Callable[[int, dict[str, Any]], Answer]
@@ -96,11 +101,13 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(behaviour: Behaviour, *, most_requests: int = MOST_REQUESTS) -> Iterator[FakeServer]:
+def serving(
+    behaviour: Behaviour, *, most_requests: int = MOST_REQUESTS, port: int = 0, sees: bool = True
+) -> Iterator[FakeServer]:
     """A server with this behaviour, for as long as the block runs."""
-    server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server = _Server(("127.0.0.1", port), BaseHTTPRequestHandler)
     fake = FakeServer(f"http://127.0.0.1:{server.server_port}/v1")
-    server.RequestHandlerClass = _requests_to(fake, behaviour, most_requests)
+    server.RequestHandlerClass = _requests_to(fake, behaviour, most_requests, sees=sees)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
@@ -111,7 +118,9 @@ def serving(behaviour: Behaviour, *, most_requests: int = MOST_REQUESTS) -> Iter
         thread.join()
 
 
-def _requests_to(fake: FakeServer, behaviour: Behaviour, most_requests: int) -> type[BaseHTTPRequestHandler]:
+def _requests_to(
+    fake: FakeServer, behaviour: Behaviour, most_requests: int, *, sees: bool
+) -> type[BaseHTTPRequestHandler]:
     lock, busy = threading.Lock(), [0]
 
     class Request(BaseHTTPRequestHandler):
@@ -123,6 +132,9 @@ def _requests_to(fake: FakeServer, behaviour: Behaviour, most_requests: int) -> 
             if len(sent) < int(self.headers["Content-Length"]):
                 raise ConnectionError("the client went away in the middle")
             body = json.loads(sent)
+            if sees and is_probe(body):
+                self._send(completion(seen_colour(pictures_in(body)) or "red"))
+                return
             with lock:
                 number = len(fake.bodies)
                 fake.bodies.append(body)
@@ -136,6 +148,10 @@ def _requests_to(fake: FakeServer, behaviour: Behaviour, most_requests: int) -> 
                 busy[0] -= 1
             if answer.hang_up or number >= most_requests:
                 self.close_connection = True
+                return
+            if answer.raw:
+                self.close_connection = True
+                self.wfile.write(answer.body)
                 return
             self._send(answer)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.taxonomy import Capability
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
 
 Questions = tuple[list[Request], list[Reference]]
 PROCEDURES = ("Cholecystectomy", "Sigmoid Resection")

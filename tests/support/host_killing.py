@@ -26,7 +26,7 @@ class Cast:
     def _start(self, name: str) -> None:
         with open(self._folder / f"{name}.log", "ab") as log:
             self._running[name] = subprocess.Popen(
-                [sys.executable, "-m", "surgeval", *self._commands[name]], stdout=log, stderr=log
+                [sys.executable, "-m", "surgvalid", *self._commands[name]], stdout=log, stderr=log
             )
 
     def kill(self, name: str) -> None:

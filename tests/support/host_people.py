@@ -7,11 +7,10 @@ from uuid import uuid4
 
 from allauth.account.models import EmailAddress
 
-from surgeval.host.log.acting import now
-from surgeval.host.people.models import Team, User
-from surgeval.host.people.rules import PeopleRules
-from surgeval.host.people.terms import accept_terms
-from surgeval.host.runs.models import ChallengeVersion, Submission, Upload
+from surgvalid.host.acting import now
+from surgvalid.host.people.models import Team, User
+from surgvalid.host.people.rules import PeopleRules, accept_terms
+from surgvalid.host.runs.models import ChallengeVersion, Submission, Upload
 
 RULES = PeopleRules(terms_text="Use the data for the challenge only.", excluded_countries=frozenset({"KP"}))
 PASSWORD = "a-long-pass-phrase-42"

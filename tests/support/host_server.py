@@ -1,4 +1,4 @@
-"""A real server on loopback for tests, entrants of the example, and workers that are called step by step."""
+"""A real server on loopback for tests, participants of the example, and workers that are called step by step."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from waitress import create_server
 
 from host_service import Service
 from image_archives import archive, config_bytes, docker_members, entry, folder, layer
-from surgeval.host.acts import tokens
-from surgeval.host.challenge.example import ENTRANT
-from surgeval.host.client import Host
-from surgeval.host.people.models import Team
-from surgeval.host.worker import Options, work
-from surgeval.host.wsgi import application
-from surgeval.submissions import serve as serve_module
+from surgvalid.host.acts import tokens
+from surgvalid.host.challenge.example import ENTRANT
+from surgvalid.host.client import Host
+from surgvalid.host.people.models import Team
+from surgvalid.host.worker import WorkerOptions, work
+from surgvalid.host.wsgi import application
+from surgvalid.submissions import serve as serve_module
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def serving() -> Iterator[str]:
 def entrant(place: Path, name: str, skill: float) -> tuple[str, ...]:
     """The command of a program of the example that is right so often."""
     place.mkdir(parents=True, exist_ok=True)
-    shutil.copy(sys.modules["surgeval.submissions.serve"].__file__ or serve_module.__file__, place / "serve.py")
+    shutil.copy(sys.modules["surgvalid.submissions.serve"].__file__ or serve_module.__file__, place / "serve.py")
     (place / "app.py").write_text(ENTRANT.replace("{skill}", str(skill)).replace("{name}", name))
     return sys.executable, str(place / "app.py")
 
@@ -76,12 +76,12 @@ class Crew:
         }
 
     def trusted(self, most: int = 20) -> int:
-        """Intake, scoring and boards."""
-        options = Options(scratch=self.scratch / "trusted", challenge=self.service.home, replicates=50)
+        """Intake, scoring and leaderboards."""
+        options = WorkerOptions(scratch=self.scratch / "trusted", challenge=self.service.home, replicates=50)
         return work(self.host("scoring"), options, most_jobs=most)
 
     def inference(self, *, most: int = 20, **how: Any) -> int:
-        return work(self.host("inference"), Options(scratch=self.scratch / "gpu", **how), most_jobs=most)
+        return work(self.host("inference"), WorkerOptions(scratch=self.scratch / "gpu", **how), most_jobs=most)
 
     def host(self, duty: str) -> Host:
         return Host(self.url, self.texts[duty], patience_s=5)

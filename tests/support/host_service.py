@@ -12,13 +12,13 @@ from typing import Any
 from django.db import connections
 
 from host_people import ready_person
-from surgeval.host.acts import challenge as challenge_acts
-from surgeval.host.acts import jobs, reports, submissions, tokens, uploads
-from surgeval.host.challenge.example import new_challenge
-from surgeval.host.log import acting as log
-from surgeval.host.people.models import Membership, Team, User
-from surgeval.host.people.rules import rules_now
-from surgeval.host.runs.models import Job, Submission, Upload, WorkerToken
+from surgvalid.host import acting as log
+from surgvalid.host.acts import challenge as challenge_acts
+from surgvalid.host.acts import jobs, reports, submissions, tokens, uploads
+from surgvalid.host.challenge.example import new_challenge
+from surgvalid.host.people.models import Membership, Team, User
+from surgvalid.host.people.rules import rules_now
+from surgvalid.host.runs.models import Job, Submission, Upload, WorkerToken
 
 START = datetime(2026, 7, 15, tzinfo=UTC)
 PRE, FINAL = "pre-evaluation", "final"
@@ -84,7 +84,9 @@ class Service:
         job = jobs.claim(worker, duties=["intake"])
         assert job is not None
         assert job.submission_id == submission.pk
-        reports.report(worker, job.pk, job.fencing, reports.Report(facts={"image_digest": f"sha256:{submission.pk}"}))
+        reports.report(
+            worker, job.pk, job.fencing, reports.WorkerReport(facts={"image_digest": f"sha256:{submission.pk}"})
+        )
 
 
 def at_once(count: int, do: Callable[[int], Any]) -> list[Any]:
@@ -108,7 +110,7 @@ def patch_clock(monkeypatch: Any, clock: Clock) -> None:
 
     real = log.now
     for name, module in list(sys.modules.items()):
-        if name.startswith("surgeval.host") and getattr(module, "now", None) is real:
+        if name.startswith("surgvalid.host") and getattr(module, "now", None) is real:
             monkeypatch.setattr(module, "now", clock)
 
 

@@ -1,6 +1,6 @@
 """A service as the first version left it: every row of the demo, put into tables as that version had them.
 
-`python tests/support/host_upgrade.py FOLDER` wrote the file from the folder of `surgeval host demo` while the columns
+`python tests/support/host_upgrade.py FOLDER` wrote the file from the folder of `surgvalid host demo` while the columns
 were those of the first migrations. It is not written again: that would only show that a version reads what it writes.
 """
 
@@ -10,10 +10,11 @@ import json
 import lzma
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
-STORED = Path(__file__).parents[1] / "host" / "data" / "first-version.json.xz"
+from repository import REPOSITORY
+
+STORED = REPOSITORY / "tests" / "host" / "data" / "first-version.json.xz"
 FIRST = [("people", "0001_initial"), ("runs", "0001_initial")]
 TABLES = ("people", "runs", "account")
 
@@ -61,7 +62,7 @@ def fill(apps: Any) -> None:
 
 
 if __name__ == "__main__":
-    os.environ |= {"SURGEVAL_HOST": sys.argv[1], "DJANGO_SETTINGS_MODULE": "surgeval.host.settings"}
+    os.environ |= {"SURGVALID_HOST": sys.argv[1], "DJANGO_SETTINGS_MODULE": "surgvalid.host.settings"}
     import django
     from django.apps import apps as current
 

@@ -1,4 +1,6 @@
-"""A small hosted challenge for tests: two teams, a baseline, organisers of every role, a scored submission, boards."""
+"""A small hosted challenge for tests: two teams, a baseline, organisers of every role, a scored submission,
+leaderboards.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from typing import Any
 from django.test import Client
 
 from host_people import ready_person, submitted
-from surgeval.host.acts.challenge import adopt_challenge
-from surgeval.host.challenge.example import new_challenge
-from surgeval.host.log.acting import now
-from surgeval.host.people import acts, teams
-from surgeval.host.people.models import Role, Team, User
-from surgeval.host.people.rules import rules_now
-from surgeval.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, StageChange, Submission
+from surgvalid.host.acting import now
+from surgvalid.host.acts.challenge import adopt_challenge
+from surgvalid.host.challenge.example import new_challenge
+from surgvalid.host.people import acts, teams
+from surgvalid.host.people.models import MemberRole, Team, User
+from surgvalid.host.people.rules import rules_now
+from surgvalid.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, StageChange, Submission
 
 VALUES = {"technical": 0.61234567, "clinical": 0.58765432}
 
@@ -45,9 +47,9 @@ def small_world(home: Path) -> World:
     new_challenge(home, start=datetime.now(UTC) - timedelta(days=35), engines=("process",), videos=4)
     adopt_challenge("system", "The first version.")
     rules = rules_now()
-    names = ("loner", "member", "rival", *Role.values)
+    names = ("loner", "member", "rival", *MemberRole.values)
     people = {name: ready_person(name, rules=rules) for name in names}
-    for role in Role:
+    for role in MemberRole:
         acts.give_role(people[role.value], role, by=None)
     team = teams.found_team(people["member"], "Lovelace lab", rules)
     rival = teams.found_team(people["rival"], "Babbage lab", rules)
@@ -78,7 +80,7 @@ def board_with(submission: Submission, phase: str, board: str, *, published: boo
         log_number=0, log_digest="0" * 64, digest="0" * 64,
     )  # fmt: skip
     if published:
-        Publication.objects.create(snapshot=snapshot, published_at=now(), reason="live board")
+        Publication.objects.create(snapshot=snapshot, published_at=now(), reason="live leaderboard")
     return snapshot
 
 

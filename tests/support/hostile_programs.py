@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import surgeval.submissions
+import surgvalid.submissions
 
-SERVE = Path(surgeval.submissions.__file__).parent / "serve.py"
+SERVE = Path(surgvalid.submissions.__file__).parent / "serve.py"
 
 GOOD = """
 import importlib.util, os, sys, time

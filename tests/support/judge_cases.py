@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from surgeval.judges import JudgeCase, Verdict
-from surgeval.testing._judges import sample_cases as some_cases
+from surgvalid.judges import JudgeCase, Verdict
+from surgvalid.testing._judges import sample_cases as some_cases
 
 __all__ = ["Saying", "a_case", "always", "some_cases"]
 

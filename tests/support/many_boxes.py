@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surgeval.datasets import read_annotations, write_annotations
-from surgeval.schema.procedure_files import read_procedure, write_procedure
-from surgeval.schema.tracks import Procedure, track_from_points
+from surgvalid.datasets import read_annotations, write_annotations
+from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
 
 BOX_FORMATS = ("cvat", "coco", "label_studio", "procedure")
 OBJECTS = 100

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from scipy import special
 
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.structure import Factor
-
-
-def shared_data(name: str) -> Path:
-    """A folder of reference data kept beside the repository, or a skip that says where it was looked for."""
-    repository = Path(__file__).resolve().parents[2]
-    root = Path(os.environ.get("SURGEVAL_SHARED", repository.parent / "shared"))
-    folder = root / "data" / name
-    if not folder.is_dir():
-        pytest.skip(f"reference data {name} are not at {folder} (set SURGEVAL_SHARED to their parent folder)")
-    return folder
+from shared_data import shared
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.model.structure import Factor
 
 
 def stored_inference(name: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """One of the stored data sets for tests of effects, with what R says about it."""
-    folder = shared_data("mixed_models") / "inference"
+    folder = shared("data", "mixed_models", "inference")
     return pl.read_csv(folder / f"{name}.csv"), json.loads((folder / f"{name}.json").read_text())
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from surgeval.models import Model, Outcome, Picture, Prompt, RunCounts, ask_all
+from surgvalid.models import Model, Outcome, Prompt, PromptImage, RunCounts, ask_all
 
-JPEG = b"\xff\xd8\xff\xe0 not really a picture"
+JPEG = b"\xff\xd8\xff\xe0 not really an image"
 
 
-def picture(folder: Path, name: str = "frame.jpg", *, data: bytes = JPEG) -> Picture:
-    """A picture in its file; its digest is its name."""
+def picture(folder: Path, name: str = "frame.jpg", *, data: bytes = JPEG) -> PromptImage:
+    """An image in its file; its digest is its name."""
     (folder / name).write_bytes(data)
-    return Picture(folder / name, name)
+    return PromptImage(folder / name, name)
 
 
-def questions(count: int, *shown: Picture, **fields: Any) -> list[Prompt]:
-    """So many prompts with these pictures."""
+def questions(count: int, *shown: PromptImage, **fields: Any) -> list[Prompt]:
+    """So many prompts with these images."""
     return [Prompt(f"q{i}", (*shown, f"Question {i}?"), **fields) for i in range(count)]
 
 

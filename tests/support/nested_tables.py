@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from surgeval.schema.score_table import ScoreMatrix, ScoreTable
-from surgeval.stats.nesting import Nest
+from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
+from surgvalid.stats.intervals.nesting import Nest
 
 
 def nested_frame(

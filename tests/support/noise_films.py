@@ -1,4 +1,4 @@
-"""Films that show nothing, for models whose weights are random."""
+"""Video files that show nothing, for models whose weights are random."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import av
 import numpy as np
 
-from surgeval.video import clip_writer
+from surgvalid.video import clip_writer
 
 
 def noise_film(path: Path, frames: int) -> Path:
-    """A film of 112 x 84 pixels in which every frame is other noise."""
+    """A video file of 112 x 84 pixels in which every frame is other noise."""
     chance = np.random.default_rng(0)
     with clip_writer(path, 112, 84) as writer:
         for _ in range(frames):

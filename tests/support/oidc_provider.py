@@ -32,7 +32,7 @@ class Provider:
 
     @property
     def app(self) -> dict[str, Any]:
-        """As the file behind SURGEVAL_HOST_OIDC has it."""
+        """As the file behind SURGVALID_HOST_OIDC has it."""
         return {"provider_id": self.name, "name": self.name.title(), "client_id": self.client, "secret": "s",
                 "settings": {"server_url": self.url}}  # fmt: skip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from surgeval.schema.foreign_objects import CLASS_NAMES, FOREIGN_OBJECTS
-from surgeval.schema.tracks import (
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES, FOREIGN_OBJECTS
+from surgvalid.schema.procedures.tracks import (
     EVERYTHING,
     AttributeChange,
     Box,

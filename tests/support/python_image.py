@@ -66,7 +66,7 @@ def offline_builder(engine: str, folder_: Path) -> Iterator[Path]:
     """
     tools = [folder("bin"), entry("bin/sh", BUSYBOX.read_bytes(), mode=0o755), entry("usr/bin/pip", PIP, mode=0o755)]
     layers = [layer(_python()), layer([*tools, link("usr/bin/python", "python3")])]
-    name = f"localhost/surgeval-test-base:{uuid.uuid4().hex}"
+    name = f"localhost/surgvalid-test-base:{uuid.uuid4().hex}"
 
     def change(config: dict[str, Any]) -> None:
         config |= {"config": {"Env": ["PATH=/usr/bin:/bin"]}, "history": [{"created_by": name} for _ in layers]}

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from repository import REPOSITORY
+
+ROOT = REPOSITORY
 _OUT = "out-of-the-shared-demo"
 """What the demo was told to write into; stands in what it printed."""
 
@@ -28,7 +30,7 @@ class DemoRun(NamedTuple):
 
 
 def quick_demo(factory: pytest.TempPathFactory, out: Path, *, name: str) -> DemoRun:
-    """`surgeval demo --quick --out NAME`, copied to `out`; run by whoever asks first, in a process of its own.
+    """`surgvalid demo --quick --out NAME`, copied to `out`; run by whoever asks first, in a process of its own.
 
     Args:
         factory: Of the test run.
@@ -56,7 +58,7 @@ def _shared(factory: pytest.TempPathFactory) -> DemoRun:
 
 def _run(home: Path) -> tuple[str, str, int]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
-    words = [sys.executable, "-m", "surgeval", "demo", "--quick", "--out", _OUT]
+    words = [sys.executable, "-m", "surgvalid", "demo", "--quick", "--out", _OUT]
     done = subprocess.run(words, cwd=home, capture_output=True, text=True, env=environment, timeout=400)
     (home / _OUT).mkdir(exist_ok=True)
     return done.stdout, done.stderr, done.returncode

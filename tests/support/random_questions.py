@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surgeval import Capability, Reference, Request, Response
+from surgvalid import Capability, Reference, Request, Response
 
 LEAVES = [leaf for group in Capability.groups() for leaf in group.leaves]
 WINDOWS_S = (0.0, 12.0, 30.0, 200.0, 300.0, 4000.0)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import polars as pl
 
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.schema.tables.score_table import ScoreTable
 
 GROUPS = ("object_recognition", "temporal_grounding", "aggregation", "event_understanding", "complex_reasoning")
 
@@ -59,7 +59,7 @@ def focus_table(models: int = 4, **options: object) -> ScoreTable:
 
 
 def from_bucket_scores(buckets: list[list[list[int]]], names: list[str]) -> ScoreTable:
-    """A technical board built by hand: `buckets[b][video][model]`, one question per video and bucket."""
+    """A technical leaderboard built by hand: `buckets[b][video][model]`, one question per video and bucket."""
     rows = []
     cells = list(itertools.product(GROUPS, (False, True)))
     for b, bucket in enumerate(buckets):

@@ -1,4 +1,6 @@
-"""A folder as a challenge leaves it: simulated procedures, questions, six scored models, boards, reasons, floors."""
+"""A folder as a challenge leaves it: simulated procedures, questions, six scored models, leaderboards, reasons, trivial
+baselines.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from pathlib import Path
 
 import polars as pl
 
-from surgeval.questions.make import make_questions
-from surgeval.schema.questions import Response
-from surgeval.schema.rows import write_json_rows
-from surgeval.schema.score_table import read_score_table
-from surgeval.scoring.floors import floors
-from surgeval.scoring.run import score
-from surgeval.simulation import SimulatedModel, answer, conditions_of, simulate
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.ranking import rank
+from surgvalid.questions.make import make_questions
+from surgvalid.schema.questions.questions import Response
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.schema.tables.score_table import read_score_table
+from surgvalid.scoring.run import score
+from surgvalid.scoring.trivial_baselines import trivial_baselines
+from surgvalid.simulation import SimulatedModel, answer, conditions_of, simulate
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.ranking import rank
 
 HOSTILE_NAME = "</script><script>window.hacked=1</script> #let $x^2$ =1+1"
 HOSTILE_ANSWER = '"><img src=x onerror="window.hacked=2"> #panic("x") $\\frac{1}{2}$ @cite \\input{/etc/passwd}'
@@ -36,7 +38,7 @@ MODELS = (
 @cache
 def shared_challenge() -> Path:
     """Such a folder, made once per process; tests read it and change copies only."""
-    root = Path(tempfile.mkdtemp(prefix="surgeval-challenge-"))
+    root = Path(tempfile.mkdtemp(prefix="surgvalid-challenge-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     return challenge_folder(root / "endo_challenge")
 
@@ -65,7 +67,7 @@ def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, s
     files = [source / "scores.parquet" for source in sources]
     rank(files, replicates=200, baselines=["baseline"], seed=seed).to_dir(root / "rank")
     _failures(root, table.frame, conditions)
-    floors(root / "requests.json", root / "references.json", results=files).to_dir(root / "floors")
+    trivial_baselines(root / "requests.json", root / "references.json", results=files).to_dir(root / "floors")
     return root
 
 

@@ -1,12 +1,12 @@
-"""A small folder under review: three questions on a film of twenty seconds, with their proofs and annotations."""
+"""A small folder under review: three questions on a video file of twenty seconds, with their proofs and annotations."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from surgeval.schema.procedure_files import write_procedure
-from surgeval.schema.tracks import Procedure, track_from_points
+from surgvalid.schema.procedures.procedure_files import write_procedure
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
 from timecode_videos import stamped_video
 
 SPONGE = track_from_points("sponge_1", "Sponge", [(s, (20 + s, 30, 40, 30)) for s in range(3, 15)])
@@ -20,7 +20,7 @@ QUESTIONS = (
 
 
 def review_folder(home: Path, *, film: bool = True) -> Path:
-    """The folder as `surgeval questions` writes it, with a film beside the annotations."""
+    """The folder as `surgvalid data questions` writes it, with a video file beside the annotations."""
     place = home / "test" / "segment"
     place.mkdir(parents=True)
     keys = ("qID", "start_time", "end_time", "question", "format", "answer", "instances", "seconds")

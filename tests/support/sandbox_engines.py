@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from image_archives import BUSYBOX, archive, busybox_layer, config_bytes, docker_members, entry, folder, layer
-from surgeval.sandbox import ENGINES as ENGINES
-from surgeval.sandbox import Engine, Launch, Limits, Mount, Running, open_engine
+from surgvalid.sandbox import ENGINES as ENGINES
+from surgvalid.sandbox import Engine, Launch, Limits, Mount, Running, open_engine
 from syscall_probes import PROBES
 from waiting import until as until
 
@@ -146,7 +146,7 @@ class Bench:
 def probe_image(path: Path) -> Path:
     """An image with busybox and probes, settings of a hostile one, and folders of its own where ours are mounted."""
     tools = [entry(f"probe/{name}", code, mode=0o755) for name, code in PROBES.items()]
-    closed = [folder("tmp", 0o700), folder("run", 0o700), folder("run/surgeval", 0o500), entry("output/stale", b"old")]
+    closed = [folder("tmp", 0o700), folder("run", 0o700), folder("run/surgvalid", 0o500), entry("output/stale", b"old")]
     layers = [busybox_layer(), layer([folder("probe"), *tools, folder("data", 0o777), *closed])]
 
     def hostile(config: dict[str, Any]) -> None:

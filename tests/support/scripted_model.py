@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from surgeval.models import Can, Done, Outcome, Price, Prompt
-from surgeval.schema.outcomes import Status
+from surgvalid.models import Can, Done, Outcome, Price, Prompt
+from surgvalid.schema.outcomes import Status
 
 
 class ScriptedModel:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surgeval.schema.questions import Reference, Request, Response
-from surgeval.schema.taxonomy import Capability
-from surgeval.stats.draws import stream
+from surgvalid.schema.questions.questions import Reference, Request, Response
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.stats.draws import stream
 
 MODELS = ("steady", "moody")
 

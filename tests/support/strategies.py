@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 
 DIGITS = "0123456789" + "٠١٢٣٤٥٦٧٨٩" + "０１２３４５６７８９" + "०१२३" + "²³①"
 """Digits of several scripts; the last three are digits to `isdigit` but not to `int`."""

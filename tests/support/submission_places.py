@@ -12,9 +12,9 @@ import pytest
 from python_image import python_archive, reason_not_to_build
 from sandbox_engines import DockerDaemon, docker_daemon, reason_not_to_run
 from submission_runs import events
-from surgeval.asking.session import Entrant
-from surgeval.sandbox import Engine, Limits, open_engine
-from surgeval.submissions.starter import new_pack
+from surgvalid.asking.session import Participant
+from surgvalid.sandbox import Engine, Limits, open_engine
+from surgvalid.submissions.starter import new_pack
 
 LIMITS = Limits(memory_mb=256, pids=64, cpus=1.0, tmp_mb=16, shm_mb=16, output_mb=8, log_mb=1)
 
@@ -29,17 +29,17 @@ class Place:
         self.archive = python_archive(home / "image.tar", home / "pack") if self.engine.takes_images else None
         self.image = self.engine.store(self.archive) if self.archive else None
 
-    def entrant(self, command: tuple[str, ...]) -> Entrant:
+    def entrant(self, command: tuple[str, ...]) -> Participant:
         """A program of this machine, as this engine can run it."""
         folder = Path(command[-1]).parent
         if self.engine.name == "process":
-            return Entrant(command=command, limits=LIMITS)
+            return Participant(command=command, limits=LIMITS)
         if self.image is None:
             inside = ("/usr/bin/python3", "-S", "-E", f"/app/{Path(command[-1]).name}")
-            return Entrant(command=inside, limits=LIMITS, code=folder)
+            return Participant(command=inside, limits=LIMITS, code=folder)
         text = "import sys; exec(compile(sys.argv[1], 'program', 'exec'))"
         inside = ("/usr/bin/python3", "-S", "-E", "-c", text, Path(command[-1]).read_text())
-        return Entrant(image=self.image, command=inside, limits=LIMITS)
+        return Participant(image=self.image, command=inside, limits=LIMITS)
 
 
 @contextmanager

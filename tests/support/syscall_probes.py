@@ -58,7 +58,7 @@ def _code(calls: Sequence[Call], data_at: int) -> bytes:
     return code + b"\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05"  # exit(0)
 
 
-ABSTRACT_NAME = b"surgeval-probe-%d" % os.getpid()  # test workers run side by side
+ABSTRACT_NAME = b"surgvalid-probe-%d" % os.getpid()  # test workers run side by side
 _ADDRESS = struct.pack("<H", 1) + b"\0" + ABSTRACT_NAME
 
 

@@ -13,33 +13,32 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import surgeval
+import surgvalid
 from data_set_files import cholec80
 from judge_cases import always
 from nested_tables import nested_frame
 from ranking_tables import focus_table
 from scripted_model import ScriptedModel
 from small_questions import MODELS, answers, questions
-from surgeval.audit.label_errors import doubtful_cases
-from surgeval.report.preregistration import EXAMPLE
-from surgeval.report.section import Section
-from surgeval.report.supplement.supplement import tables_of
-from surgeval.results import TableResult
-from surgeval.results.tables import TABLES
-from surgeval.schema.score_table import ScoreTable
-from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.evaluate.cvs_board import boards
-from surgeval.scoring.evaluate.measure import Measured
-from surgeval.scoring.evaluate.result import EvaluationResult
-from surgeval.scoring.floors import floors
-from surgeval.scoring.margins import margins
-from surgeval.submissions.intake import check_submission
-from surgeval.submissions.phase import phase_of
-from surgeval.submissions.phase_run import run_submission
-from surgeval.submissions.phase_status import submission_status
-from surgeval.submissions.starter import new_pack
-from surgeval.tasks import open_task
-from surgeval.video.images import write_png
+from surgvalid.audit.label_errors import suspected_label_errors
+from surgvalid.evaluation.endoscapes_board import boards
+from surgvalid.evaluation.measure import Measured
+from surgvalid.evaluation.result import EvaluationResult
+from surgvalid.report.section import Section
+from surgvalid.results import TableResult
+from surgvalid.results.tables import TABLES
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.scoring.trivial_baselines import margins, trivial_baselines
+from surgvalid.studies.preregistration import EXAMPLE
+from surgvalid.studies.supplement.supplement import tables_of
+from surgvalid.submissions.intake import check_submission
+from surgvalid.submissions.phase import phase_of
+from surgvalid.submissions.phase_run import run_submission
+from surgvalid.submissions.phase_status import submission_status
+from surgvalid.submissions.starter import new_pack
+from surgvalid.tasks import open_task
+from surgvalid.video.images import write_png
 from task_folders import build
 
 Tables = dict[str, pl.DataFrame]
@@ -49,15 +48,15 @@ VIDEOS = ("u", "v", "w")
 def _score() -> Tables:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
-    result = surgeval.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
+    result = surgvalid.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
     return dict(result.tables)
 
 
 def _floors() -> Tables:
     requests, references = questions()
-    result = floors(requests, references, train_requests=requests, train_references=references)
+    result = trivial_baselines(requests, references, train_requests=requests, train_references=references)
     given = answers("steady", requests, references, seed=1)
-    scored = surgeval.score(requests, references, given, judges=["exact"], replicates=10).scores
+    scored = surgvalid.score(requests, references, given, judges=["exact"], replicates=10).scores
     return {"floors": result.table, "templates": result.templates, "unseen_templates": result.unseen,
             "margins": margins(result.cases, scored)}  # fmt: skip
 
@@ -67,19 +66,19 @@ def _diff() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         for name, replicates in (("steady", 10), ("moody", 20)):
             given = answers(name, requests, references, seed=1)
-            result = surgeval.score(requests, references, given, judges=["exact"], replicates=replicates)
+            result = surgvalid.score(requests, references, given, judges=["exact"], replicates=replicates)
             result.to_dir(Path(folder, name))
-        return dict(surgeval.diff(Path(folder, "steady"), Path(folder, "moody")).tables)
+        return dict(surgvalid.diff(Path(folder, "steady"), Path(folder, "moody")).tables)
 
 
 def _rank() -> Tables:
     table = focus_table(3, videos=8, per_video=12)
-    return dict(surgeval.rank(table, replicates=5, baselines=["C"], prize_pool=100.0).tables)
+    return dict(surgvalid.rank(table, replicates=5, baselines=["C"], prize_pool=100.0).tables)
 
 
 def _rank_tasks() -> Tables:
     frame = nested_frame(videos=6).rename({"view": "task"})
-    return dict(surgeval.rank(frame, rule="test-then-rank", replicates=5).tables)
+    return dict(surgvalid.rank(frame, rule="test-then-rank", replicates=5).tables)
 
 
 def _failures() -> Tables:
@@ -87,12 +86,12 @@ def _failures() -> Tables:
     frame = frame.with_columns(
         phase=pl.Series(["a", "b", "c", "b", "a"]).gather(pl.int_range(frame.height, eager=True) % 5)
     )
-    found = surgeval.failures(
+    found = surgvalid.failures(
         frame, outcome="value", fixed=["smoke", "phase"], random=["model", "video"], per_model=True, cluster="video",
         leave_out=["model"], recommend=True, strengths=True, risk=_one_row_per_case(frame),
     )  # fmt: skip
     overlap = pl.when(pl.col("value") == 1).then(0.5 + 0.01 * (pl.int_range(pl.len()) % 40)).otherwise(0.0)
-    scores = surgeval.failures(
+    scores = surgvalid.failures(
         frame.with_columns(dice=overlap), outcome="dice", fixed=["smoke"], random=["model", "video"],
         family="ordered-beta",
     )  # fmt: skip
@@ -111,14 +110,16 @@ def _failure_change() -> Tables:
     frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
     rounds = [frame.filter(pl.col("model") == name) for name in ("M0", "M1")]
     return dict(
-        surgeval.failure_change(*rounds, outcome="value", fixed=["smoke"], random=["model", "video", "case"]).tables
+        surgvalid.failure_change(*rounds, outcome="value", fixed=["smoke"], random=["model", "video", "case"]).tables
     )
 
 
 def _failure_table() -> Tables:
     frame = nested_frame(videos=6, rows=8).with_columns(smoke=(pl.col("view") == "smoke").cast(pl.Int64))
     return _named(
-        surgeval.failure_table(frame, outcomes={"right": "value"}, fixed=["smoke"], random=["model", "video"])
+        surgvalid.failures(
+            frame, form="symbols", outcomes={"right": "value"}, fixed=["smoke"], random=["model", "video"]
+        )
     )
 
 
@@ -141,8 +142,8 @@ def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
 
 
 def _evaluate() -> Tables:
-    """What every kind writes, and the boards."""
-    tables = _evaluated(surgeval.evaluate)
+    """What every kind writes, and the leaderboards."""
+    tables = _evaluated(surgvalid.evaluate)
     measured = Measured(tables["metrics"], tables["per_video"], tables["per_class"], {}, {}, {}, {}, {})
     return {**tables, **boards("mine", measured, {"cvs_map", "bbox_map", "segm_map"})}
 
@@ -156,31 +157,33 @@ def _from_sites() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for model in MODELS:
-            made = surgeval.evaluate("classification", frames, model=model, metrics=["accuracy"], share=True)
-            files.append(surgeval.share(made, Path(folder) / f"{model}.parquet", site="here", minimum_cases=1))
-        return dict(surgeval.combine(files).tables)
+            made = surgvalid.evaluate("classification", frames, model=model, metrics=["accuracy"], share=True)
+            files.append(
+                surgvalid.share(made, Path(folder) / f"{model}.parquet", site="here", minimum_cases=1, cell_size=1)
+            )
+        return dict(surgvalid.combine(files).tables)
 
 
 def _plan() -> Tables:
-    return dict(surgeval.plan(difference=0.2, sd=0.4, icc=0.1, questions=[10], simulations=100).tables)
+    return dict(surgvalid.plan(difference=0.2, sd=0.4, icc=0.1, questions=[10], simulations=100).tables)
 
 
 def _preregister() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.toml"
         file.write_text(EXAMPLE, encoding="utf-8")
-        return dict(surgeval.preregister(file).tables)
+        return dict(surgvalid.preregister(file).tables)
 
 
 def _monitor() -> Tables:
     rows = nested_frame(videos=7).with_columns(date=pl.col("video").rank("dense"))
-    return dict(surgeval.monitor(rows, since="5", replicates=99).tables)
+    return dict(surgvalid.monitor(rows, since="5").tables)
 
 
 def _from_one_shard(*given: Any, **options: Any) -> EvaluationResult:
     with tempfile.TemporaryDirectory() as folder:
-        surgeval.evaluate(*given, shard="1/1", **options).to_dir(folder)
-        return surgeval.combine([folder])
+        surgvalid.evaluate(*given, shard="1/1", **options).to_dir(folder)
+        return surgvalid.combine([folder])
 
 
 def _labelled() -> pl.DataFrame:
@@ -197,7 +200,7 @@ def _named(result: TableResult) -> Tables:
 
 def _ratings() -> Tables:
     rows = {"rater": list("ab") * 6, "unit": [str(n // 2) for n in range(12)], "label": list("121222112211")}
-    found = surgeval.agreement(rows, rater="rater", label="label", unit="unit", tolerance=0.5, replicates=5)
+    found = surgvalid.agreement(rows, rater="rater", label="label", unit="unit", tolerance=0.5, replicates=5)
     return {"result": found.table, "tolerance": found.tables["tolerance"]}
 
 
@@ -212,26 +215,26 @@ def _sections() -> tuple[Section, ...]:
     with tempfile.TemporaryDirectory() as folder:
         for model in MODELS:
             given = answers(model, requests, several, seed=1)
-            scored = surgeval.score(requests, several, given, model=model, judges=["exact"], replicates=10)
+            scored = surgvalid.score(requests, several, given, model=model, judges=["exact"], replicates=10)
             scored.to_dir(Path(folder) / model)
-        return surgeval.supplement([Path(folder) / model for model in MODELS], replicates=10).sections
+        return surgvalid.supplement([Path(folder) / model for model in MODELS], replicates=10).sections
 
 
 def _study() -> Tables:
     wide = {"patient": list("abcdefg"), "unet": [0.8, 0.7, 0.9, 0.8, 0.6, 0.8, 0.7], "view": ["x", "y"] * 3 + ["x"]}
     other = [0.7, 0.6, 0.8, 0.8, 0.5, 0.6, 0.6]
-    return dict(surgeval.study(pl.DataFrame({**wide, "swin": other}), metric="dice").tables)
+    return dict(surgvalid.study(pl.DataFrame({**wide, "swin": other}), metric="dice").tables)
 
 
 def _audit() -> Tables:
-    study = surgeval.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.1", "P1.2"]).tables
+    study = surgvalid.audit_study(ScoreTable.of(nested_frame()), pitfalls=["P1.1", "P1.2"]).tables
     with tempfile.TemporaryDirectory() as folder:
         cholec80(Path(folder))
-        card = surgeval.data_set_card("cholec80", folder, tasks=["phase"]).tables
+        card = surgvalid.data_set_card("cholec80", folder, tasks=["phase"]).tables
     cells = {"A": "0.09", "wR": "0.40"}
     rows = [{"table": "1", "row": "ours", "column": name, "value": text} for name, text in cells.items()]
-    printed = surgeval.audit_tables(rows, kind="multi-class").tables
-    return {**study, "label_errors": doubtful_cases(_one_wrong_reference()), **card, **printed}
+    printed = surgvalid.audit_tables(rows, kind="multi-class").tables
+    return {**study, "label_errors": suspected_label_errors(_one_wrong_reference()), **card, **printed}
 
 
 def _one_wrong_reference() -> pl.DataFrame:
@@ -247,7 +250,7 @@ def _ask() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         for video in {request.video for request in requests}:
             write_png(np.full((16, 24, 3), 90, np.uint8), Path(folder) / f"{video}.png")
-        return dict(surgeval.ask("constant:yes", requests, videos=folder, track="frame").tables)
+        return dict(surgvalid.ask("constant:yes", requests, videos=folder, track="frame").tables)
 
 
 def _rehearsal() -> Tables:
@@ -256,7 +259,7 @@ def _rehearsal() -> Tables:
         new_pack(pack)
         command = [sys.executable, str(pack / "app.py")]
         return dict(
-            surgeval.rehearse(pack / "example_input", out=pack / "out", command=command, engine="process").tables
+            surgvalid.rehearse(pack / "example_input", out=pack / "out", command=command, engine="process").tables
         )
 
 
@@ -283,11 +286,11 @@ def _task() -> Tables:
     with tempfile.TemporaryDirectory() as runs:
         for shots in (0, 1):
             model = ScriptedModel(lambda _: "1")
-            result = surgeval.run_task(
+            result = surgvalid.run_task(
                 "severity-im", model=model, root=root, frames=folder, shots=shots, name=f"m{shots}"
             )
             result.to_dir(Path(runs, str(shots)))
-        board = surgeval.task_board([runs], contrast="shots")
+        board = surgvalid.task_board([runs], contrast="shots")
     kept = set(TABLES["task"])
     return {name: frame for name, frame in {**result.tables, **board.tables}.items() if name in kept}
 
@@ -305,19 +308,17 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "failure-table": _failure_table,
     "evaluate": _evaluate,
     "combine": _combine,
-    "simulate": lambda: {"procedures": surgeval.simulate(1, minutes=(3, 4)).table},
-    "interval": lambda: {"result": surgeval.interval(nested_frame(), by=["view"], replicates=5).table},
-    "compare": lambda: {"result": surgeval.compare(nested_frame(), "M0", "M1", replicates=5).table},
-    "strata": lambda: {"result": surgeval.strata(nested_frame(), by=["view"], replicates=5).table},
-    "aggregate": lambda: {"result": surgeval.aggregate(nested_frame(), phase="view").table},
+    "simulate": lambda: {"procedures": surgvalid.simulate(1, minutes=(3, 4)).table},
+    "interval": lambda: {"result": surgvalid.interval(nested_frame(), by=["view"], replicates=5).table},
+    "compare": lambda: {"result": surgvalid.compare(nested_frame(), "M0", "M1", replicates=5).table},
+    "strata": lambda: {"result": surgvalid.strata(nested_frame(), by=["view"], replicates=5).table},
+    "aggregate": lambda: {"result": surgvalid.aggregate(nested_frame(), phase="view").table},
     "agreement": _ratings,
-    "adjusted": lambda: _named(surgeval.adjusted_effects(_labelled(), ["view"])),
-    "cooccurrence": lambda: _named(surgeval.cooccurrence(_labelled(), replicates=5)),
-    "dependence": lambda: _named(surgeval.dependence(_labelled())),
-    "width-ratio": lambda: _named(surgeval.width_ratio(_labelled(), by=["view"], replicates=5)),
-    "ensembles": lambda: _named(surgeval.ensembles(_labelled(), by=["view"], replicates=5)),
-    "profiles": lambda: _named(surgeval.profiles(_labelled(), by=["view"])),
-    "influence": lambda: _named(surgeval.influence(_labelled())),
+    "adjusted": lambda: _named(surgvalid.failures(_labelled(), fixed=["view"], marginal=True)),
+    "cooccurrence": lambda: _named(surgvalid.cooccurrence(_labelled(), replicates=5)),
+    "dependence": lambda: _named(surgvalid.dependence(_labelled(), by=["view"], replicates=5)),
+    "ensembles": lambda: _named(surgvalid.ensembles(_labelled(), by=["view"], replicates=5)),
+    "profiles": lambda: _named(surgvalid.profiles(_labelled(), by=["view"])),
     "supplement": lambda: tables_of(_sections()),
     "study": _study,
     "plan": _plan,

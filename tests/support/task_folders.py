@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from data_set_files import CHOLEC80_TOOLS, bypass, endoscapes_image, put, put_json, put_png
-from surgeval.tasks import TaskInstance
-from surgeval.tasks.task import Form, Layout
+from surgvalid.tasks import TaskInstance
+from surgvalid.tasks.task import Layout, TaskForm
 from timecode_videos import stamped_video
 
 SECONDS = 12
@@ -164,6 +164,52 @@ DATA_SETS: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
+def _cholec80_videos(root: Path) -> None:
+    shutil.rmtree(root / "frames_25fps")
+    for video in ("video01", "video49", "video50"):
+        put_video(root / "videos" / f"{video}.mp4")
+
+
+def _heichole_videos(root: Path) -> None:
+    shutil.rmtree(root / "extracted_frames")
+    for video in (1, 4, 11, 12):
+        put_video(root / "Videos" / "Full_SD" / f"Hei-Chole{video}.mp4")
+
+
+def _cholect45_frames(root: Path) -> None:
+    (root / "rgb").rename(root / "data")
+
+
+def _multibypass140_frames(root: Path) -> None:
+    shutil.rmtree(root / "datasets")
+    for center, video in (("bern", "BBP01"), ("strasbourg", "SBP02")):
+        for second in (0, 20, 40):
+            put_image(root / center / "labels_by70_splits" / "frames" / video / f"img{second + 1}.jpg")
+
+
+def _autolaparo_folders(root: Path) -> None:
+    (root / "Task 2" / "clips_0_to_T").rename(root / "Task 2" / "clips")
+    (root / "Task 2").rename(root / "Task 2 Laparoscope motion prediction")
+    (root / "Task 3").rename(root / "Task 3 Instrument and key anatomy segmentation")
+
+
+def _sar_rarp50_videos(root: Path) -> None:
+    for video in root.glob("*/video_*"):
+        shutil.rmtree(video / "rgb")
+        put_video(video / "video_left.avi")
+
+
+_AS_DOWNLOADED: dict[str, Callable[[Path], None]] = {
+    "cholec80": _cholec80_videos,
+    "heichole": _heichole_videos,
+    "cholect45": _cholect45_frames,
+    "multibypass140": _multibypass140_frames,
+    "autolaparo": _autolaparo_folders,
+    "sar_rarp50": _sar_rarp50_videos,
+}
+"""What lies elsewhere before anybody has cut frames or moved folders; the other sets come as they are used."""
+
+
 def own_folder(task: TaskInstance, root: Path) -> None:
     """A folder of one's own: three videos, two of them for testing, two cases each."""
     rows = []
@@ -182,9 +228,9 @@ def own_folder(task: TaskInstance, root: Path) -> None:
 
 def _reference(task: TaskInstance, number: int) -> dict[str, object]:
     answer = task.answer
-    if answer.form is Form.LABELS:
+    if answer.form is TaskForm.LABELS:
         return {column: int((number + place) % 2) for place, column in enumerate(answer.columns)}
-    if answer.form is Form.SPAN:
+    if answer.form is TaskForm.SPAN:
         error = ("bleeding", "bile spillage")[number % 2]
         return {answer.start: 2 + number, answer.end: 6 + number, "error_type": error, "start_s": 0, "end_s": 10}
     more = {"item": "Efficiency"} if task.prompts == "skill-im" else {}
@@ -199,15 +245,23 @@ def build(task: TaskInstance, root: Path) -> Path:
     return root
 
 
+def downloaded(task: TaskInstance, root: Path) -> Path:
+    """The same as its owners hand it out: whole videos where they give videos, their names of folders."""
+    build(task, root)
+    if task.data.data_set in _AS_DOWNLOADED:
+        _AS_DOWNLOADED[task.data.data_set](root)
+    return root
+
+
 def right_answer(task: TaskInstance, row: dict[str, object]) -> str:
     """The reference of a case in the words of an obliging model."""
     answer = task.answer
-    if answer.form is Form.LABELS and answer.lists:
+    if answer.form is TaskForm.LABELS and answer.lists:
         return json.dumps({answer.key: [name for name in answer.classes if row[f"reference:{name}"]] or ["null"]})
-    if answer.form is Form.LABELS:
+    if answer.form is TaskForm.LABELS:
         return json.dumps({name: bool(row[f"reference:{name}"]) for name in reversed(answer.classes)})
-    if answer.form is Form.CHOICE:
+    if answer.form is TaskForm.CHOICE:
         return f'{{"{answer.key}": "{row["reference"]}"}}' if answer.key else str(row["reference"])
-    if answer.form is Form.SPAN:
+    if answer.form is TaskForm.SPAN:
         return json.dumps({"start_time": row["span_start_s"], "end_time": row["span_end_s"]})
     return "{}"

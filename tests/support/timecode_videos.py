@@ -25,7 +25,7 @@ def stamped_picture(millisecond: int, width: int = WIDTH, height: int = HEIGHT) 
 
 
 def read_stamp(rgb: np.ndarray) -> int:
-    """The millisecond stated in a picture of any size."""
+    """The millisecond stated in an image of any size."""
     height, width = rgb.shape[:2]
     band = rgb[int(height * 0.57) : int(height * 0.68)].mean(axis=(0, 2))
     middles = [int((bit + 0.5) * width / BITS) for bit in range(BITS)]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgeval.report.chart import Chart
-from surgeval.report.inputs import read_inputs
-from surgeval.report.section import Note, Points, Prose, Section, Table
-from surgeval.report.sections import verdict
+from surgvalid.report.chart import Chart
+from surgvalid.report.inputs import read_inputs
+from surgvalid.report.section import Note, Points, Prose, ReportTable, Section
+from surgvalid.report.sections import verdict
 
 
 def verdict_text(source: Path, **options: Any) -> str:
-    """Title, sentences, tables and lists of the verdict, with the titles of its pictures."""
+    """Title, sentences, tables and lists of the verdict, with the titles of its images."""
     return section_text(verdict.section(read_inputs(source, **options)))
 
 
@@ -29,7 +29,7 @@ def section_text(section: Section) -> str:
             lines += [block.sentence, ""]
         elif isinstance(block, Chart):
             lines += [f"[{block.title}] {block.alt}", ""]
-        elif isinstance(block, Table):
+        elif isinstance(block, ReportTable):
             lines += [f"[{block.title}]", *(" | ".join(map(str, row)) for row in block.frame.iter_rows()), ""]
         elif isinstance(block, Points):
             points = [f"- {point.label}: {point.text}" if point.label else f"- {point.text}" for point in block.points]

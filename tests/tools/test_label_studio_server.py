@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from procedures import random_procedure
-from surgeval.datasets import read_annotations
-from surgeval.datasets.label_studio_review import read_review, write_review
-from surgeval.schema.tracks import Procedure
+from surgvalid.datasets import read_annotations
+from surgvalid.datasets.tools.label_studio_review import read_review, write_review
+from surgvalid.schema.procedures.tracks import Procedure
 
 PROGRAM = os.environ.get("LABEL_STUDIO", "")
 RUNNING = os.environ.get("LABEL_STUDIO_URL", "")

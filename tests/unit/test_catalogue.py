@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from plugin_packages import install
-from surgeval.catalogue import Catalogue, Entry, Files, with_attributes
-from surgeval.errors import PluginBroken, UnknownName
+from surgvalid.catalogue import Catalogue, Entry, Files, with_attributes
+from surgvalid.errors import PluginBroken, UnknownName
 
 
 def words(name: str, thing: object) -> str:
@@ -33,7 +33,7 @@ def test_without_packages_the_names_are_ours_in_their_order(catalogue: Catalogue
     assert list(catalogue) == ["red", "blue"]
     assert len(catalogue) == 2
     assert catalogue["red"] == "ours"
-    assert catalogue.entries() == [Entry("red", "surgeval"), Entry("blue", "surgeval")]
+    assert catalogue.entries() == [Entry("red", "surgvalid"), Entry("blue", "surgvalid")]
 
 
 def test_a_name_of_a_package_is_known_without_importing_it_and_opened_when_asked_for(
@@ -51,7 +51,7 @@ def test_our_name_wins_and_the_package_is_told_why(catalogue: Catalogue[str], si
     install(site, "paint", "raise RuntimeError", {"colours": {"red": "paint:RED"}})
     assert catalogue["red"] == "ours"
     assert list(catalogue) == ["red", "blue"]
-    assert catalogue.entries()[-1] == Entry("red", "paint 1.0", "the name is surgeval's own")
+    assert catalogue.entries()[-1] == Entry("red", "paint 1.0", "the name is surgvalid's own")
 
 
 def test_a_name_that_two_packages_claim_belongs_to_neither(catalogue: Catalogue[str], site: Path) -> None:
@@ -91,16 +91,21 @@ def test_an_unknown_name_gets_the_nearest_also_of_a_package(catalogue: Catalogue
         catalogue["xyzzy"]
 
 
-def test_files_count_when_they_are_public_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_count_when_they_are_public_as_modules_or_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "shelf"
     folder.mkdir()
-    for name, text in (("__init__", ""), ("b", "KIND = 1\nX = 'b'"), ("a", "X = 'a'"), ("_c", "\nKIND = 1\n")):
+    for name, text in (("__init__", ""), ("c", "X = 'c'"), ("a", "X = 'a'"), ("_d", "X = 'd'")):
         (folder / f"{name}.py").write_text(f'"""Words."""\n{text}\n')
     monkeypatch.syspath_prepend(str(tmp_path))
     __import__("shelf")
-    assert dict(Files("shelf", "X")) == {"a": "a", "b": "b"}
-    assert list(Files("shelf", "X", saying="KIND = 1")) == ["b"]
-    assert "_c" not in Files("shelf")
+    for name in ("b", "_e"):
+        (folder / f"{name}.toml").write_text(f"x = '{name}'")
+    assert dict(Files("shelf", "X")) == {"a": "a", "c": "c"}
+    declared = Files("shelf", "X", lambda path: path.read_text(encoding="utf-8"))
+    assert list(declared.items()) == [("a", "a"), ("b", "x = 'b'"), ("c", "c")]
+    assert "_d" not in declared
 
 
 def test_what_calls_itself_something_else_is_no_thing_of_that_name() -> None:

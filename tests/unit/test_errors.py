@@ -1,4 +1,4 @@
-from surgeval.errors import SHOWN_KINDS, SHOWN_PROBLEMS, TableInvalid, by_kind
+from surgvalid.errors import SHOWN_KINDS, SHOWN_PROBLEMS, TableInvalid, by_kind
 
 
 def test_few_problems_stand_in_one_line() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn import metrics as oracle
 
 from metric_examples.example import Example
-from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
+from surgvalid.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
 
 CLASSES = 4
 

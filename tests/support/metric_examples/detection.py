@@ -14,8 +14,8 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from metric_examples.example import Example
-from surgeval.metrics.detection.average_precision import CLINICAL_IOUS, COCO_IOUS
-from surgeval.metrics.detection.coco_records import coco_cases
+from surgvalid.metrics.detection.average_precision import CLINICAL_IOUS, COCO_IOUS
+from surgvalid.metrics.detection.cases import coco_cases
 
 CLASSES, SIDE = 3, 40
 Image = tuple[list[dict[str, Any]], list[dict[str, Any]]]

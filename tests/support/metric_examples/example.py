@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from surgeval.testing import MetricExample
-from surgeval.testing._metrics import Draw, Raw
+from surgvalid.testing import MetricExample
+from surgvalid.testing._metrics import Draw, Raw
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import surface_distance
 from scipy import ndimage
 
 from metric_examples.example import Example
-from surgeval.metrics.segmentation import MaskCases, MaskVideo
+from surgvalid.metrics.segmentation.masks import MaskCases
+from surgvalid.metrics.segmentation.overlap import MaskVideo
 
 CLASSES = (1, 2, 3)
 SHAPE = (9, 12)
@@ -159,6 +160,32 @@ def oracle_multi(score, units: list) -> float:
     return mean([one_multi_instance(score, *unit) for unit in units])
 
 
+def of_class(score, units: list, label: int, *, only_predicted: bool = True) -> list[float]:
+    """The scores of the images that hold a class, by its masks alone."""
+    pairs = [(unit[0] == label, unit[1] == label) for unit in units]
+    return [score(*pair) for pair in pairs if pair[0].any() or (only_predicted and pair[1].any())]
+
+
+def oracle_classes(score, units: list, *, only_predicted: bool = True) -> float:
+    """The mean over classes of the mean over images that hold the class."""
+    return mean([mean(of_class(score, units, label, only_predicted=only_predicted)) for label in CLASSES])
+
+
+def one_dsc(left: np.ndarray, right: np.ndarray) -> float:
+    return oracle_dsc([(left, right)])
+
+
+def oracle_monai_images(units: list) -> float:
+    classes = [[of_class(one_dsc, [unit], label, only_predicted=False) for label in CLASSES] for unit in units]
+    return mean([mean([score for scores in unit for score in scores]) for unit in classes])
+
+
+def one_assd(left: np.ndarray, right: np.ndarray) -> float:
+    if not left.any() or not right.any():
+        return math.hypot(*SHAPE)
+    return float(np.concatenate(brute_distances(left, right)).mean())
+
+
 def oracle_stability(units: list) -> float:
     gaps = []
     for reference, prediction in units:
@@ -206,6 +233,13 @@ near = {"tolerance_px": 1.5}
 
 EXAMPLES = {
     "dsc": binary(oracle_dsc),
+    "dsc_foreground": binary(oracle_dsc),
+    "dsc_classes": labelled(partial(oracle_classes, one_dsc), options=declared),
+    "dsc_classes_monai": labelled(oracle_monai_images, options=declared),
+    "dsc_classes_monai_batch": labelled(partial(oracle_classes, one_dsc, only_predicted=False), options=declared),
+    "nsd_classes": labelled(partial(oracle_classes, one_border_nsd), options={**declared, **near}),
+    "hd95_classes_px": labelled(partial(oracle_classes, lambda a, b: oracle_hd95([(a, b)])), options=declared),
+    "assd_classes_px": labelled(partial(oracle_classes, one_assd), options=declared),
     "iou": binary(oracle_iou),
     "miou_pooled": labelled(oracle_pooled, "scikit-learn", options=declared),
     "miou_per_image": labelled(oracle_per_image, "scikit-learn", options=declared),

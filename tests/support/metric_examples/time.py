@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from metric_examples.example import Example
-from surgeval.metrics.intervals import IntervalCases
-from surgeval.metrics.latency import LatencyCases
-from surgeval.metrics.phases import CHOLEC80_PHASES, PhaseVideo
+from surgvalid.metrics.phases.frames import CHOLEC80_PHASES
+from surgvalid.metrics.phases.videos import PhaseVideo
+from surgvalid.metrics.times import IntervalCases, LatencyCases
 
 PHASES = tuple(range(1, 8))
 WINDOW_S = 3.0

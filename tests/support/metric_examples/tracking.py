@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from metric_examples.example import Example
-from surgeval.metrics.tracking import TrackSequence
+from surgvalid.metrics.tracking.sequences import TrackSequence
 
 ALPHAS = [0.05 * k for k in range(1, 20)]
 

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from metric_examples.example import Example
-from surgeval.metrics.triplet_map import TripletMap
-from surgeval.metrics.triplets import TripletCases
+from surgvalid.metrics.triplets import TripletCases, TripletMap
 
 TINY = TripletMap(
     "tiny", ((0, 0, 0), (0, 1, 0), (0, 1, 1), (1, 0, 1), (1, 1, 1), (0, 2, 2), (1, 2, 2)), frozenset({5, 6})

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from surgeval.asking.connections import MOST_BODY_BYTES, ConnectionFailed, Connections, Unreachable, WebResponse
-from surgeval.errors import Misuse
+from surgvalid.asking.connections import MOST_BODY_BYTES, ConnectionFailed, Connections, Unreachable, WebResponse
+from surgvalid.errors import Misuse
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\n"

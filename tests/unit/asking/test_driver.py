@@ -15,20 +15,21 @@ from typing import Any, ClassVar
 
 import pytest
 
-import surgeval
+import surgvalid
 from hostile_programs import good, raw, script
+from repository import REPOSITORY
 from submission_runs import events, outcomes, records, rules, run, tasks
-from surgeval.asking import driver
-from surgeval.asking.journal import ANSWERS
-from surgeval.asking.messages import Question
-from surgeval.asking.plan import Rules, State, Task
-from surgeval.asking.session import Answered, Entrant, Session, Workplace
-from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
-from surgeval.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
-from surgeval.sandbox._watchdog import marked
-from surgeval.sandbox.process import MARK, ProcessEngine
-from surgeval.schema.questions import Request
-from surgeval.submissions.results import run_facts, write_responses
+from surgvalid.asking import driver
+from surgvalid.asking.journal import ANSWERS
+from surgvalid.asking.messages import ProtocolQuestion
+from surgvalid.asking.plan import AskedTask, AskingRules, PlanState
+from surgvalid.asking.session import Answered, Participant, Session, Workplace
+from surgvalid.errors import EngineFailed, HiddenDataRefused, Misuse, RunInterrupted
+from surgvalid.sandbox import SOCKET_NAME, Engine, Launch, Mount, Running, open_engine
+from surgvalid.sandbox._watchdog import marked
+from surgvalid.sandbox.process import MARK, ProcessEngine
+from surgvalid.schema.questions.questions import Request
+from surgvalid.submissions.results import run_facts, write_responses
 from waiting import until
 
 SHORT: dict[str, Any] = {"budget_s": 0.5}
@@ -50,7 +51,7 @@ def test_answers_are_streamed_and_none_is_kept_in_memory(tmp_path: Path) -> None
     try:
         out = driver.run_tasks(
             tasks(tmp_path / "media", 600), engine=open_engine("process"), rules=rules(), out=tmp_path / "out",
-            entrant=Entrant(command=good(tmp_path, "return 'x' * 50000")),
+            entrant=Participant(command=good(tmp_path, "return 'x' * 50000")),
             progress=lambda _: held.append(tracemalloc.get_traced_memory()[0]),
         )  # fmt: skip
         tracemalloc.reset_peak()
@@ -67,7 +68,7 @@ def test_answers_are_streamed_and_none_is_kept_in_memory(tmp_path: Path) -> None
 
 
 def test_every_container_is_proven_dead(tmp_path: Path) -> None:
-    run(tmp_path, good(tmp_path), tasks(tmp_path / "media", 4, 2), state=State.PER_VIDEO)
+    run(tmp_path, good(tmp_path), tasks(tmp_path / "media", 4, 2), state=PlanState.PER_VIDEO)
     started, ended = events(tmp_path / "out", "started"), events(tmp_path / "out", "ended")
     assert [e["id"] for e in started] == [e["id"] for e in ended]
     assert len(started) == 2
@@ -186,11 +187,11 @@ def test_a_late_sign_of_life_buys_no_time_either(tmp_path: Path) -> None:
 
 def test_a_warm_up_question_is_asked_first_and_counts_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "warm.mp4").write_bytes(b"warm")
-    warm = Task(Request("warm", "warm", 0, 1, "p", "Is this a warm-up?"), tmp_path / "warm.mp4")
+    warm = AskedTask(Request("warm", "warm", 0, 1, "p", "Is this a warm-up?"), tmp_path / "warm.mp4")
     command = good(tmp_path, "return str(state['asked']) + ' ' + open(question['video']).read()")
     out = driver.run_tasks(
-        tasks(tmp_path / "media", 2), engine=open_engine("process"), entrant=Entrant(command=command), rules=rules(),
-        out=tmp_path / "out", warm_up=warm,
+        tasks(tmp_path / "media", 2), engine=open_engine("process"), entrant=Participant(command=command),
+        rules=rules(), out=tmp_path / "out", warm_up=warm,
     )  # fmt: skip
     assert sorted(str(r.content) for r in records(out).values()) == ["2 video 0", "3 video 0"]
     assert events(out, "warmed_up")[0]["outcome"] == "ok"
@@ -289,7 +290,7 @@ open({seen!r}, 'a').write('start ' + str(len(os.listdir(folder))) + chr(10))
         "return open(question['video']).read()"
     )
     asked = tasks(tmp_path / "media", 6, 3)
-    found = run(tmp_path, good(tmp_path, body, start=look), asked, state=State.PER_VIDEO)
+    found = run(tmp_path, good(tmp_path, body, start=look), asked, state=PlanState.PER_VIDEO)
     assert sorted(outcomes(found).values()) == ["crashed"] + ["ok"] * 5
     assert all(r.content == f"video {r.video[1:]}" for r in found.values() if r.outcome == "ok")
     lines = Path(seen).read_text().split("\n")[:-1]
@@ -301,34 +302,36 @@ def test_a_video_appears_with_the_clock_of_its_first_question_and_goes_after_its
     seen: list[tuple[int, int]] = []
 
     class Watching(Session):
-        def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
+        def ask(self, question: ProtocolQuestion, *, before: Callable[[], None] | None = None) -> Answered:
             folder = Path(question.path).parent
             earlier = len(list(folder.iterdir()))
             given = super().ask(question, before=before)
             seen.append((earlier, len(list(folder.iterdir()))))
             return given
 
-    def watched(engine: Engine, entrant: Entrant, rules: Rules, place: Workplace) -> Session:
+    def watched(engine: Engine, entrant: Participant, rules: AskingRules, place: Workplace) -> Session:
         sockets = Mount.socket(place.sockets)
         env = {"SURG_SOCKET": f"{place.sockets}/{SOCKET_NAME}"}
         return Watching(engine, entrant.launch((Mount.input(place.input), sockets), env), rules)
 
     driver.run_tasks(
-        tasks(tmp_path / "media", 4, 2), engine=open_engine("process"), entrant=Entrant(command=good(tmp_path)),
+        tasks(tmp_path / "media", 4, 2), engine=open_engine("process"), entrant=Participant(command=good(tmp_path)),
         rules=rules(), out=tmp_path / "out", open_with=watched,
     )  # fmt: skip
     assert seen == [(0, 1), (1, 1), (0, 1), (1, 1)]
 
 
-@pytest.mark.parametrize(("state", "sessions"), [(State.PER_QUESTION, 4), (State.PER_VIDEO, 2), (State.FREE, 1)])
-def test_nothing_is_remembered_beyond_what_the_policy_allows(tmp_path: Path, state: State, sessions: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "sessions"), [(PlanState.PER_QUESTION, 4), (PlanState.PER_VIDEO, 2), (PlanState.FREE, 1)]
+)
+def test_nothing_is_remembered_beyond_what_the_policy_allows(tmp_path: Path, state: PlanState, sessions: int) -> None:
     found = run(tmp_path, good(tmp_path, "return str(state['asked'])"), tasks(tmp_path / "media", 4, 2), state=state)
     assert set(outcomes(found).values()) == {"ok"}
     assert sorted(str(r.content) for r in found.values()) == sorted(str(1 + i % (4 // sessions)) for i in range(4))
 
 
 def test_a_question_without_a_video_is_not_asked_and_says_why(tmp_path: Path) -> None:
-    asked = [*tasks(tmp_path / "media", 2), Task(Request("q9", "v9", 0, 1, "p", "?"), None, "v9.mp4 is empty")]
+    asked = [*tasks(tmp_path / "media", 2), AskedTask(Request("q9", "v9", 0, 1, "p", "?"), None, "v9.mp4 is empty")]
     found = run(tmp_path, good(tmp_path), asked)
     assert outcomes(found) == {"q0": "ok", "q1": "ok", "q9": "not_asked"}
     assert found["q9"].detail == "v9.mp4 is empty"
@@ -408,7 +411,7 @@ def test_a_killed_host_process_loses_no_answer_and_no_process_survives_it(tmp_pa
     command = good(tmp_path, f"{wait}\nreturn str(os.getpid())")
     asked = tasks(tmp_path / "media", 12)
     host = f"""
-import sys; sys.path[:0] = {[str(Path(__file__).parents[2] / "support"), str(Path(surgeval.__file__).parents[1])]!r}
+import sys; sys.path[:0] = {[str(REPOSITORY / "tests" / "support"), str(Path(surgvalid.__file__).parents[1])]!r}
 from pathlib import Path
 from submission_runs import run, tasks
 run(Path({str(tmp_path)!r}), {command!r}, tasks(Path({str(tmp_path / "media")!r}), 12), budget_s=600.0)
@@ -453,7 +456,7 @@ def test_other_questions_are_another_run(tmp_path: Path) -> None:
 
 
 def test_the_engine_of_hidden_data_must_keep_it_in(tmp_path: Path) -> None:
-    entrant = Entrant(command=good(tmp_path), hidden=True)
+    entrant = Participant(command=good(tmp_path), hidden=True)
     with pytest.raises(HiddenDataRefused):
         driver.run_tasks(
             tasks(tmp_path / "media"), engine=open_engine("process"), entrant=entrant, rules=rules(),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.asking.exchange import (
+from surgvalid.asking.exchange import (
     MOST_HEAD_BYTES,
     Contact,
     Reply,
@@ -21,7 +21,7 @@ from surgeval.asking.exchange import (
     exchange,
     request_bytes,
 )
-from surgeval.asking.messages import MOST_BODY_BYTES
+from surgvalid.asking.messages import MOST_BODY_BYTES
 
 Behaviour = Callable[[socket.socket], None]
 BODY = b'{"qID": "a", "content": "yes"}'

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.asking.journal import (
+from surgvalid.asking.journal import (
     ANSWERS,
     LOG,
     RESERVE,
@@ -21,18 +21,18 @@ from surgeval.asking.journal import (
     final_records,
     read_journal,
 )
-from surgeval.asking.messages import Outcome
-from surgeval.errors import FileUnreadable, Misuse, RunInterrupted
+from surgvalid.asking.messages import ExchangeOutcome
+from surgvalid.errors import FileUnreadable, Misuse, RunInterrupted
 
 ME = {"questions": "abc", "seed": 1}
 
 
-def record(case: str, outcome: Outcome = Outcome.OK, content: str | None = "yes") -> Record:
+def record(case: str, outcome: ExchangeOutcome = ExchangeOutcome.OK, content: str | None = "yes") -> Record:
     return Record(case, "v", outcome, 0.25, content, extra={"k": [1]} if content else None, session=1)
 
 
 def test_records_come_back_as_they_were(tmp_path: Path) -> None:
-    given = [record("a"), record("b", Outcome.TIMEOUT, None), record("ü\n", content="Größe\n\u2028")]
+    given = [record("a"), record("b", ExchangeOutcome.TIMEOUT, None), record("ü\n", content="Größe\n\u2028")]
     with Journal(tmp_path, ME) as journal:
         for one in given:
             journal.add(one)
@@ -95,14 +95,14 @@ def test_a_broken_description_is_named(tmp_path: Path) -> None:
 
 def test_only_a_failure_of_ours_is_asked_again_and_its_last_outcome_counts(tmp_path: Path) -> None:
     with Journal(tmp_path, ME) as journal:
-        journal.add(record("a", Outcome.INFRA_ERROR, None))
-        journal.add(record("b", Outcome.CRASHED, None))
-        journal.add(record("c", Outcome.INFRA_ERROR, None))
+        journal.add(record("a", ExchangeOutcome.INFRA_ERROR, None))
+        journal.add(record("b", ExchangeOutcome.CRASHED, None))
+        journal.add(record("c", ExchangeOutcome.INFRA_ERROR, None))
         assert journal.done() == {"b"}
         journal.add(record("a"))
-        journal.add(record("c", Outcome.INFRA_ERROR, None))
+        journal.add(record("c", ExchangeOutcome.INFRA_ERROR, None))
     found = {r.case: r.outcome for r in final_records(tmp_path)}
-    assert found == {"a": Outcome.OK, "b": Outcome.CRASHED, "c": Outcome.INFRA_ERROR}
+    assert found == {"a": ExchangeOutcome.OK, "b": ExchangeOutcome.CRASHED, "c": ExchangeOutcome.INFRA_ERROR}
     assert len(list(final_records(tmp_path))) == 3
 
 

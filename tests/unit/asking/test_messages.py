@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.asking.messages import (
+from surgvalid.asking.messages import (
     MOST_EXTRA_BYTES,
     NotAnAnswer,
-    Question,
+    ProtocolQuestion,
     read_answer,
     read_health,
     strict_object,
 )
 
-QUESTION = Question("a1", "v1", "/input/f.mp4", 0, 512, "cholecystectomy", "Größe?\u2028", "procedure", 30)
+QUESTION = ProtocolQuestion("a1", "v1", "/input/f.mp4", 0, 512, "cholecystectomy", "Größe?\u2028", "procedure", 30)
 
 
 def test_the_question_is_sent_as_the_protocol_says() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from surgeval.asking.meter import Meter, advance, expect, reporting
+from surgvalid.asking.meter import Meter, advance, expect, reporting
 
 
 def ticking() -> tuple[Callable[[], float], list[float]]:
@@ -44,6 +44,17 @@ def test_what_was_reused_neither_speeds_up_the_rate_nor_shortens_the_time_left()
     meter.count(5)
     assert (meter.per_second, meter.left_s) == (0.5, 10.0)
     assert "1000 reused" in meter.line()
+
+
+def test_time_left_counts_what_must_be_asked_and_not_what_is_equal() -> None:
+    clock, now = ticking()
+    meter = Meter("asking m", clock=clock)
+    meter.expect(1000)
+    meter.requests = 20
+    now[0] = 10.0
+    meter.count(5)
+    meter.count(245, reused=True)
+    assert meter.left_s == 30.0
 
 
 def test_the_rate_is_that_of_late_and_sinks_while_nothing_comes() -> None:
@@ -85,7 +96,7 @@ def test_the_line_is_said_again_and_again_also_while_nothing_happens() -> None:
         assert thrice.wait(10)
     said = len(lines)
     assert lines[0] == "asking m: 0 of 7, 0 failed, no reply yet"
-    assert not [thread for thread in threading.enumerate() if thread.name == "surgeval-meter"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "surgvalid-meter"]
     assert len(lines) == said
 
 

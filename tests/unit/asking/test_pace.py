@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from surgeval.asking.pace import Pace
+from surgvalid.asking.connections import Pace
 
 
 def test_the_number_grows_while_replies_stay_quick_and_no_further_than_allowed() -> None:

@@ -11,18 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from submission_runs import tasks
-from surgeval.asking.plan import Aliases, Rules, State, Task, sessions_of, uses_of
-from surgeval.asking.shelf import Shelf
-from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.questions import Request
+from surgvalid.asking.plan import Aliases, AskedTask, AskingRules, PlanState, StagedMedia, sessions_of, uses_of
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.questions.questions import Request
 
 
-def cases(sessions: list[list[Task]]) -> list[list[str]]:
+def cases(sessions: list[list[AskedTask]]) -> list[list[str]]:
     return [[task.request.case for task in group] for group in sessions]
 
 
-@pytest.mark.parametrize("state", State)
-def test_the_seed_alone_decides_the_order(state: State, tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", PlanState)
+def test_the_seed_alone_decides_the_order(state: PlanState, tmp_path: Path) -> None:
     asked = tasks(tmp_path, 12, 3)
     first = cases(sessions_of(asked, state=state, seed=7))
     assert cases(sessions_of(asked[::-1], state=state, seed=7)) == first
@@ -32,20 +31,20 @@ def test_the_seed_alone_decides_the_order(state: State, tmp_path: Path) -> None:
 
 def test_a_container_lives_as_long_as_the_policy_says(tmp_path: Path) -> None:
     asked = tasks(tmp_path, 12, 3)
-    assert [len(g) for g in sessions_of(asked, state=State.PER_QUESTION, seed=0)] == [1] * 12
-    assert [len(g) for g in sessions_of(asked, state=State.FREE, seed=0)] == [12]
-    per_video = sessions_of(asked, state=State.PER_VIDEO, seed=0)
+    assert [len(g) for g in sessions_of(asked, state=PlanState.PER_QUESTION, seed=0)] == [1] * 12
+    assert [len(g) for g in sessions_of(asked, state=PlanState.FREE, seed=0)] == [12]
+    per_video = sessions_of(asked, state=PlanState.PER_VIDEO, seed=0)
     assert [{task.request.video for task in group} for group in per_video] == [
         {group[0].request.video} for group in per_video
     ]
     assert len(per_video) == 3
-    assert sessions_of([], state=State.FREE, seed=0) == []
+    assert sessions_of([], state=PlanState.FREE, seed=0) == []
 
 
 def test_names_are_the_same_within_a_run_and_unrelated_between_runs(tmp_path: Path) -> None:
     (task,) = tasks(tmp_path, 1)
     one, other = Aliases(), Aliases()
-    rules = Rules.of_track("segment")
+    rules = AskingRules.of_track("segment")
     asked = one.question(task, rules)
     assert asked == Aliases(one.key).question(task, rules)
     assert asked.case != other.question(task, rules).case
@@ -56,8 +55,8 @@ def test_names_are_the_same_within_a_run_and_unrelated_between_runs(tmp_path: Pa
 def test_nothing_of_our_names_reaches_the_program(tmp_path: Path) -> None:
     media = tmp_path / "HeiCo-test-secret.MP4"
     media.touch()
-    task = Task(Request("case-secret", "video-secret", 0, 1, "p", "q"), media)
-    message = Aliases().question(task, Rules()).as_bytes().decode()
+    task = AskedTask(Request("case-secret", "video-secret", 0, 1, "p", "q"), media)
+    message = Aliases().question(task, AskingRules()).as_bytes().decode()
     assert "secret" not in message
     assert re.search(r'"/input/[0-9a-f]{32}\.mp4"', message)
 
@@ -72,9 +71,9 @@ def test_different_names_have_different_aliases(one: str, other: str) -> None:
 def test_rules_that_mean_nothing_are_refused() -> None:
     for changes in ({"budget_s": 0.0}, {"health_s": float("nan")}, {"stop_s": float("inf")}, {"most_restarts": -1}):
         with pytest.raises(Misuse):
-            Rules(**changes)  # type: ignore[arg-type]
+            AskingRules(**changes)  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="did you mean 'frame'"):
-        Rules.of_track("frames")
+        AskingRules.of_track("frames")
 
 
 def test_a_file_is_needed_as_often_as_it_is_asked_about(tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ def test_a_file_is_needed_as_often_as_it_is_asked_about(tmp_path: Path) -> None:
 def test_a_staged_video_is_not_to_be_seen_until_it_is_shown(tmp_path: Path) -> None:
     source = tmp_path / "v.mp4"
     source.write_bytes(b"video")
-    shelf = Shelf(tmp_path / "shelf")
+    shelf = StagedMedia(tmp_path / "shelf")
     shelf.stage(source, "x.mp4")
     assert shelf.on_show() == []
     shelf.show("x.mp4")
@@ -104,7 +103,7 @@ def test_a_video_that_others_may_not_read_is_copied_and_left_as_it_is(tmp_path: 
     source = tmp_path / "v.mp4"
     source.write_bytes(b"video")
     source.chmod(0o600)
-    shelf = Shelf(tmp_path / "shelf")
+    shelf = StagedMedia(tmp_path / "shelf")
     shelf.stage(source, "x.mp4")
     shelf.show("x.mp4")
     assert (shelf.input / "x.mp4").stat().st_mode & 0o777 == 0o644
@@ -118,7 +117,7 @@ def test_a_video_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "link", other_disk)
     source = tmp_path / "v.mp4"
     source.write_bytes(b"video")
-    shelf = Shelf(tmp_path / "shelf")
+    shelf = StagedMedia(tmp_path / "shelf")
     shelf.stage(source, "x.mp4")
     shelf.show("x.mp4")
     assert (shelf.input / "x.mp4").read_bytes() == b"video"
@@ -128,4 +127,4 @@ def test_a_video_on_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_video_that_is_not_there_cannot_be_staged(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        Shelf(tmp_path / "shelf").stage(tmp_path / "gone.mp4", "x.mp4")
+        StagedMedia(tmp_path / "shelf").stage(tmp_path / "gone.mp4", "x.mp4")

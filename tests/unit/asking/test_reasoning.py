@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.asking.reasoning import without_blocks
-from surgeval.judges._verdict_parser import parse_verdict
-from surgeval.models._ask import _readable
-from surgeval.models._model import Outcome
-from surgeval.schema.outcomes import Status
-from surgeval.tasks.parsing.json_objects import without_reasoning
+from surgvalid.asking.reading.cleaning import cleaned, without_blocks, without_reasoning
+from surgvalid.judges._case import verdict_from_reply
+from surgvalid.models._ask import _readable
+from surgvalid.models._model import Outcome
+from surgvalid.schema.outcomes import Status
 
 NAMES = ("think", "thinking", "reasoning")
 PIECES = st.sampled_from(
@@ -36,5 +35,5 @@ def test_blocks_are_those_that_a_pattern_would_find(text: str, any_end: bool, pu
 def test_a_megabyte_of_beginnings_is_read_by_all_who_read_replies(text: str) -> None:
     outcome = _readable(Outcome(Status.ANSWERED, text))
     assert outcome.status is Status.UNREADABLE
-    assert "<think>" not in without_reasoning(text)
-    assert parse_verdict(text) is None
+    assert "<think>" not in without_reasoning(cleaned(text)).text
+    assert verdict_from_reply(text).correct is None

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from how_many import many
 from submission_runs import events, outcomes, records, rules, tasks
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.lines import LineFile
-from surgeval.asking.messages import Outcome, Question
-from surgeval.asking.plan import Rules, State
-from surgeval.asking.session import Answered, Entrant, StartUp, Workplace
-from surgeval.sandbox import Death, Engine, Mount, Usage
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.lines import LineFile
+from surgvalid.asking.messages import ExchangeOutcome, ProtocolQuestion
+from surgvalid.asking.plan import AskingRules, PlanState
+from surgvalid.asking.session import Answered, Participant, StartUp, Workplace
+from surgvalid.sandbox import Death, Engine, Mount, Usage
 
 OK, HANGS, CRASHES, LATE, GARBAGE = "ok hangs crashes late garbage".split()
 GIVEN = {
-    OK: Answered(Outcome.OK, 0.1, "yes"),
-    HANGS: Answered(Outcome.TIMEOUT, 99.0, usable=False),
-    CRASHES: Answered(Outcome.CRASHED, 0.1, usable=False),
-    LATE: Answered(Outcome.TIMEOUT, 99.0, replace="it was late"),
-    GARBAGE: Answered(Outcome.INVALID, 0.1),
+    OK: Answered(ExchangeOutcome.OK, 0.1, "yes"),
+    HANGS: Answered(ExchangeOutcome.TIMEOUT, 99.0, usable=False),
+    CRASHES: Answered(ExchangeOutcome.CRASHED, 0.1, usable=False),
+    LATE: Answered(ExchangeOutcome.TIMEOUT, 99.0, replace="it was late"),
+    GARBAGE: Answered(ExchangeOutcome.INVALID, 0.1),
 }
 
 
@@ -53,13 +53,15 @@ class NoEngine:
 
 
 class Program:
-    """A deterministic entrant: what becomes of a question is a matter of the question, of a start one of its video."""
+    """A deterministic participant: what becomes of a question is a matter of the question,
+    of a start one of its video.
+    """
 
     def __init__(self, behaviour: dict[str, str], unready: frozenset[str] = frozenset()) -> None:
         self.behaviour, self.unready = behaviour, unready
         self.video = ""
 
-    def open(self, _engine: Engine, _entrant: Entrant, _rules: Rules, _place: Workplace) -> Any:
+    def open(self, _engine: Engine, _entrant: Participant, _rules: AskingRules, _place: Workplace) -> Any:
         return FakeSession(self)
 
 
@@ -88,7 +90,7 @@ class FakeSession:
     def wait_until_ready(self) -> StartUp:
         return StartUp(bool(self.program.behaviour) and not self.program.unready, 0.1)
 
-    def ask(self, question: Question, *, before: Callable[[], None] | None = None) -> Answered:
+    def ask(self, question: ProtocolQuestion, *, before: Callable[[], None] | None = None) -> Answered:
         return GIVEN[self.program.behaviour[question.text]]
 
     def end(self, *, grace_s: float = 0.0) -> Death:
@@ -117,10 +119,10 @@ def killed_at(write: int, how: str, monkeypatch: pytest.MonkeyPatch) -> Iterator
         yield
 
 
-def asked(folder: Path, program: Program, state: State, count: int, videos: int) -> dict[str, str]:
+def asked(folder: Path, program: Program, state: PlanState, count: int, videos: int) -> dict[str, str]:
     limits = rules(state=state, most_restarts=2, most_unready=2)
     run_tasks(
-        tasks(folder / "media", count, videos), engine=NoEngine(), entrant=Entrant(command=("none",)), rules=limits,  # type: ignore[arg-type]
+        tasks(folder / "media", count, videos), engine=NoEngine(), entrant=Participant(command=("none",)), rules=limits,  # type: ignore[arg-type]
         out=folder / "out", open_with=program.open,
     )  # fmt: skip
     return outcomes(records(folder / "out"))
@@ -132,10 +134,14 @@ DEEDS = st.lists(st.sampled_from((OK, HANGS, CRASHES, CRASHES, LATE, GARBAGE)), 
 
 @settings(max_examples=many(150), deadline=None)
 @given(
-    deeds=DEEDS, videos=st.integers(1, 3), state=st.sampled_from(State), kills=KILLS, ready=st.sampled_from((1, 1, 0))
+    deeds=DEEDS,
+    videos=st.integers(1, 3),
+    state=st.sampled_from(PlanState),
+    kills=KILLS,
+    ready=st.sampled_from((1, 1, 0)),
 )
 def test_a_run_that_was_killed_at_any_line_ends_as_one_that_was_not(
-    deeds: list[str], videos: int, state: State, kills: list[tuple[int, str]], ready: int
+    deeds: list[str], videos: int, state: PlanState, kills: list[tuple[int, str]], ready: int
 ) -> None:
     behaviour = {f"Question {number}?": deed for number, deed in enumerate(deeds)}
     program = Program(behaviour, frozenset() if ready else frozenset({"all"}))
@@ -150,16 +156,16 @@ def test_a_run_that_was_killed_at_any_line_ends_as_one_that_was_not(
         assert asked(Path(other), program, state, len(deeds), videos) == whole
 
 
-@pytest.mark.parametrize("state", list(State))
+@pytest.mark.parametrize("state", list(PlanState))
 @pytest.mark.parametrize("how", ["before", "within", "after"])
 def test_a_kill_at_every_line_in_turn_changes_nothing(
-    state: State, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: PlanState, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four crashes among ten questions and two restarts: what is asked after the third crash shows who forgot them."""
     deeds = [CRASHES, OK, CRASHES, OK, OK, CRASHES, OK, CRASHES, OK, OK]
     program = Program({f"Question {number}?": deed for number, deed in enumerate(deeds)})
     whole = asked(tmp_path / "whole", program, state, len(deeds), 1)
-    assert state is State.PER_QUESTION or list(whole.values()).count("crashed") > 4
+    assert state is PlanState.PER_QUESTION or list(whole.values()).count("crashed") > 4
     for write in range(1, 200):
         folder = tmp_path / str(write)
         folder.mkdir()
@@ -175,27 +181,27 @@ def test_a_kill_at_every_line_in_turn_changes_nothing(
 def test_ten_hanging_questions_of_forty_cost_ten(tmp_path: Path) -> None:
     """Two in each of five videos; with restarts for the whole run, the third video would have been the last."""
     behaviour = {f"Question {number}?": HANGS if number < 10 else OK for number in range(40)}
-    found = asked(tmp_path, Program(behaviour), State.PER_VIDEO, 40, 5)
+    found = asked(tmp_path, Program(behaviour), PlanState.PER_VIDEO, 40, 5)
     assert list(found.values()).count("timeout") == 10
     assert list(found.values()).count("ok") == 30
 
 
 def test_a_video_that_has_spent_its_restarts_takes_nothing_from_the_next(tmp_path: Path) -> None:
     behaviour = {f"Question {number}?": CRASHES if number % 2 else OK for number in range(12)}
-    found = asked(tmp_path, Program(behaviour), State.FREE, 12, 2)
+    found = asked(tmp_path, Program(behaviour), PlanState.FREE, 12, 2)
     assert [found[f"q{number}"] for number in range(0, 12, 2)] == ["ok"] * 6
     assert len(events(tmp_path / "out", "gave_up")) == 1
 
 
 def test_a_program_that_never_starts_is_not_tried_for_every_video(tmp_path: Path) -> None:
     program = Program({f"Question {number}?": OK for number in range(10)}, frozenset({"all"}))
-    assert set(asked(tmp_path, program, State.PER_VIDEO, 10, 10).values()) == {"crashed"}
+    assert set(asked(tmp_path, program, PlanState.PER_VIDEO, 10, 10).values()) == {"crashed"}
     assert len(events(tmp_path / "out", "start_failed")) == 2 * 3
 
 
 def test_a_late_answer_spends_no_restart(tmp_path: Path) -> None:
     behaviour = {f"Question {number}?": LATE for number in range(8)}
-    found = asked(tmp_path, Program(behaviour), State.PER_VIDEO, 8, 1)
+    found = asked(tmp_path, Program(behaviour), PlanState.PER_VIDEO, 8, 1)
     assert set(found.values()) == {"timeout"}
     assert len(events(tmp_path / "out", "replaced")) == 8
     assert all(event["planned"] for event in events(tmp_path / "out", "started"))

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-import surgeval
-from surgeval.asking.lines import DAMAGED, LineFile
-from surgeval.asking.store import Asked, ContentStore, hashed
-from surgeval.asking.store_care import counted, damaged_lines, merged
-from surgeval.errors import FileUnreadable, RunInterrupted
+import surgvalid
+from surgvalid.asking.lines import DAMAGED, LineFile
+from surgvalid.asking.store import Asked, ContentStore, hashed
+from surgvalid.asking.store_care import counted, damaged_lines, merged
+from surgvalid.errors import FileUnreadable, RunInterrupted
 
 WRITER = """
 import sys
 sys.path.insert(0, {source!r})
-from surgeval.asking.store import ContentStore, hashed
+from surgvalid.asking.store import ContentStore, hashed
 store = ContentStore({path!r})
 for number in range({count}):
     store.put(hashed([{name!r}, number]), {{"kind": "answer", "text": "x" * (number * 37 % 900)}})
@@ -33,7 +33,7 @@ def text_of(store: ContentStore, key: str) -> str | None:
 
 
 def writer(path: Path, name: str, count: int) -> subprocess.Popen[bytes]:
-    source = str(Path(surgeval.__file__).parents[1])
+    source = str(Path(surgvalid.__file__).parents[1])
     code = WRITER.format(source=source, path=str(path), name=name, count=count)
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 
@@ -166,7 +166,7 @@ def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_many_replies_of_one_run_are_found_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surgeval.asking.store._FOLD", 8)
+    monkeypatch.setattr("surgvalid.asking.store._FOLD", 8)
     store = filled(tmp_path / "store", 100)
     assert [text_of(store, hashed(number)) for number in range(100)] == [f"reply {number}" for number in range(100)]
     assert [row["text"] for row in store.rows()] == [f"reply {number}" for number in range(100)]

@@ -10,29 +10,29 @@ import polars as pl
 import pytest
 from docs.planted_studies import clean_study
 
-from surgeval.audit.audit import audited
-from surgeval.audit.study import Study
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.audit.audit import audited
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.schema.tables.score_table import ScoreTable
 
 
 @cache
-def sound() -> Study:
+def sound() -> AuditedStudy:
     return clean_study(0)
 
 
-def answered(**answers: Any) -> Study:
+def answered(**answers: Any) -> AuditedStudy:
     return replace(sound(), answers={**sound().answers, **answers})
 
 
-def with_table(name: str, frame: pl.DataFrame) -> Study:
+def with_table(name: str, frame: pl.DataFrame) -> AuditedStudy:
     return replace(sound(), tables={**sound().tables, name: frame})
 
 
-def check(study: Study, code: str) -> dict[str, Any]:
+def check(study: AuditedStudy, code: str) -> dict[str, Any]:
     return audited(study, pitfalls=[code]).tables["checks"].row(0, named=True)
 
 
-def scores(sizes: dict[str, int]) -> Study:
+def scores(sizes: dict[str, int]) -> AuditedStudy:
     rows = [
         {"model": model, "case": f"{video}-{case}", "video": video, "value": float((case + place) % 3 > 0)}
         for place, model in enumerate("AB")
@@ -40,7 +40,7 @@ def scores(sizes: dict[str, int]) -> Study:
         for case in range(size)
     ]
     table = ScoreTable.of(pl.DataFrame(rows).with_columns(metric=pl.lit("accuracy")))
-    return Study("sizes", table, answers={"aggregation": "mean over frames"})
+    return AuditedStudy("sizes", table, answers={"aggregation": "mean over frames"})
 
 
 def test_one_video_is_too_few() -> None:
@@ -108,6 +108,35 @@ def test_names_of_splits_are_compared_without_case_and_outer_spaces() -> None:
     assert (row["outcome"], row["severity"]) == ("fail", "high")
 
 
+@pytest.mark.parametrize(
+    ("test", "train", "shown"),
+    [
+        ("pat3", "pat003", "pat3 = pat003"), ("P-07", "patient 7", "P-07 = patient 7"), ("A_3", "a3", "A_3 = a3"),
+        ("A3", "B3", ""), ("center1_pat3", "center2_pat3", ""), ("P30", "P3", ""),
+    ],
+)  # fmt: skip
+def test_a_patient_written_in_two_ways_is_one(test: str, train: str, shown: str) -> None:
+    rows = [("test", "va", test), ("train", "vb", train)]
+    row = check(with_table("splits", pl.DataFrame(rows, schema=["split", "video", "patient"], orient="row")), "P1.6")
+    assert row["outcome"] == ("fail" if shown else "pass")
+    assert shown in row["evidence"]
+
+
+def test_equal_numbers_of_two_data_sets_are_two_patients() -> None:
+    rows = [("test", "a", "pat3", "ours"), ("train", "b", "pat003", "cholec80")]
+    splits = pl.DataFrame(rows, schema=["split", "video", "patient", "data_set"], orient="row")
+    assert check(with_table("splits", splits), "P1.6")["outcome"] == "pass"
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9, 1.0, 1.6])
+def test_printed_intervals_are_judged_by_their_width(share: float) -> None:
+    printed = sound().tables["reported"]
+    middle, half = (pl.col("low") + pl.col("high")) / 2, (pl.col("high") - pl.col("low")) / 2 * share
+    narrowed = printed.with_columns(low=middle - half, high=middle + half)
+    row = check(with_table("reported", narrowed), "P3.1")
+    assert row["outcome"] == ("fail" if share <= 0.5 else "pass"), row["evidence"]
+
+
 def test_printed_numbers_lie_in_their_intervals_and_follow_from_the_scores() -> None:
     printed = sound().tables["reported"]
     assert check(sound(), "P3.5")["outcome"] == check(sound(), "P3.4")["outcome"] == "pass"
@@ -119,7 +148,7 @@ def test_printed_numbers_lie_in_their_intervals_and_follow_from_the_scores() -> 
 
 
 def test_a_sentence_stands_once_and_questions_by_their_key() -> None:
-    checks = audited(Study("nothing")).tables["checks"]
+    checks = audited(AuditedStudy("nothing")).tables["checks"]
     for row in checks.to_dicts():
         sentences = [one for one in row["evidence"].split(". ") if one]
         assert len(sentences) == len(set(sentences)), row

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from data_set_files import cholec80
-from surgeval.audit.data_card import data_set_card
-from surgeval.errors import InputInvalid
+from surgvalid.audit.data_card import data_set_card
+from surgvalid.errors import InputInvalid
 
 
 def test_a_card_counts_classes_and_names_what_other_data_sets_share(tmp_path: Path) -> None:

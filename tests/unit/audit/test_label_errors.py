@@ -1,11 +1,11 @@
-"""References in doubt: planted label errors are seen, hard cases and shared errors are not taken for them."""
+"""Suspected label errors: planted label errors are seen, hard cases and shared errors are not mistaken for them."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from surgeval.audit.label_errors import doubtful_cases
+from surgvalid.audit.label_errors import suspected_label_errors
 
 LABELS = np.array(["a", "b", "c", "d"])
 
@@ -29,7 +29,7 @@ def answers(*, seed: int = 0, wrong_references: int = 0, shared: float = 0.0, mo
 
 
 def test_planted_label_errors_are_listed_first_with_the_right_label() -> None:
-    doubts = doubtful_cases(answers(wrong_references=12))
+    doubts = suspected_label_errors(answers(wrong_references=12))
     planted = {f"q{n:03d}" for n in range(12)}
     assert len(planted & set(doubts["case"])) >= 11
     assert set(doubts["case"].head(11)) <= planted
@@ -38,26 +38,26 @@ def test_planted_label_errors_are_listed_first_with_the_right_label() -> None:
 
 
 def test_sound_references_are_not_doubted() -> None:
-    doubted = [doubtful_cases(answers(seed=seed)).height for seed in range(10)]
+    doubted = [suspected_label_errors(answers(seed=seed)).height for seed in range(10)]
     assert sum(doubted) <= 3, "of 3,000 sound references"
 
 
 def test_models_that_err_together_are_no_independent_witnesses() -> None:
-    alone = doubtful_cases(answers(wrong_references=6)).filter(pl.col("case") == "q000")
-    together = doubtful_cases(answers(wrong_references=6, shared=0.15)).filter(pl.col("case") == "q000")
+    alone = suspected_label_errors(answers(wrong_references=6)).filter(pl.col("case") == "q000")
+    together = suspected_label_errors(answers(wrong_references=6, shared=0.15)).filter(pl.col("case") == "q000")
     assert together.is_empty() or together["evidence"][0] < 0.6 * alone["evidence"][0]
 
 
 def test_two_models_or_one_video_are_too_few() -> None:
     rows = answers(wrong_references=12)
-    assert doubtful_cases(rows.filter(pl.col("model").is_in(["m0", "m1"]))).is_empty()
-    assert doubtful_cases(rows.filter(pl.col("video") == "v0")).is_empty()
-    assert doubtful_cases(None).is_empty()
+    assert suspected_label_errors(rows.filter(pl.col("model").is_in(["m0", "m1"]))).is_empty()
+    assert suspected_label_errors(rows.filter(pl.col("video") == "v0")).is_empty()
+    assert suspected_label_errors(None).is_empty()
 
 
 def test_answers_may_be_missing() -> None:
     rows = answers(wrong_references=12)
     gone = pl.when((pl.col("model") == "m0") & (pl.col("video") != "v0")).then(None).otherwise(pl.col("prediction"))
-    doubts = doubtful_cases(rows.with_columns(prediction=gone))
+    doubts = suspected_label_errors(rows.with_columns(prediction=gone))
     assert doubts["models"].max() == 7
     assert doubts["models"].min() == 6

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from nested_tables import nested_frame
-from surgeval.audit.answers import QUESTIONS
-from surgeval.audit.new_study import new_study
-from surgeval.audit.study_files import read_study
-from surgeval.errors import WouldOverwrite
+from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.new_study import new_study
+from surgvalid.audit.study_files import read_study
+from surgvalid.errors import WouldOverwrite
 
 
 def test_an_empty_folder_gets_every_question(tmp_path: Path) -> None:
@@ -66,3 +66,22 @@ def test_tables_in_the_folder_are_told_apart(tmp_path: Path) -> None:
     assert '\nsplits = "splits.csv"' in text
     assert "\n# cases = " in text, "it has other columns"
     assert set(read_study(tmp_path)[0].tables) == {"splits"}
+
+
+def test_questions_are_asked_once_and_answers_kept(tmp_path: Path) -> None:
+    rows = [f"P{p:02d},{0.7 + 0.01 * (p % 5):.2f},{0.75 + 0.01 * (p % 4):.2f}" for p in range(12)]
+    (tmp_path / "dice.csv").write_text("patient,unet,swin\n" + "\n".join(rows), encoding="utf-8")
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return "approved, 12/2025" if question.startswith(QUESTIONS["ethics"].text) else ""
+
+    first = new_study(tmp_path, ask=ask).read_text(encoding="utf-8")
+    assert 'scores = ["dice.csv"]' in first
+    before = len(asked)
+    second = new_study(tmp_path, ask=lambda question: "validation" if "On which split" in question else ask(question))
+    assert tomllib.loads(second.read_text(encoding="utf-8"))["answers"] == {
+        "ethics": "approved, 12/2025", "tuned_on": "validation",
+    }  # fmt: skip
+    assert len(asked) == 2 * before - 2, "what was answered is not asked again"

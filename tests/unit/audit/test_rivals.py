@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from surgeval.audit.study import Study
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.schema.tables.score_table import ScoreTable
 
 
 def test_models_that_took_part_in_one_track_only_are_not_ranked_beside_the_others() -> None:
@@ -15,6 +15,6 @@ def test_models_that_took_part_in_one_track_only_are_not_ranked_beside_the_other
     ]  # fmt: skip
     table = ScoreTable.of(pl.DataFrame(rows, schema=["model", "case", "video", "track", "value"], orient="row"),
                           better="larger")  # fmt: skip
-    study = Study("two tracks", table)
+    study = AuditedStudy("two tracks", table)
     assert study.matrix.models == ["a", "b", "c"]
     assert study.rivals().models == ["a", "b"]

@@ -11,10 +11,10 @@ from docs.planted_studies import clean_study
 
 from data_set_files import put_workbook
 from nested_tables import nested_frame
-from surgeval.audit.audit import audited
-from surgeval.audit.study_files import read_study
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.audit.audit import audited
+from surgvalid.audit.study_files import read_study
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse
+from surgvalid.schema.tables.score_table import ScoreTable
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_a_score_table_is_a_study(tmp_path: Path) -> None:
 
 
 def test_cases_without_videos_are_not_assessed_as_if_they_had_some() -> None:
-    rows = nested_frame().drop("video")
+    rows = nested_frame().drop("video").with_columns(case=pl.col("case").rank("dense").cast(pl.String))
     checks = audited(ScoreTable.of(rows), pitfalls=["P1.2", "P3.1"]).tables["checks"]
     assert set(checks["outcome"]) <= {"not assessable", "needs an answer"}
     assert "column `video`" in " ".join(checks["not_seen"])

@@ -1,4 +1,4 @@
-"""`surgeval annotate` takes annotations through the five stages, from files to files."""
+"""`surgvalid data annotate` takes annotations through the five stages, from files to files."""
 
 import json
 from functools import cache
@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from surgeval.cli import build_app
-from surgeval.datasets import write_annotations
-from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
-from surgeval.questions.stages.box_tables import boxes_of
-from surgeval.questions.stages.expert_questions import FORM_COLUMNS
-from surgeval.schema.procedure_files import read_procedure, write_procedure
-from surgeval.schema.procedure_problems import procedure_problems
-from surgeval.schema.question_files import load_questions
-from surgeval.schema.questions import DATA_SET_COLUMNS
-from surgeval.simulation import (
+from surgvalid.cli import build_app
+from surgvalid.datasets import write_annotations
+from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
+from surgvalid.questions.stages.box_tables import boxes_of
+from surgvalid.questions.stages.expert_questions import FORM_COLUMNS
+from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
+from surgvalid.schema.procedures.procedure_problems import procedure_problems
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
+from surgvalid.simulation import (
     BoxAnnotator,
     CrowdWorker,
     Detector,
@@ -26,12 +26,12 @@ from surgeval.simulation import (
     draw_scene,
     screen_presence,
     true_procedure,
-    write_film,
+    write_clip,
 )
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(build_app(), ["annotate", *map(str, words)])
+    return CliRunner().invoke(build_app(), ["data", "annotate", "run", *map(str, words)])
 
 
 def done(*words: object) -> dict:
@@ -68,7 +68,7 @@ def test_boxes_of_several_annotators_are_fused_from_any_format(tmp_path):
     write_annotations(drawn[1], tmp_path / "b.json", tool="coco")
     boxes_of(drawn[2], annotator="c").write_csv(tmp_path / "c.csv")
     boxes_of(truth()).write_parquet(tmp_path / "gold.parquet")
-    words = ("boxes", f"a={tmp_path}/a.xml", f"b={tmp_path}/b.json", tmp_path / "c.csv", "--boot", "50")
+    words = ("boxes", f"a={tmp_path}/a.xml", f"b={tmp_path}/b.json", tmp_path / "c.csv", "--resamples", "50")
     shown = done(*words, "--gold", tmp_path / "gold.parquet", "--out", tmp_path / "out")
     assert {row["annotator"] for row in shown["gold"]} == {"a", "b", "c"}
     assert all(row["passed"] for row in shown["gold"])
@@ -87,7 +87,7 @@ def test_boxes_without_an_annotator_are_refused(tmp_path):
 def test_cross_checking_writes_flags_and_a_review_task_that_comes_back(tmp_path):
     write_annotations(student(), tmp_path / "s.xml", tool="cvat")
     detect(truth(), Detector(), seed=9).drop("real").write_csv(tmp_path / "seen.csv")
-    words = ("cross-check", tmp_path / "s.xml", "--predictions", tmp_path / "seen.csv", "--review-fps", 25)
+    words = ("cross-check", tmp_path / "s.xml", "--predictions", tmp_path / "seen.csv", "--review-tool", f"fps={25}")
     shown = done(*words, "--out", tmp_path / "out")
     flags = pl.read_csv(tmp_path / "out" / "flags.csv")
     assert {row["kind"]: row["flags"] for row in shown["flags"]} == dict(flags.group_by("kind").len().rows())
@@ -141,7 +141,7 @@ def test_instances_are_linked_by_appearance_where_films_are_given(tmp_path):
     pytest.importorskip("av")
     scene = draw_scene(5, 0, minutes=(3, 4))
     first = int(boxes_of(truth())["second"].min())
-    write_film(scene, plain=tmp_path / "film.mp4", end_s=first + 10)
+    write_clip(scene, plain=tmp_path / "film.mp4", end_s=first + 10)
     boxes_of(truth()).filter(pl.col("second") < first + 10).drop("instance").write_csv(tmp_path / "b.csv")
     film = f"{scene.video}={tmp_path}/film.mp4"
     done("instances", tmp_path / "b.csv", "--video", film, "--out", tmp_path / "out")
@@ -168,17 +168,26 @@ def test_two_people_confirm_an_item_and_entries_are_only_added(tmp_path):
     path = tmp_path / "history.csv"
     path.write_text("\n".join(rows) + "\n")
     assert run("verify", path).exit_code == 1
-    words = ("verify", path, "--item", "v/Clip 1", "--json")
+    words = ("verify", path, "--entry", "item=v/Clip 1", "--json")
     assert run(*words, "--who", "anna", "--at", "2026-05-02").exit_code == 1
-    confirmed = run(*words, "--who", "bert", "--at", "2026-05-03", "--note", "seen twice")
+    confirmed = run(*words, "--who", "bert", "--at", "2026-05-03", "--entry", "note=seen twice")
     assert confirmed.exit_code == 0
     assert json.loads(confirmed.stdout)["items"] == [{"item": "v/Clip 1", "state": "confirmed", "entries": 3}]
-    change = ("--action", "changed", "--field", "class_name", "--before", "Clip", "--after", "Needle")
+    change = (
+        "--entry",
+        "action=changed",
+        "--entry",
+        "field=class_name",
+        "--entry",
+        "before=Clip",
+        "--entry",
+        "after=Needle",
+    )
     assert run(*words, *change, "--who", "carl", "--at", "2026-05-04").exit_code == 1
     history = pl.read_csv(path)
     assert history["who"].to_list() == ["linker", "anna", "bert", "carl"]
     assert history["after"].to_list()[-1] == "Needle"
-    assert isinstance(run(*words, "--action", "liked", "--who", "d", "--at", "2026-06").exception, UnknownName)
+    assert isinstance(run(*words, "--entry", "action=liked", "--who", "d", "--at", "2026-06").exception, UnknownName)
     assert pl.read_csv(path).height == 4
 
 
@@ -221,7 +230,7 @@ def test_only_questions_that_two_people_confirmed_are_kept(tmp_path):
     assert run(*words, tmp_path / "one", "--at", "2026-05-01").exit_code == 0
     history = tmp_path / "one" / "history.csv"
     for who, day in (("anna", 2), ("bert", 3)):
-        run("verify", history, "--item", "e2", "--who", who, "--at", f"2026-05-0{day}")
+        run("verify", history, "--entry", "item=e2", "--who", who, "--at", f"2026-05-0{day}")
     assert run(*words, tmp_path / "two", "--history", history).exit_code == 0
     kept = pl.read_parquet(tmp_path / "two" / "questions.parquet")
     assert (kept["id"].to_list(), kept["generation"].to_list()) == (["e2"], ["manual"])

@@ -1,4 +1,4 @@
-"""`surgeval audit`: a study, a folder, a new study file, a data card; exit codes."""
+"""`surgvalid audit`: a study, a folder, a new study file, a data card; exit codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from data_set_files import cholec80
 from nested_tables import nested_frame
-from surgeval.cli import build_app
+from surgvalid.cli import build_app
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_study_is_begun_by_asking(tmp_path: Path, scores: Path) -> None:
     code, text = run("new", tmp_path, "--ask", text="\n" * 40)
     assert code == 0
     assert (tmp_path / "study.toml").is_file()
-    assert "surgeval audit" in text
+    assert "surgvalid audit" in text
 
 
 def test_a_card_of_a_data_set(tmp_path: Path) -> None:
@@ -55,5 +55,5 @@ def test_a_card_of_a_data_set(tmp_path: Path) -> None:
 
 
 def test_pitfalls_are_listed() -> None:
-    done = CliRunner().invoke(build_app(), ["list", "pitfalls", "--json"])
+    done = CliRunner().invoke(build_app(), ["tools", "list", "pitfalls", "--json"])
     assert [row["pitfall"] for row in json.loads(done.output)][:2] == ["P1.1", "P1.2"]

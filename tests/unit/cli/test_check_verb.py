@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from data_set_files import BUILDERS
-from surgeval.cli import build_app
-from surgeval.errors import UnknownName
+from surgvalid.cli import build_app
+from surgvalid.errors import UnknownName
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(build_app(), ["check", *map(str, arguments)])
+    return CliRunner().invoke(build_app(), ["data", "check", *map(str, arguments)])
 
 
 def test_a_folder_without_errors_or_differing_counts_is_clean(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nested_tables import nested_frame
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, TableInvalid, WouldOverwrite
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, TableInvalid, WouldOverwrite
 
 RUN = CliRunner()
 
@@ -19,27 +19,29 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
-COLUMNS = ["--columns", "model=algorithm,video=patient", "--boot", "30"]
+COLUMNS = ["--model-column", "algorithm", "--unit", "patient", "--resamples", "30"]
 
 
 def test_intervals_are_printed_with_their_paragraph(table: str) -> None:
-    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS])
+    done = RUN.invoke(build_app(), ["analyse", "interval", table, *COLUMNS])
     assert done.exit_code == 0, done.output
     assert "M0" in done.stdout
     assert "leaving out one video at a time" in done.stdout
-    drawn = RUN.invoke(build_app(), ["interval", table, *COLUMNS, "--method", "percentile", "--resample", "two-stage"])
+    drawn = RUN.invoke(
+        build_app(), ["analyse", "interval", table, *COLUMNS, "--method", "bootstrap", "--resample", "two-stage"]
+    )
     assert "30 two-stage bootstrap resamples" in drawn.stdout
 
 
 def test_json_is_one_document(table: str) -> None:
-    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS, "--json", "--by", "view"])
+    done = RUN.invoke(build_app(), ["analyse", "interval", table, *COLUMNS, "--json", "--by", "view"])
     data = json.loads(done.stdout)
     assert {row["view"] for row in data["rows"]} == {"smoke", "clear"}
 
 
 def test_files_are_written_with_a_manifest_and_never_over_others(table: str, tmp_path: Path) -> None:
     out = tmp_path / "intervals.parquet"
-    call = ["interval", table, *COLUMNS, "--out", str(out)]
+    call = ["analyse", "interval", table, *COLUMNS, "--out", str(out)]
     assert RUN.invoke(build_app(), call).exit_code == 0
     assert pl.read_parquet(out).height == 3
     manifest = json.loads((tmp_path / "intervals.manifest.json").read_text())
@@ -54,19 +56,22 @@ def test_files_are_written_with_a_manifest_and_never_over_others(table: str, tmp
     ("extra", "message"),
     [
         (["--columns", "model"], "is not OURS=THEIRS"),
-        (["--columns", "model=a,model=b"], "given twice"),
+        (["--columns", "center=a,center=b"], "given twice"),
+        (["--columns", "model=a"], "write --model-column a for model=a"),
         (["--out", "x.txt"], "expected .csv, .parquet or a folder"),
         (["--out", "nowhere/x.csv"], "does not exist"),
         (["--resample", "rows>video"], "cannot be read"),
     ],
 )
 def test_misuse_is_said_in_one_line(table: str, extra: list[str], message: str) -> None:
-    done = RUN.invoke(build_app(), ["interval", table, *COLUMNS, *extra])
+    done = RUN.invoke(build_app(), ["analyse", "interval", table, *COLUMNS, *extra])
     assert isinstance(done.exception, Misuse)
     assert message in str(done.exception)
 
 
 def test_a_column_under_a_name_that_no_verb_knows_is_refused(table: str) -> None:
-    done = RUN.invoke(build_app(), ["interval", table, "--columns", "model=algorithm,surgeon=patient"])
+    done = RUN.invoke(
+        build_app(), ["analyse", "interval", table, "--model-column", "algorithm", "--columns", "surgeon=patient"]
+    )
     assert isinstance(done.exception, TableInvalid)
     assert "'surgeon' (for 'patient') is none of our names" in str(done.exception)

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse, WouldOverwrite
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, WouldOverwrite
 
 
 def run(*arguments: object):
@@ -27,12 +27,12 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 def names(sides: tuple[Path, Path]) -> list[object]:
     columns = "reference=label,prediction=guess"
-    return ["--predictions", sides[0], "--references", sides[1], "--video-column", "patient", "--columns", columns]
+    return ["--predictions", sides[0], "--references", sides[1], "--unit", "patient", "--columns", columns]
 
 
 def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run("classification", *names(sides), "--boot", 50, "--model", "net", "--out", out)
+    result = run("classification", *names(sides), "--resamples", 50, "--model", "net", "--out", out)
     assert result.exit_code == 0, result.output
     written = {path.name for path in out.iterdir()}
     assert written == {
@@ -52,20 +52,20 @@ def test_classification_writes_tables_conventions_and_a_manifest(sides: tuple[Pa
     assert table.filter(metric="correct")["value"].sum() == 5
     again = run("classification", *names(sides), "--out", out)
     assert isinstance(again.exception, WouldOverwrite)
-    assert run("classification", *names(sides), "--boot", 50, "--out", out, "--force").exit_code == 0
+    assert run("classification", *names(sides), "--resamples", 50, "--out", out, "--force").exit_code == 0
 
 
 def test_the_score_table_can_go_on_to_the_other_verbs(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    run("classification", *names(sides), "--boot", 50, "--out", tmp_path / "out")
+    run("classification", *names(sides), "--resamples", 50, "--out", tmp_path / "out")
     onward = CliRunner().invoke(
-        build_app(), ["interval", str(tmp_path / "out"), "--resample", "cluster", "--boot", "50"]
+        build_app(), ["analyse", "interval", str(tmp_path / "out"), "--resample", "cluster", "--resamples", "50"]
     )
     assert onward.exit_code == 0
     assert "0.833" in onward.stdout
 
 
 def test_json_holds_every_table(sides: tuple[Path, Path]) -> None:
-    result = run("phases", *names(sides), "--metric", "phase_accuracy", "--boot", 50, "--json")
+    result = run("phases", *names(sides), "--metric", "phase_accuracy", "--resamples", 50, "--json")
     data = json.loads(result.stdout)
     assert data["metrics"][0]["value"] == pytest.approx(5 / 6)
     assert set(data) >= {"per_video", "per_class", "conventions", "prose", "notes"}
@@ -73,7 +73,7 @@ def test_json_holds_every_table(sides: tuple[Path, Path]) -> None:
 
 def test_equal_runs_give_equal_files(sides: tuple[Path, Path], tmp_path: Path) -> None:
     for name in ("one", "two"):
-        run("phases", *names(sides), "--boot", 50, "--out", tmp_path / name)
+        run("phases", *names(sides), "--resamples", 50, "--out", tmp_path / name)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
@@ -81,7 +81,7 @@ def test_equal_runs_give_equal_files(sides: tuple[Path, Path], tmp_path: Path) -
 def test_bad_input_is_one_deliberate_error(sides: tuple[Path, Path], tmp_path: Path) -> None:
     pl.read_csv(sides[1]).filter(pl.col("frame") > 0).write_csv(sides[1])
     assert isinstance(run("phases", *names(sides)).exception, InputInvalid)
-    twice = ["--columns", "video=patient", "--video-column", "patient"]
+    twice = ["--columns", "video=patient", "--unit", "patient"]
     assert isinstance(run("phases", "--predictions", sides[0], *twice).exception, Misuse)
 
 
@@ -96,7 +96,7 @@ def test_detection_reads_coco_files(tmp_path: Path) -> None:
     (tmp_path / "dt.json").write_text(json.dumps(results))
     files = ["--predictions", tmp_path / "dt.json", "--references", tmp_path / "gt.json"]
     out = tmp_path / "out"
-    result = run("detection", *files, "--video-pattern", "^([0-9]+)_", "--boot", 20, "--out", out)
+    result = run("detection", *files, "--patient-pattern", "^([0-9]+)_", "--resamples", 20, "--out", out)
     assert result.exit_code == 0, result.exception
     assert {"coco_summary.csv", "metrics.csv", "per_class.csv"} <= {path.name for path in out.iterdir()}
     assert isinstance(run("detection", *files).exception, InputInvalid)
@@ -108,7 +108,7 @@ def test_tracking_reads_mot_folders(tmp_path: Path) -> None:
         for video in ("a", "b"):
             (tmp_path / side / f"{video}.txt").write_text("1,1,0,0,5,5,1\n2,1,0,0,5,5,1\n")
     files = ["--predictions", tmp_path / "theirs", "--references", tmp_path / "ours"]
-    result = run("tracking", *files, "--boot", 20, "--json")
+    result = run("tracking", *files, "--resamples", 20, "--json")
     assert json.loads(result.stdout)["metrics"][0]["value"] == pytest.approx(1.0)
 
 
@@ -117,7 +117,7 @@ def test_triplets_read_tables(tmp_path: Path) -> None:
     references = {f"reference:{n}": [1, 0, 1, 0] if n == 0 else [0] * 4 for n in range(100)}
     scores = {f"score:{n}": [0.9, 0.1, 0.8, 0.2] for n in range(100)}
     pl.DataFrame({**at, **references, **scores}).write_csv(tmp_path / "t.csv")
-    result = run("triplets", "--predictions", tmp_path / "t.csv", "--boot", 20, "--json")
+    result = run("triplets", "--predictions", tmp_path / "t.csv", "--resamples", 20, "--json")
     assert {row["value"] for row in json.loads(result.stdout)["metrics"]} == {1.0}
 
 
@@ -127,12 +127,12 @@ def test_segmentation_reads_archives_of_masks(tmp_path: Path, monkeypatch: pytes
     np.savez(tmp_path / "masks.npz", **masks)
     files = ["--predictions", "masks.npz", "--references", "masks.npz"]
     out = tmp_path / "out"
-    result = run("segmentation", *files, "--classes", "1", "--boot", 20, "--out", out)
+    result = run("segmentation", *files, "--classes", "1", "--resamples", 20, "--out", out)
     assert result.exit_code == 0, result.exception
     assert pl.read_parquet(out / "scores.parquet")["value"].to_list() == [1.0] * 6
     assert isinstance(run("segmentation", *files, "--classes", "liver").exception, Misuse)
     pl.DataFrame({"case": list(masks), "smoke": ["yes", "no", "no"]}).write_csv(tmp_path / "smoke.csv")
-    strata = ["--properties", "smoke.csv", "--by", "smoke", "--boot", 20]
+    strata = ["--properties", "smoke.csv", "--by", "smoke", "--resamples", 20]
     assert run("segmentation", *files, *strata, "--out", out, "--force").exit_code == 0
     text = (out / "manifest.json").read_text()
     assert str(tmp_path) not in text
@@ -167,18 +167,22 @@ def test_the_model_with_fewer_false_alarms_wins_in_every_verb(tmp_path: Path) ->
         given = [
             "--metric",
             "false_alarms_per_image",
-            "--video-column",
+            "--unit",
             "video",
-            "--boot",
+            "--resamples",
             20,
             "--out",
             tmp_path / model,
         ]
         assert run("detection", *options, *given).exit_code == 0
     folders = [str(tmp_path / "calm"), str(tmp_path / "noisy")]
-    compared = CliRunner().invoke(build_app(), ["compare", *folders, "calm", "noisy", "--boot", "50", "--json"])
+    compared = CliRunner().invoke(
+        build_app(), ["analyse", "compare", *folders, "calm", "noisy", "--resamples", "50", "--json"]
+    )
     assert json.loads(compared.stdout)["rows"][0]["favours"] == "calm"
-    ranked = CliRunner().invoke(build_app(), ["rank", *folders, "--rule", "mean-then-rank", "--boot", "0", "--json"])
+    ranked = CliRunner().invoke(
+        build_app(), ["rank", *folders, "--rule", "mean-then-rank", "--resamples", "0", "--json"]
+    )
     assert {row["model"]: row["rank"] for row in json.loads(ranked.stdout)["ranks"]} == {"calm": 1, "noisy": 2}
     page = tmp_path / "report.html"
     assert CliRunner().invoke(build_app(), ["report", str(tmp_path), "--out", str(page)]).exit_code == 0
@@ -191,15 +195,17 @@ def test_a_metric_of_whole_videos_that_was_asked_for_is_in_the_score_table(tmp_p
         frame = {"video": videos, "second": [*range(6)] * 6, "reference": list("aaabbb") * 6}
         guesses = [*guess] * 5 + ["a", "b", "a", "b", "a", "b"] if model == "restless" else [*guess] * 6
         pl.DataFrame({**frame, "prediction": guesses}).write_csv(tmp_path / f"{model}.csv")
-        given = ["--metric", "flicker_per_min", "--boot", 20, "--out", tmp_path / model]
+        given = ["--metric", "flicker_per_min", "--resamples", 20, "--out", tmp_path / model]
         assert run("phases", "--predictions", tmp_path / f"{model}.csv", *given).exit_code == 0
     folders = [str(tmp_path / "steady"), str(tmp_path / "restless")]
     for chosen in ([], ["--metric", "flicker_per_min"]):
-        found = CliRunner().invoke(build_app(), ["compare", *folders, "steady", "restless", *chosen, "--json"])
+        found = CliRunner().invoke(
+            build_app(), ["analyse", "compare", *folders, "steady", "restless", *chosen, "--json"]
+        )
         row = json.loads(found.stdout)["rows"][0]
         assert (row["metric"], row["favours"], row["value_a"]) == ("flicker_per_min", "steady", 0.0)
     found = CliRunner().invoke(
-        build_app(), ["compare", *folders, "steady", "restless", "--metric", "correct", "--json"]
+        build_app(), ["analyse", "compare", *folders, "steady", "restless", "--metric", "correct", "--json"]
     )
     assert json.loads(found.stdout)["rows"][0]["value_a"] == 1.0
 
@@ -211,7 +217,7 @@ def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path
         for place, image in enumerate(truth["images"]):
             image["video"] = f"v{max(0, place + 6 - len(truth['images']))}"
         (tmp_path / "references.json").write_text(json.dumps(truth))
-        chosen = ["--metric", "false_alarms_per_image", "--video-column", "video", "--boot", 20]
+        chosen = ["--metric", "false_alarms_per_image", "--unit", "video", "--resamples", 20]
         assert run("detection", *options, *chosen, "--out", tmp_path / model).exit_code == 0
     folders = [str(tmp_path / "calm"), str(tmp_path / "noisy")]
     values = [pl.read_csv(f"{folder}/metrics.csv")["value"].item() for folder in folders]
@@ -220,11 +226,11 @@ def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path
     listed = json.loads((tmp_path / "calm" / "manifest.json").read_text())["outputs"]
     assert "statistics.parquet" in [entry["file"] for entry in listed]
     compared = CliRunner().invoke(
-        build_app(), ["compare", *folders, "calm", "noisy", "--out", str(tmp_path / "c"), "--json"]
+        build_app(), ["analyse", "compare", *folders, "calm", "noisy", "--out", str(tmp_path / "c"), "--json"]
     )
     row = json.loads(compared.stdout)["rows"][0]
     assert [row["value_a"], row["value_b"], row["difference"]] == pytest.approx([0.5, 2.5, -2.0], abs=1e-12)
     read = json.loads((tmp_path / "c" / "manifest.json").read_text())["inputs"]
     assert [entry["file"] for entry in read] == ["scores.parquet", "metrics.json", "statistics.parquet"] * 2
-    alone = CliRunner().invoke(build_app(), ["interval", f"{folders[1]}/scores.parquet", "--json"])
+    alone = CliRunner().invoke(build_app(), ["analyse", "interval", f"{folders[1]}/scores.parquet", "--json"])
     assert json.loads(alone.stdout)["rows"][0]["value"] == pytest.approx(2.5, abs=1e-12)

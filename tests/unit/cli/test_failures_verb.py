@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from mixed_data import nested_table
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, TableInvalid, WouldOverwrite
+from repository import REPOSITORY
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, TableInvalid, WouldOverwrite
 
-OPTIONS = ["--successes", "hits", "--trials", "total", "--fixed", "smoke,size", "--random",
+OPTIONS = ["--outcome", "hits/total", "--fixed", "smoke,size", "--random",
            "algorithm,patient,image,instance"]  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def table(tmp_path: Path) -> str:
 
 
 def run(*arguments: str):
-    return CliRunner().invoke(build_app(), ["failures", *arguments])
+    return CliRunner().invoke(build_app(), ["analyse", "failures", *arguments])
 
 
 def test_the_verb_writes_its_files(table: str, tmp_path: Path) -> None:
@@ -39,9 +40,9 @@ def test_the_verb_writes_its_files(table: str, tmp_path: Path) -> None:
 
 
 def test_results_go_to_stdout_and_talk_to_stderr(table: str) -> None:
-    done = run(table, *OPTIONS, "--spec", "paper")
+    done = run(table, *OPTIONS, "--spec", "ross")
     assert "smoke" in done.stdout
-    assert "Warning: spec `paper`" in done.stderr
+    assert "Warning: spec `ross`" in done.stderr
     assert "Decision:" in done.stderr
 
 
@@ -57,8 +58,8 @@ def test_json_is_json(table: str) -> None:
 
 
 def test_columns_can_be_renamed(table: str) -> None:
-    done = run(table, "--successes", "hits", "--trials", "total", "--fixed", "smoke", "--random", "model,instance",
-               "--columns", "model=algorithm", "--json")  # fmt: skip
+    done = run(table, "--outcome", "hits/total", "--fixed", "smoke", "--random", "model,instance",
+               "--model-column", "algorithm", "--json")  # fmt: skip
     assert "model" in json.loads(done.stdout)["levels"]
 
 
@@ -83,8 +84,8 @@ def test_an_earlier_result_is_not_overwritten(table: str, tmp_path: Path) -> Non
 
 def test_misuse_ends_with_exit_code_two_and_one_line(table: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "surgeval", "failures", table, "--outcome", "corect"], capture_output=True, text=True,
-        check=False, env={"PYTHONPATH": str(Path(__file__).parents[3] / "src")},
+        [sys.executable, "-m", "surgvalid", "analyse", "failures", table, "--outcome", "corect"],
+        capture_output=True, text=True, check=False, env={"PYTHONPATH": str(REPOSITORY / "src")},
     )  # fmt: skip
     assert done.returncode == 2
     assert "did you mean 'correct'" in done.stderr
@@ -92,10 +93,13 @@ def test_misuse_ends_with_exit_code_two_and_one_line(table: str) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "named"), [
-    (["--before", "{}", "--after", "{}", "--recommend", "--preregistration", "{}"], "--recommend, --preregistration"),
+    (
+        ["--before", "{}", "--after", "{}", "--recommend", "1", "--preregistration", "{}"],
+        "--recommend, --preregistration",
+    ),
     (["--before", "{}", "--after", "{}", "--risk", "{}"], "--risk"),
     (["{}", "--target", "smoke"], "--target"),
-    (["{}", "--picture", "image"], "--picture"),
+    (["{}", "--image-column", "image"], "--image-column"),
 ])  # fmt: skip
 def test_options_that_would_be_left_unused_are_refused(table: str, arguments: list[str], named: str) -> None:
     done = run(*(one.format(table) for one in arguments), *OPTIONS)

@@ -6,9 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from surgeval.cli import main
+from repository import REPOSITORY
+from surgvalid.cli import main
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = REPOSITORY / "tests" / "golden"
 QUESTIONS = (
     "--requests",
     str(GOLDEN / "floors" / "requests.json"),
@@ -22,7 +23,7 @@ def run(monkeypatch, capsys):
     """Calls the command line and gives back exit code, results and talk."""
 
     def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["surgeval", *words])
+        monkeypatch.setattr(sys, "argv", ["surgvalid", *words])
         code = 0
         try:
             main()
@@ -35,7 +36,7 @@ def run(monkeypatch, capsys):
 
 
 def test_floors_prints_the_floors_and_keeps_talk_apart(run) -> None:
-    code, results, talk = run("floors", *QUESTIONS)
+    code, results, talk = run("score", "baselines", *QUESTIONS)
     assert code == 0
     assert "fit: leave-one-video-out" in results
     assert "temporal_grounding_ood" in results
@@ -44,11 +45,11 @@ def test_floors_prints_the_floors_and_keeps_talk_apart(run) -> None:
 
 def test_floors_writes_a_folder_once(run, tmp_path) -> None:
     out = str(tmp_path / "out")
-    assert run("floors", *QUESTIONS, "--out", out)[0] == 0
-    code, _, talk = run("floors", *QUESTIONS, "--out", out)
+    assert run("score", "baselines", *QUESTIONS, "--out", out)[0] == 0
+    code, _, talk = run("score", "baselines", *QUESTIONS, "--out", out)
     assert code == 2
     assert "pass --force" in talk
-    assert run("floors", *QUESTIONS, "--out", out, "--force")[0] == 0
+    assert run("score", "baselines", *QUESTIONS, "--out", out, "--force")[0] == 0
     assert {p.name for p in Path(out).iterdir()} == {"floors.csv", "templates.csv", "floor_answers", "manifest.json"}
 
 
@@ -59,7 +60,7 @@ def test_floors_speaks_json_with_margins_and_training(run, tmp_path) -> None:
     table.write_parquet(tmp_path / "scores.parquet")
     train = [word.replace("--re", "--train-re") for word in QUESTIONS]
     out = str(tmp_path / "out")
-    code, results, _ = run("floors", *QUESTIONS, *train, "--results", str(tmp_path), "--out", out, "--json")
+    code, results, _ = run("score", "baselines", *QUESTIONS, *train, "--results", str(tmp_path), "--out", out, "--json")
     found = json.loads(results)
     assert code == 0
     assert found["fit"] == "training set"
@@ -72,37 +73,37 @@ def test_floors_speaks_json_with_margins_and_training(run, tmp_path) -> None:
 def test_floors_reads_class_definitions(run, tmp_path) -> None:
     path = tmp_path / "definitions.json"
     path.write_text(json.dumps(["Tack"]))
-    code, _, talk = run("floors", *QUESTIONS, "--definitions", str(path))
+    code, _, talk = run("score", "baselines", *QUESTIONS, "--definitions", str(path))
     assert code == 0
     assert "3 references break their own format" in talk
 
 
 def test_floors_prints_what_training_never_showed(run) -> None:
     train = [word.replace("--re", "--train-re") for word in QUESTIONS]
-    assert "template the training set never shows" in run("floors", *QUESTIONS, *train)[1]
+    assert "template the training set never shows" in run("score", "baselines", *QUESTIONS, *train)[1]
 
 
 def test_half_a_training_set_is_misuse(run) -> None:
-    code, _, talk = run("floors", *QUESTIONS, "--train-requests", QUESTIONS[1])
+    code, _, talk = run("score", "baselines", *QUESTIONS, "--train-requests", QUESTIONS[1])
     assert code == 2
-    assert "Misuse: a training set needs both" in talk
+    assert "a training set needs both" in talk
 
 
 def test_diff_exits_with_one_when_anything_differs(run, tmp_path) -> None:
     paths = [str(GOLDEN / "diff" / name) for name in ("a.csv", "b.csv")]
-    code, results, _ = run("diff", *paths, "--out", str(tmp_path / "out"))
+    code, results, _ = run("score", "diff", *paths, "--out", str(tmp_path / "out"))
     assert code == 1
     assert "2 verdicts: wrong -> right" in results
     assert "What moved each number" in results
     assert re.search(r"headline .* \d\.\d{4} ", results.split("What moved each number")[1])
     assert (tmp_path / "out" / "moved.csv").exists()
-    code, results, _ = run("diff", *paths, "--json")
+    code, results, _ = run("score", "diff", *paths, "--json")
     assert code == 1
     assert len(json.loads(results)["changes"]) == 8
 
 
 def test_diff_exits_with_zero_when_equal(run) -> None:
-    code, results, _ = run("diff", *[str(GOLDEN / "diff" / "a.csv")] * 2)
+    code, results, _ = run("score", "diff", *[str(GOLDEN / "diff" / "a.csv")] * 2)
     assert code == 0
     assert "no difference" in results
 
@@ -111,10 +112,10 @@ def test_diff_prints_only_the_first_changes(run, tmp_path) -> None:
     head = "qID,primary,answer_format,correctness"
     for name, verdict in (("a.csv", True), ("b.csv", False)):
         (tmp_path / name).write_text("\n".join([head, *(f"q{i},1a,binary,{verdict}" for i in range(50))]))
-    assert "... and 10 more" in run("diff", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))[1]
+    assert "... and 10 more" in run("score", "diff", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))[1]
 
 
 def test_a_file_that_is_not_there_is_misuse(run, tmp_path) -> None:
-    code, _, talk = run("diff", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+    code, _, talk = run("score", "diff", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
     assert code == 2
-    assert "FileUnreadable" in talk
+    assert "no such file" in talk

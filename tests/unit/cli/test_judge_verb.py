@@ -5,20 +5,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fake_server import Answer, comparing, fields_of, says, serving, verdict
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, SurgevalError
-from surgeval.judges import check_size
-from surgeval.judges._gold import gold_pairs
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, SurgvalidError
+from surgvalid.judges import check_size
+from surgvalid.judges._canaries import gold_pairs
 
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("surgeval.asking.chat._LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr("surgvalid.asking.chat._LONGEST_WAIT_S", 0.0)
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(build_app(), ["judge", *map(str, arguments)])
+    return CliRunner().invoke(build_app(), ["score", "judge", *map(str, arguments)])
 
 
 def knowing(number, body):  # type: ignore[no-untyped-def]
@@ -39,7 +39,7 @@ def test_a_judge_that_knows_its_business_exits_0() -> None:
 
 def test_a_judge_that_accepts_canaries_exits_1_and_shows_them_visibly() -> None:
     with serving(says(verdict("CORRECT"))) as server:
-        result = run("check", "--judge", f"openai:m@{server.url}", "--min-accuracy", "0")
+        result = run("check", "--judge", f"openai:m@{server.url}", "--min", "accuracy=0")
     assert result.exit_code == 1
     assert "NOT fit for use" in result.stderr
     assert "\\u202e" in result.stdout
@@ -48,7 +48,7 @@ def test_a_judge_that_accepts_canaries_exits_1_and_shows_them_visibly() -> None:
 
 def test_a_judge_below_the_accuracy_exits_1_and_at_it_0() -> None:
     assert run("check", "--judge", "exact").exit_code == 1
-    assert run("check", "--judge", "exact", "--min-accuracy", "0.5").exit_code == 0
+    assert run("check", "--judge", "exact", "--min", "accuracy=0.5").exit_code == 0
 
 
 def test_a_dead_judge_is_not_fit() -> None:
@@ -118,4 +118,4 @@ def test_the_rest_of_many_disagreements_is_counted(tmp_path: Path) -> None:
 
 def test_misuse_is_a_deliberate_error(tmp_path: Path) -> None:
     assert isinstance(run("check", "--judge", "oracle").exception, Misuse)
-    assert isinstance(run("agreement", tmp_path / "nowhere.jsonl").exception, SurgevalError)
+    assert isinstance(run("agreement", tmp_path / "nowhere.jsonl").exception, SurgvalidError)

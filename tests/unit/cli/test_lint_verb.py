@@ -5,8 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from builders import reference_row, request_row, response_row, write_json
-from surgeval.cli import build_app, main
-from surgeval.errors import WouldOverwrite
+from surgvalid.cli import build_app, main
+from surgvalid.errors import WouldOverwrite
 
 runner = CliRunner()
 
@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 def options(files: dict[str, str], answers: str, *more: str) -> list[str]:
     known = ["--requests", files["requests"], "--references", files["references"]]
-    return ["lint", *known, "--responses", files.get(answers, answers), *more]
+    return ["score", "lint", *known, "--responses", files.get(answers, answers), *more]
 
 
 def test_a_clean_file_exits_with_0(files: dict[str, str]) -> None:
@@ -44,7 +44,7 @@ def test_findings_are_grouped_with_examples_and_exit_with_1(files: dict[str, str
 
 def test_notes_alone_exit_with_0(files: dict[str, str]) -> None:
     known = ["--requests", files["requests"], "--responses", files["good"]]
-    done = runner.invoke(build_app(), ["lint", *known])
+    done = runner.invoke(build_app(), ["score", "lint", *known])
     assert done.exit_code == 0
     assert "formats-unchecked" in done.stdout
 
@@ -67,7 +67,7 @@ def test_out_writes_two_files_and_never_over_others(files: dict[str, str], tmp_p
 
 
 def test_data_sets_are_merged_by_name(files: dict[str, str]) -> None:
-    arguments = ["lint"]
+    arguments = ["score", "lint"]
     for option, name in (("--requests", "requests"), ("--references", "references"), ("--responses", "good")):
         arguments += [option, f"heico={files[name]}", option, f"lapchole={files[name]}"]
     done = runner.invoke(build_app(), arguments)
@@ -85,9 +85,10 @@ def test_an_absent_file_is_a_finding(files: dict[str, str], tmp_path: Path) -> N
 
 
 def test_misuse_exits_with_2(files: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert runner.invoke(build_app(), ["lint", "--requests", files["requests"]]).exit_code == 2
+    done = runner.invoke(build_app(), ["score", "lint", "--requests", files["requests"]])
+    assert str(done.exception) == "surgvalid score lint: --responses is missing"
     (tmp_path / "lint.json").write_text("mine")
-    monkeypatch.setattr("sys.argv", ["surgeval", *options(files, "good", "--out", str(tmp_path))])
+    monkeypatch.setattr("sys.argv", ["surgvalid", *options(files, "good", "--out", str(tmp_path))])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import surgeval
+import surgvalid
 from nested_tables import nested_frame
 from small_questions import answers, questions
-from surgeval import results
-from surgeval.cli import build_app
-from surgeval.errors import Misuse
+from surgvalid import results
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse
 
 APP = build_app()
 
@@ -25,22 +25,29 @@ def run(*words: object):
 def scored(tmp_path: Path) -> Path:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
-    return surgeval.score(requests, references, given, model="steady", judges=["exact"]).to_dir(tmp_path / "scored")
+    return surgvalid.score(requests, references, given, model="steady", judges=["exact"]).to_dir(tmp_path / "scored")
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
     requests, references = questions()
     given = answers("steady", requests, references, seed=2)
-    return surgeval.score(requests, references, given, model="other", judges=["exact"]).to_dir(tmp_path / "other")
+    return surgvalid.score(requests, references, given, model="other", judges=["exact"]).to_dir(tmp_path / "other")
 
 
-@pytest.mark.parametrize("verb", [("interval",), ("rank", "--rule", "mean-then-rank"), ("strata", "--by", "format")])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("analyse interval",),
+        ("rank", "--rule", "mean-then-rank"),
+        ("analyse strata", "--by", "format"),
+    ],
+)
 @pytest.mark.parametrize("given", ["folder", "file"])
 def test_a_result_is_never_written_over_its_input(verb: tuple[str, ...], given: str, scored: Path, other: Path) -> None:
     before = {path.name: path.read_bytes() for path in scored.iterdir()}
     source = scored if given == "folder" else scored / "scores.parquet"
-    done = run(verb[0], source, other, *verb[1:], "--out", scored, "--force")
+    done = run(*verb[0].split(), source, other, *verb[1:], "--out", scored, "--force")
     assert isinstance(done.exception, Misuse)
     assert "scores.parquet" in str(done.exception)
     assert {path.name: path.read_bytes() for path in scored.iterdir()} == before
@@ -48,7 +55,7 @@ def test_a_result_is_never_written_over_its_input(verb: tuple[str, ...], given: 
 
 def test_python_refuses_to_write_over_an_input_too(scored: Path) -> None:
     with pytest.raises(Misuse, match="would be lost"):
-        surgeval.interval(scored).to_dir(scored, force=True)
+        surgvalid.interval(scored).to_dir(scored, force=True)
 
 
 @pytest.mark.parametrize("name", ["rank.csv", "rank.parquet", "rank.json"])
@@ -74,7 +81,7 @@ def test_a_result_that_was_read_is_copied_whole(scored: Path, tmp_path: Path) ->
 
 
 def test_a_single_table_is_read_with_its_manifest(scored: Path, tmp_path: Path) -> None:
-    assert run("interval", scored, "--out", tmp_path / "one.csv").exit_code == 0
+    assert run("analyse", "interval", scored, "--out", tmp_path / "one.csv").exit_code == 0
     stored = results.read(tmp_path / "one.csv")
     assert stored.kind == "interval"
     assert stored.table.height == pl.read_csv(tmp_path / "one.csv").height
@@ -84,5 +91,5 @@ def test_facts_beside_a_table_are_among_the_inputs(tmp_path: Path) -> None:
     nested_frame().with_columns(metric=pl.lit("err")).write_csv(tmp_path / "scores.csv")
     facts = {"version": 1, "metrics": {"err": {"name": "err", "better": "smaller", "low": 0, "high": 1}}}
     (tmp_path / "scores.metrics.json").write_text(json.dumps(facts))
-    manifest = surgeval.interval(tmp_path / "scores.csv").manifest()
+    manifest = surgvalid.interval(tmp_path / "scores.csv").manifest()
     assert [entry["file"] for entry in manifest["inputs"]] == ["scores.csv", "scores.metrics.json"]

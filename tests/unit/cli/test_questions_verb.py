@@ -1,4 +1,4 @@
-"""`surgeval questions` writes a benchmark, says what is wrong, and never overwrites silently."""
+"""`surgvalid data questions` writes a benchmark, says what is wrong, and never overwrites silently."""
 
 import json
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from procedures import random_procedure
-from surgeval.cli import build_app
-from surgeval.datasets import write_annotations
-from surgeval.errors import ProcedureInvalid, WouldOverwrite
-from surgeval.schema.procedure_files import write_procedure
+from surgvalid.cli import build_app
+from surgvalid.datasets import write_annotations
+from surgvalid.errors import ProcedureInvalid, WouldOverwrite
+from surgvalid.schema.procedures.procedure_files import write_procedure
 
 
 def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(build_app(), ["questions", *map(str, words)])
+    return CliRunner().invoke(build_app(), ["data", "questions", *map(str, words)])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`surgeval rehearse` and `surgeval submission new` from the command line."""
+"""`surgvalid submission rehearse` and `surgvalid submission new` from the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, UnknownName
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, UnknownName
 
 RUNNER = CliRunner()
 
@@ -32,8 +32,9 @@ def pack(tmp_path: Path) -> Path:
 
 def rehearse(pack: Path, *more: str) -> tuple[int, str]:
     return call(
-        "rehearse", "--command", f"{sys.executable} {pack / 'app.py'}", "--input", str(pack / "example_input"),
-        "--out", str(pack.parent / "out"), "--boot", "10", "--state", "free", "--seconds", "30", *more,
+        "submission", "rehearse", "--command", f"{sys.executable} {pack / 'app.py'}",
+        "--input", str(pack / "example_input"),
+        "--out", str(pack.parent / "out"), "--resamples", "10", "--rules", "state=free,budget_s=30", *more,
     )  # fmt: skip
 
 
@@ -66,16 +67,16 @@ def test_another_run_in_the_folder_needs_force(pack: Path) -> None:
 
 def test_a_layout_means_batches(pack: Path) -> None:
     (pack / "app.py").write_text("raise SystemExit(3)")
-    code, text = rehearse(pack, "--layout", "zip")
+    code, text = rehearse(pack, "--rules", "layout=zip")
     assert code == 1
     assert "protocol batch" in text
     assert "exit code 3" in text
     with pytest.raises(Misuse, match="about batches"):
-        rehearse(pack, "--layout", "zip", "--protocol", "server")
+        rehearse(pack, "--rules", "layout=zip", "--rules", "protocol=server")
 
 
 def test_misuse_is_named(pack: Path) -> None:
-    with pytest.raises(Misuse, match="either --image or --command"):
-        call("rehearse", "--input", str(pack))
+    with pytest.raises(Misuse, match="either --container or --command"):
+        call("submission", "rehearse", "--input", str(pack))
     with pytest.raises(UnknownName, match="state policy"):
-        call("rehearse", "--command", "x", "--input", str(pack), "--state", "always")
+        call("submission", "rehearse", "--command", "x", "--input", str(pack), "--rules", "state=always")

@@ -1,4 +1,4 @@
-"""`surgeval report` from the command line."""
+"""`surgvalid report` from the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 
 
 def run(*arguments: str | Path) -> str:
@@ -36,24 +36,24 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.long
 def test_it_ends_with_the_path_of_the_page(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    assert run(table, "--columns", "model=algorithm", "--out", out, "--title", "My challenge") == f"{out}\n"
+    assert run(table, "--model-column", "algorithm", "--out", out, "--title", "My challenge") == f"{out}\n"
     assert "<h1>My challenge</h1>" in out.read_text()
 
 
 def test_pdf_lies_beside_the_page(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    said = run(table, "--columns", "model=algorithm", "--out", out, "--pdf")
+    said = run(table, "--model-column", "algorithm", "--out", out, "--pdf")
     assert said.splitlines() == [str(out), str(tmp_path / "page.pdf")]
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_json_says_what_was_written_found_and_missing(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    said = json.loads(run(table, "--columns", "model=algorithm", "--out", out, "--json", "--template", "challenge"))
+    said = json.loads(run(table, "--model-column", "algorithm", "--out", out, "--json", "--template", "challenge"))
     assert said["written"] == [str(out)]
     assert json.loads(Path(said["manifest"]).read_text())["inputs"][0]["file"] == "scores.csv"
     assert said["template"] == "challenge"
-    assert any("surgeval rank" in text for text in said["missing"])
+    assert any("surgvalid rank" in text for text in said["missing"])
     assert any("Only 5 videos" in text for text in said["limitations"])
 
 
@@ -62,14 +62,14 @@ def test_nothing_is_overwritten_without_force(table: Path, tmp_path: Path) -> No
     out.write_text("mine")
     assert isinstance(refused(table, "--out", out), WouldOverwrite)
     assert out.read_text() == "mine"
-    run(table, "--columns", "model=algorithm", "--out", out, "--force")
-    assert "surgeval" in out.read_text()
+    run(table, "--model-column", "algorithm", "--out", out, "--force")
+    assert "surgvalid" in out.read_text()
 
 
 def test_misuse_is_refused_before_any_work(table: Path, tmp_path: Path) -> None:
     assert isinstance(refused(table, "--out", tmp_path / "x.docx"), Misuse)
     assert isinstance(refused(table, "--out", tmp_path / "no" / "x.html"), Misuse)
     assert isinstance(refused(tmp_path / "nowhere", "--out", tmp_path / "x.html"), FileUnreadable)
-    wrong = refused(table, "--columns", "model=algorithm", "--template", "single-model", "--out", tmp_path / "x.html")
+    wrong = refused(table, "--model-column", "algorithm", "--template", "single-model", "--out", tmp_path / "x.html")
     assert isinstance(wrong, UnknownName)
     assert not (tmp_path / "x.html").exists()

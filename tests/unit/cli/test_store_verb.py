@@ -6,16 +6,16 @@ from typer.testing import CliRunner, Result
 
 from fake_server import comparing, serving
 from small_questions import answers, questions
-from surgeval.asking.store import ContentStore, hashed
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable
-from surgeval.schema.rows import write_json_rows
+from surgvalid.asking.store import ContentStore, hashed
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable
+from surgvalid.schema.rows import write_json_rows
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("surgeval.asking.chat._LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr("surgvalid.asking.chat._LONGEST_WAIT_S", 0.0)
     monkeypatch.chdir(tmp_path)
 
 
@@ -31,21 +31,21 @@ def a_store(path: Path, count: int = 2) -> Path:
 
 
 def test_a_store_shows_what_it_holds(tmp_path: Path) -> None:
-    place = a_store(tmp_path / ".surgeval")
-    result = run("store", "show", "--json")
+    place = a_store(tmp_path / ".surgvalid")
+    result = run("tools", "store", "show", "--json")
     assert json.loads(result.stdout)["replies"] == [{"kind": "answer", "asker": "m", "prompt": "1", "replies": 2}]
-    assert "2 replies" in run("store", "show", place).stdout
+    assert "2 replies" in run("tools", "store", "show", place).stdout
 
 
 def test_damage_is_named_and_exits_1(tmp_path: Path) -> None:
     place = a_store(tmp_path / "s")
-    assert run("store", "verify", place).exit_code == 0
+    assert run("tools", "store", "verify", place).exit_code == 0
     with open(place / "segment-001.jsonl", "ab") as handle:
         handle.write(b'{"key": "cut')
-    result = run("store", "verify", place)
+    result = run("tools", "store", "verify", place)
     assert result.exit_code == 1
     assert "segment-001.jsonl line 3" in result.stdout
-    assert "set aside, segment-001.jsonl line 3" in run("store", "show", place).stderr
+    assert "set aside, segment-001.jsonl line 3" in run("tools", "store", "show", place).stderr
 
 
 def test_a_line_damaged_in_the_middle_is_named_until_it_is_set_aside(tmp_path: Path) -> None:
@@ -55,32 +55,32 @@ def test_a_line_damaged_in_the_middle_is_named_until_it_is_set_aside(tmp_path: P
     hurt = second[:60] + b"\x00" + second[61:]
     segment.write_bytes(first + hurt + third)
     for _ in range(2):
-        assert run("store", "verify", place).exit_code == 1
-    done = run("store", "verify", place, "--set-aside")
+        assert run("tools", "store", "verify", place).exit_code == 1
+    done = run("tools", "store", "verify", place, "--set-aside")
     assert (done.exit_code, "line 2" in done.stdout) == (0, True)
     assert (place / "segment-001.jsonl.damaged").read_bytes() == hurt
     assert segment.read_bytes() == first + hurt + third
-    again = run("store", "verify", place)
+    again = run("tools", "store", "verify", place)
     assert (again.exit_code, again.stdout) == (0, "")
-    shown = run("store", "show", place)
+    shown = run("tools", "store", "show", place)
     assert "2 replies" in shown.stdout
     assert "set aside" not in shown.stderr
     segment.write_bytes(first + hurt + third[:50] + b"\n")
-    assert "line 3" in run("store", "verify", place).stdout
+    assert "line 3" in run("tools", "store", "verify", place).stdout
 
 
 def test_stores_are_merged_and_damage_stays_behind(tmp_path: Path) -> None:
     place = a_store(tmp_path / "s")
     with open(place / "segment-001.jsonl", "ab") as handle:
         handle.write(b'{"key": "cut')
-    result = run("store", "merge", place, "--out", tmp_path / "new")
+    result = run("tools", "store", "merge", place, "--out", tmp_path / "new")
     assert "2 replies added" in result.stderr
     assert "left behind" in result.stderr
-    assert run("store", "verify", tmp_path / "new").exit_code == 0
+    assert run("tools", "store", "verify", tmp_path / "new").exit_code == 0
 
 
 def test_a_place_without_a_store_is_named(tmp_path: Path) -> None:
-    assert isinstance(run("store", "show", tmp_path / "nowhere").exception, FileUnreadable)
+    assert isinstance(run("tools", "store", "show", tmp_path / "nowhere").exception, FileUnreadable)
 
 
 def question_files(folder: Path) -> list[str]:
@@ -92,7 +92,7 @@ def question_files(folder: Path) -> list[str]:
 
 
 def test_a_judge_that_cannot_be_reached_is_named_and_exits_1(tmp_path: Path) -> None:
-    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--boot", "5"]
+    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--resamples", "5"]
     result = run(*options, "--out", "one")
     assert result.exit_code == 1
     assert "cannot be reached" in result.stderr
@@ -100,16 +100,17 @@ def test_a_judge_that_cannot_be_reached_is_named_and_exits_1(tmp_path: Path) -> 
     row = json.loads((tmp_path / "one" / "verdicts.jsonl").read_text().splitlines()[0])
     assert (row["verdict"], row["state"]) == (None, "failed")
     assert "cannot be reached" in row["text"]
-    assert run(*options, "--out", "two", "--max-judge-failures", "1").exit_code == 1  # no headline without verdicts
-    allowed = ("--max-judge-failures", "1", "--missing", "not_judged=worst")
+    # no primary result without verdicts
+    assert run(*options, "--out", "two", "--max", "judge_failures=1").exit_code == 1
+    allowed = ("--max", "judge_failures=1", "--missing", "not_judged=worst")
     assert run(*options, "--out", "three", *allowed).exit_code == 0
 
 
 def test_how_many_failures_a_judge_may_have_is_in_the_manifest_and_its_breach_a_finding(tmp_path: Path) -> None:
-    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--boot", "5"]
-    allowed = ("--missing", "not_judged=worst", "--max-judge-failures")
-    assert run(*options, "--out", "strict", *allowed, "0.25").exit_code == 1
-    assert run(*options, "--out", "lenient", *allowed, "1").exit_code == 0
+    options = ["score", *question_files(tmp_path), "--judge", "openai:m@http://127.0.0.1:9/v1", "--resamples", "5"]
+    allowed = ("--missing", "not_judged=worst", "--max")
+    assert run(*options, "--out", "strict", *allowed, "judge_failures=0.25").exit_code == 1
+    assert run(*options, "--out", "lenient", *allowed, "judge_failures=1").exit_code == 0
     manifests = {name: json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("strict", "lenient")}
     assert {name: one["options"]["max_judge_failures"] for name, one in manifests.items()} == {
         "strict": 0.25, "lenient": 1.0
@@ -121,12 +122,12 @@ def test_how_many_failures_a_judge_may_have_is_in_the_manifest_and_its_breach_a_
 def test_two_scorings_of_a_working_folder_ask_once_and_each_keeps_a_copy(tmp_path: Path) -> None:
     files = question_files(tmp_path)
     with serving(comparing) as server:
-        options = ["score", *files, "--judge", f"openai:m@{server.url}", "--boot", "5"]
+        options = ["score", *files, "--judge", f"openai:m@{server.url}", "--resamples", "5"]
         assert run(*options, "--out", "one").exit_code == 0
         asked = server.asked
         assert run(*options, "--out", "two").exit_code == 0
         assert server.asked == asked > 0
-        segment = tmp_path / ".surgeval" / "segment-001.jsonl"
+        segment = tmp_path / ".surgvalid" / "segment-001.jsonl"
         segment.write_bytes(segment.read_bytes()[:-20])
         again = run(*options, "--out", "three")
         assert server.asked == asked + 1

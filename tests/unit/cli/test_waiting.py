@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from surgeval.cli import _waiting
-from surgeval.cli._console import progress_bar, talk
-from surgeval.cli._waiting import held, waiting
+from surgvalid.cli import _waiting
+from surgvalid.cli._console import progress_bar, talk
+from surgvalid.cli._waiting import held, waiting
 
 
 class Screen(io.StringIO):
@@ -42,15 +42,15 @@ def screen(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> Screen:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_work_that_says_nothing_is_told_of(quick: None, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     shown = screen(monkeypatch, terminal=terminal)
-    with waiting("surgeval rank"):
+    with waiting("surgvalid rank"):
         assert shown.written.wait(30)
-    assert "surgeval rank: working for 0 s" in shown.getvalue()
+    assert "surgvalid rank: working for 0 s" in shown.getvalue()
     assert shown.getvalue().endswith("\r\x1b[K" if terminal else "\n")
 
 
 def test_what_is_said_takes_the_line_away_first(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = screen(monkeypatch, terminal=True)
-    with waiting("surgeval rank"):
+    with waiting("surgvalid rank"):
         assert shown.written.wait(30)
         talk("a result")
     assert "\r\x1b[Ka result\n" in shown.getvalue()
@@ -58,7 +58,7 @@ def test_what_is_said_takes_the_line_away_first(quick: None, monkeypatch: pytest
 
 def test_a_bar_stands_alone(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = screen(monkeypatch, terminal=True)
-    with waiting("surgeval simulate"), progress_bar("seconds", 3) as step:
+    with waiting("surgvalid data simulate"), progress_bar("seconds", 3) as step:
         step(1)
         shown.written.clear()
         assert not shown.written.wait(0.2)

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable, Misuse, SurgevalError, TableInvalid
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError, TableInvalid
 
 APP = build_app()
 
@@ -25,14 +25,14 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("words", "kind", "mended"), [
     (("study", "TABLE", "--metric", "dice", "--columns", "modell=model"), TableInvalid, "did you mean 'model'?"),
     (("study", "TABLE", "--metric", "dice", "--out", "HERE/page.docx"), Misuse, "expected .csv, .parquet or a folder"),
-    (("failures", "TABLE"), Misuse, "--outcome COLUMN"),
-    (("rank", "TABLE", "--boot", "-3"), Misuse, "(--boot)"),
-    (("diff", "HERE/none", "HERE/no"), FileUnreadable, "no such file"),
-    (("simulate",), Misuse, "--out DIR"),
-    (("simulate", "HERE/a", "--out", "HERE/b"), Misuse, "once: --out DIR"),
+    (("analyse", "failures", "TABLE"), Misuse, "--outcome COLUMN"),
+    (("rank", "TABLE", "--resamples", "-3"), Misuse, "(--resamples)"),
+    (("score", "diff", "HERE/none", "HERE/no"), FileUnreadable, "no such file"),
+    (("data", "simulate",), Misuse, "--out DIR"),
+    (("data", "simulate", "HERE/a", "--out", "HERE/b"), Misuse, "once: --out DIR"),
 ])  # fmt: skip
 def test_a_wrong_call_names_what_mends_it(
-    words: tuple[str, ...], kind: type[SurgevalError], mended: str, table: Path
+    words: tuple[str, ...], kind: type[SurgvalidError], mended: str, table: Path
 ) -> None:
     given = [word.replace("TABLE", str(table)).replace("HERE", str(table.parent)) for word in words]
     done = CliRunner().invoke(APP, given)
@@ -42,7 +42,7 @@ def test_a_wrong_call_names_what_mends_it(
 
 
 def test_simulated_procedures_go_where_out_says(tmp_path: Path) -> None:
-    asked = ("--procedures", "1", "--no-video", "--minutes", "5")
+    asked = ("--procedures", "1", "--without", "video", "--minutes", "5")
     for words in (("--out", str(tmp_path / "named")), (str(tmp_path / "placed"),)):
-        assert CliRunner().invoke(APP, ["simulate", *words, *asked]).exit_code == 0
+        assert CliRunner().invoke(APP, ["data", "simulate", *words, *asked]).exit_code == 0
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["named", "placed"]

@@ -15,11 +15,10 @@ from data_set_files import (
     robust_mis,
     tracked_tool,
 )
-from surgeval.datasets import leakage_table, open_data_set, shared_videos
-from surgeval.datasets._cholect import videos_of
-from surgeval.datasets.avos import video_and_frame
-from surgeval.datasets.cholectrack20 import VIDEOS
-from surgeval.errors import InputInvalid, Misuse
+from surgvalid.datasets import leakage_table, open_data_set, shared_videos
+from surgvalid.datasets.sets.avos import video_and_frame
+from surgvalid.datasets.sets.cholectrack20 import VIDEOS
+from surgvalid.errors import InputInvalid, Misuse
 
 
 @pytest.fixture
@@ -208,7 +207,7 @@ def test_gestures_that_overlap_and_totals_that_do_not_add_up_are_noticed(built):
 
 
 def test_known_overlaps_agree_with_the_videos_themselves():
-    t50 = [f"VID{n:02}" for n in videos_of(outside_cholec80=True)]
+    t50 = sorted(set(open_data_set("cholect50").splits()["video"]))
     track20 = [f"VID{n:02}" for n in VIDEOS]
     cholec80 = [f"video{n:02}" for n in range(1, 81)]
     videos = {"cholec80": cholec80, "cholect50": t50, "cholectrack20": track20}
@@ -222,7 +221,7 @@ def test_known_overlaps_agree_with_the_videos_themselves():
 def test_videos_with_numbers_of_their_own_are_translated():
     endoscapes, cholec80 = [str(n) for n in range(1, 202)], [f"video{n:02}" for n in range(1, 81)]
     assert shared_videos("endoscapes2023", endoscapes, "cholec80", cholec80) == ["1", "2", "3", "4", "7", "121"]
-    t50 = [f"VID{n:02}" for n in videos_of(outside_cholec80=True)]
+    t50 = sorted(set(open_data_set("cholect50").splits()["video"]))
     assert shared_videos("endoscapes2023", endoscapes, "cholect50", t50) == ["2", "3", "10", "33", "121", "127"]
     test = [str(n) for n in range(162, 202)]
     assert shared_videos("endoscapes2023", test, "cholec80", cholec80) == []
@@ -248,8 +247,8 @@ def test_the_contradictions_of_the_endoscapes_report_are_named(built):
 def test_listing_prints_every_data_set():
     from typer.testing import CliRunner
 
-    from surgeval.cli import build_app
-    from surgeval.datasets import DATA_SETS
+    from surgvalid.cli import build_app
+    from surgvalid.datasets import DATA_SETS
 
-    done = CliRunner().invoke(build_app(), ["list", "datasets", "--json"])
+    done = CliRunner().invoke(build_app(), ["tools", "list", "datasets", "--json"])
     assert list(dict.fromkeys(row["data set"] for row in json.loads(done.stdout))) == list(DATA_SETS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from data_set_files import BUILDERS, endoscapes_image, tracked_tool
 from how_many import many
-from surgeval.datasets import open_data_set
+from surgvalid.datasets import open_data_set
 
 ODD = st.sampled_from([None, True, -1, 0, 1, 10**30, 1.5, float("nan"), float("inf"), "", "7", "9" * 30, "8_125.jpg"])
 VALUES = st.recursive(

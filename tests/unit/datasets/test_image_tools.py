@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from data_set_files import put_png
-from surgeval.datasets import About, read_annotations
-from surgeval.errors import InputInvalid, Misuse, ProcedureInvalid, UnknownName
-from surgeval.schema.tracks import Procedure
+from shared_data import shared
+from surgvalid.datasets import About, read_annotations
+from surgvalid.errors import InputInvalid, Misuse, ProcedureInvalid, UnknownName
+from surgvalid.schema.procedures.tracks import Procedure
 
 
 def the_one(path: Path, **about: Any) -> Procedure:
@@ -185,9 +186,8 @@ def test_what_the_caller_declares_is_declared(tmp_path: Path) -> None:
         About(annotated=["seconds:9-3"])
 
 
-REAL = Path(__file__).parents[4] / "shared" / "data" / "real_formats"
 ELSEWHERE = ("predictions", "surgical", "masks")
-"""Read by `evaluate` and as data sets; here they must only not be taken for what they are not."""
+"""Read by `evaluate` and as data sets; here they must only not be mistaken for what they are not."""
 SIZE = {"label_studio/api_1.23.2": (640, 480), "yolo": (640, 480)}
 COME_IN = {
     "coco": 14, "cvat": 6, "datumaro_json": 3, "label_studio": 12, "labelme_json": 4, "labelme_xml": 8, "mot": 6,
@@ -206,11 +206,10 @@ def outcome(path: Path, about: About) -> str:
 
 
 def test_every_real_export_comes_in_or_is_refused_with_a_reason() -> None:
-    if not REAL.exists():
-        pytest.skip("real exports are not beside the checkout")
+    real = shared("data", "real_formats")
     came: dict[str, int] = {}
-    for path in sorted(REAL.rglob("*")):
-        place = path.relative_to(REAL).as_posix()
+    for path in sorted(real.rglob("*")):
+        place = path.relative_to(real).as_posix()
         width_px, height_px = next((SIZE[start] for start in SIZE if place.startswith(start)), (None, None))
         both = [About(stills=stills, width_px=width_px, height_px=height_px) for stills in (False, True)]
         reasons = {about.stills: outcome(path, about) for about in both}

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from procedures import random_procedure, tiny_procedure
-from surgeval import make_questions
-from surgeval.cli._annotations import read_procedures
-from surgeval.datasets import About, Film, join_procedures, read_annotations, write_annotations
-from surgeval.errors import ProcedureInvalid
-from surgeval.schema.declaration import Declaration
-from surgeval.schema.procedure_files import read_procedure, write_procedure
-from surgeval.schema.tracks import Procedure, Track, track_from_points
+from surgvalid import make_questions
+from surgvalid.cli._annotations import read_procedures
+from surgvalid.datasets import About, VideoFile, join_procedures, read_annotations, write_annotations
+from surgvalid.errors import ProcedureInvalid
+from surgvalid.schema.procedures.foreign_objects import Declaration
+from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
+from surgvalid.schema.procedures.tracks import Procedure, Track, track_from_points
 
 
 def part(track: Track, low: int, high: int) -> Track:
@@ -113,8 +113,8 @@ def test_a_rate_that_the_file_contradicts_is_refused_and_one_of_a_film_is_told(t
     with pytest.raises(ProcedureInvalid, match=r"counts 1 frames per second, --fps says 25; leave --fps out"):
         read_annotations(tmp_path / "ours.xml", about=About(fps=25))
     (tmp_path / "a.xml").write_text(FRAMES, encoding="utf-8")
-    film = {"case 12": Film(640, 360, 25.0, 31)}
-    alike, other = (read_annotations(tmp_path / "a.xml", about=About(fps=fps, films=film)) for fps in (25.1, 5))
+    film = {"case 12": VideoFile(640, 360, 25.0, 31)}
+    alike, other = (read_annotations(tmp_path / "a.xml", about=About(fps=fps, video_files=film)) for fps in (25.1, 5))
     assert [finding.code for finding in alike.findings if "rate" in finding.code] == []
     assert [finding.code for finding in other.findings if "rate" in finding.code] == ["other-rate"]
     assert other.procedures[0].tracks[0].seconds[-1] == 99

@@ -9,23 +9,20 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import surgeval
+import surgvalid
 from data_set_files import BUILDERS, put, put_colours, put_json, put_png, robust_mis, tracked_tool
-from surgeval.cli import build_app
-from surgeval.datasets import DATA_SETS, open_data_set
-from surgeval.datasets._folder import Folder
-from surgeval.datasets._questions import question_rows
-from surgeval.datasets.cholec80_cvs import last_frames
-from surgeval.errors import InputInvalid
-from surgeval.schema.findings import Severity
-
-REAL = Path(__file__).parents[4] / "shared" / "data" / "real_formats" / "surgical"
+from shared_data import shared
+from surgvalid.cli import build_app
+from surgvalid.datasets import DATA_SETS, open_data_set
+from surgvalid.datasets._folder import DataFolder
+from surgvalid.datasets._layouts import question_rows
+from surgvalid.datasets.sets.cholec80_cvs import last_frames
+from surgvalid.errors import InputInvalid
+from surgvalid.schema.findings import Severity
 
 
 def real(place: str) -> Path:
-    if not (REAL / place).exists():
-        pytest.skip(f"real file {place} is not beside the checkout")
-    return REAL / place
+    return shared("data", "real_formats", "surgical", place)
 
 
 @pytest.fixture
@@ -84,7 +81,7 @@ def test_a_folder_with_one_of_several_tasks_is_usable_and_says_what_is_missing_f
     assert report.ok
     assert report.usable == ("phase",)
     assert report.verdict == "usable for phase; not for tool (tool_annotations/*.txt: no such file)"
-    done = CliRunner().invoke(build_app(), ["check", "cholec80", str(root)])
+    done = CliRunner().invoke(build_app(), ["data", "check", "cholec80", str(root)])
     assert "not usable" not in done.stdout
     assert "usable for phase; not for tool" in " ".join(done.stdout.split())
 
@@ -143,7 +140,7 @@ def test_folds_of_cholec80_cvs_are_sixteen_validation_parts_of_five():
     assert folds[0]["val"] == ["video03", "video34", "video63", "video07", "video30"]
     assert [(len(fold["train"]), len(fold["val"])) for fold in folds] == [(75, 5)] * 16
     assert {video for fold in folds for video in fold["val"]} == {f"video{n:02}" for n in range(1, 81)}
-    assert len(last_frames(Folder(root))) == 80
+    assert len(last_frames(DataFolder(root))) == 80
 
 
 def test_the_fixed_split_of_cholec80_cvs_is_50_15_15():
@@ -166,7 +163,7 @@ def test_criteria_are_compared_in_the_last_share_before_the_cut(built):
         pl.col("two").alias("prediction:hepatocystic_triangle"),
         pl.col("one").alias("prediction:cystic_plate"),
     )  # fmt: skip
-    result = surgeval.evaluate("classification", guess, root, data_set="cholec80_cvs", metrics=["label_accuracy"])
+    result = surgvalid.evaluate("classification", guess, root, data_set="cholec80_cvs", metrics=["label_accuracy"])
     assert result.value("label_accuracy") == 1.0
 
 
@@ -196,7 +193,7 @@ def test_sparse_keys_of_the_challenge_set_are_cases_of_their_own_and_can_be_comp
     phases = open_data_set("cholect50").references(root, task="phase").table
     assert phases["frame"].diff().max() > 1
     guess = phases.select("video", "frame", pl.col("phase").alias("prediction"))
-    result = surgeval.evaluate("classification", guess, root, data_set="cholect50", task="phase")
+    result = surgvalid.evaluate("classification", guess, root, data_set="cholect50", task="phase")
     assert result.value("accuracy") == 1.0
 
 
@@ -207,10 +204,10 @@ def test_predictions_by_autolaparos_own_seconds_are_accepted(built):
         "frame": [1, 2, 3] * 2,
         "prediction": [1, 1, 2] * 2,
     }
-    assert surgeval.evaluate("phases", guess, root, data_set="autolaparo").value("phase_accuracy") == 1.0
+    assert surgvalid.evaluate("phases", guess, root, data_set="autolaparo").value("phase_accuracy") == 1.0
     shifted = {**guess, "frame": [0, 1, 2] * 2}
     with pytest.raises(InputInvalid, match=r"1 frames without prediction \(first: 3\)"):
-        surgeval.evaluate("phases", shifted, root, data_set="autolaparo")
+        surgvalid.evaluate("phases", shifted, root, data_set="autolaparo")
 
 
 def test_clips_of_autolaparo_have_their_part_and_their_phase(built):
@@ -274,13 +271,13 @@ def test_the_swapped_videos_of_cholectrack20_count_only_where_they_are_named(bui
         lines = ["1,1,0.1,0.2,0.3,0.4,1,0", "26,1,0.1,0.2,0.3,0.4,1,0"]
         put(folder / f"{video}.txt", "\n".join(lines))
     options = {"data_set": "cholectrack20", "perspective": "visibility"}
-    result = surgeval.evaluate("tracking", folder, root, **options)
+    result = surgvalid.evaluate("tracking", folder, root, **options)
     assert "VID30" not in result.per_video["video"].to_list()
     assert [finding for finding in result.findings if "VID30 is left out" in finding.message]
     put(folder / "VID30.txt", "1,1,0.1,0.2,0.3,0.4,1,0")
     for video in ("VID01", "VID92"):
         (folder / f"{video}.txt").unlink()
-    named = surgeval.evaluate("tracking", folder, root, videos=["vid30"], **options)
+    named = surgvalid.evaluate("tracking", folder, root, videos=["vid30"], **options)
     assert named.per_video["video"].unique().to_list() == ["VID30"]
     assert [finding for finding in named.findings if "VID30 counts since it was asked for" in finding.message]
 
@@ -290,7 +287,7 @@ def test_a_doubtful_video_of_another_part_is_not_spoken_of(built):
     put_json(root / "Training" / "VID31" / "VID31.json", {"annotations": {"1": [tracked_tool()]}})
     put(root / "guesses" / "VID92.txt", "1,1,0.1,0.2,0.3,0.4,1,0\n26,1,0.1,0.2,0.3,0.4,1,0")
     options = {"data_set": "cholectrack20", "perspective": "visibility", "split": "test"}
-    result = surgeval.evaluate("tracking", root / "guesses", root, **options)
+    result = surgvalid.evaluate("tracking", root / "guesses", root, **options)
     assert not [finding for finding in result.findings if "VID31" in finding.message]
 
 
@@ -299,7 +296,7 @@ def test_skill_of_heichole_is_rated_with_mean_absolute_error_and_quadratic_kappa
     table = open_data_set("heichole").references(root, task="skill").table
     assert set(table["part"]) == {"whole video", "Calot", "dissection"}
     guess = table.select("video", "case", (pl.col("rating") - 1).clip(1).alias("prediction"))
-    result = surgeval.evaluate("classification", guess, root, data_set="heichole", task="skill", by=["item"])
+    result = surgvalid.evaluate("classification", guess, root, data_set="heichole", task="skill", by=["item"])
     assert result.value("expected_cost") == 1.0  # every rating is 2 or more and guessed one too low
     assert result.metrics["metric"].to_list()[-1] == "quadratic_kappa"
 
@@ -310,7 +307,7 @@ def test_trials_of_one_surgeon_stand_and_fall_together(built):
     assert dict(table.select("video", "surgeon").rows())["Suturing_C001"] == "C"
     wrong = table["video"].str.ends_with("B001")
     guess = table.select("video", "case", pl.when(wrong).then(pl.lit("I")).otherwise("skill").alias("prediction"))
-    result = surgeval.evaluate("classification", guess, root, data_set="jigsaws", task="skill", metrics=["accuracy"])
+    result = surgvalid.evaluate("classification", guess, root, data_set="jigsaws", task="skill", metrics=["accuracy"])
     row = result.metrics.row(0, named=True)
     assert row["videos"] == 2  # surgeons B and C, although there are twelve trials
     assert result.conventions["accuracy"]["conventions"]["independent unit"] == "surgeon"
@@ -342,7 +339,7 @@ def test_actions_of_avos_are_compared_once_a_second(built):
     rows = [
         {"video": video, "frame": frame, "prediction": labels[video]} for video, own in seconds.items() for frame in own
     ]
-    result = surgeval.evaluate("classification", pl.DataFrame(rows), root, data_set="avos", rate_hz=1.0)
+    result = surgvalid.evaluate("classification", pl.DataFrame(rows), root, data_set="avos", rate_hz=1.0)
     assert result.value("accuracy") == 1.0
 
 
@@ -350,7 +347,7 @@ def test_actions_of_avos_are_compared_once_a_second(built):
 def test_names_of_splits_are_compared_in_either_case(built, wanted):
     _, root = built("grasp")
     guess = {"video": ["CASE041"] * 2, "frame": [1, 36], "prediction": ["3", "3"]}
-    result = surgeval.evaluate("classification", guess, root, data_set="grasp", task="phase", split=wanted)
+    result = surgvalid.evaluate("classification", guess, root, data_set="grasp", task="phase", split=wanted)
     assert result.value("accuracy") == 1.0
 
 
@@ -381,9 +378,9 @@ def test_a_colour_outside_the_table_of_endovis_2018_is_refused(built, tmp_path_f
             name = f"miccai_challenge_2018_release_1/seq_{number}/labels/frame{frame:03}.png"
             put_png(guess / name, [bytes([0, 1, 4]) if frame == 0 else bytes([0, 6])])
     with pytest.raises(InputInvalid, match=r"1 colours are not in the table \(first: \(1, 2, 3\)\)"):
-        surgeval.evaluate("segmentation", guess, root, data_set="endovis2018")
+        surgvalid.evaluate("segmentation", guess, root, data_set="endovis2018")
     put_colours(root / f"{place}.png", [[(0, 0, 0), (0, 255, 0), (255, 55, 0)]])
-    result = surgeval.evaluate("segmentation", guess, root, data_set="endovis2018")
+    result = surgvalid.evaluate("segmentation", guess, root, data_set="endovis2018")
     assert result.value("miou_pooled") == 1.0
 
 
@@ -402,7 +399,7 @@ def test_answers_that_the_makers_of_pitvqa_drop_are_dropped(built):
 
 
 def test_every_data_set_says_where_to_get_it_and_what_each_task_is_measured_by():
-    done = CliRunner().invoke(build_app(), ["list", "datasets", "--json"])
+    done = CliRunner().invoke(build_app(), ["tools", "list", "datasets", "--json"])
     rows = json.loads(done.stdout)
     assert {row["data set"] for row in rows} == set(DATA_SETS)
     for row in rows:

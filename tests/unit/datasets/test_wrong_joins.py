@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from data_set_files import BUILDERS, bypass, endoscapes_image, put, put_json
-from surgeval.datasets import joined, open_data_set, sampled
-from surgeval.datasets.multibypass140 import phases_at_seconds
-from surgeval.errors import InputInvalid, Misuse
+from surgvalid.datasets import joined, open_data_set, sampled
+from surgvalid.datasets.sets.multibypass140 import phases_at_seconds
+from surgvalid.errors import InputInvalid, Misuse
 
 
 def references(name, task, root):

@@ -1,4 +1,4 @@
-"""The two reference entrants: short, and doing what they say."""
+"""The two reference participants: short, and doing what they say."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surgeval.asking.plan import State
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.taxonomy import Capability
-from surgeval.submissions.rehearsal import Settings, rehearse
-from surgeval.video.clock import burn_clock
+from repository import REPOSITORY
+from surgvalid.asking.plan import PlanState
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.submissions.rehearsal import RehearsalSettings, rehearse
+from surgvalid.video.clips import burn_clock
 
-FOLDER = Path(__file__).parents[3] / "examples"
+FOLDER = REPOSITORY / "examples"
 WHITE, GREEN, DARK = (240, 240, 238), (90, 140, 50), (120, 50, 45)
 BLUE, PURPLE = (12, 40, 150), (140, 70, 215)
 
@@ -35,7 +36,7 @@ def load(name: str) -> types.ModuleType:
 
 @pytest.fixture(scope="module")
 def rules() -> types.ModuleType:
-    pytest.importorskip("av", reason="the entrant that looks needs PyAV")
+    pytest.importorskip("av", reason="the participant that looks needs PyAV")
     return load("clock_and_colours")
 
 
@@ -72,7 +73,10 @@ def test_an_entrant_is_short(path: Path) -> None:
 
 
 def test_there_are_two_entrants() -> None:
-    assert len(list(FOLDER.glob("*.py"))) == 2
+    assert {path.stem for path in FOLDER.glob("*.py")} - {"simulated_instruments"} == {
+        "clock_and_colours",
+        "template_prior",
+    }
 
 
 # --- the blind one --------------------------------------------------------------------------------
@@ -118,12 +122,12 @@ def test_the_blind_entrant_can_be_rehearsed(tmp_path: Path) -> None:
     assert found.score.headline["accuracy"] == pytest.approx(0.75)
 
 
-SETTINGS = Settings(state=State.FREE, budget_s=60.0, replicates=10, clock=True)
+SETTINGS = RehearsalSettings(state=PlanState.FREE, budget_s=60.0, replicates=10, clock=True)
 
 
 def with_path(command: tuple[str, ...]) -> tuple[str, ...]:
     """The command with our source in reach, whether the package is installed or not."""
-    source = str(Path(__file__).parents[3] / "src")
+    source = str(REPOSITORY / "src")
     start = (
         f"import runpy, sys; sys.path[:0] = [{source!r}, {str(FOLDER)!r}]; sys.argv = sys.argv[1:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')"

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import FileUnreadable, Misuse
-from surgeval.judges import agreement_of
+from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.judges import agreement_of
 
 
 def a_file(path: Path, judge: str, verdicts: str) -> Path:

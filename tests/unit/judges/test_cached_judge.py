@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from judge_cases import a_case
-from surgeval.errors import FileUnreadable
-from surgeval.judges import Panel, Verdict, VerdictStore, open_judge, verdict_row
+from surgvalid.errors import FileUnreadable
+from surgvalid.judges import Panel, Verdict, VerdictStore, open_judge, verdict_row
 
 
 def a_file(folder: Path, *rows: Any) -> Path:

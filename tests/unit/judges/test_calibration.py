@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import Misuse
-from surgeval.judges import calibrate
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse
+from surgvalid.judges import calibrate
 
 
 def a_file(path: Path, judge: str, verdicts: dict[int, bool | None]) -> Path:
@@ -79,7 +79,7 @@ def test_a_judge_without_wrong_gold_answers_is_not_called_a_guesser(tmp_path: Pa
 def test_the_verb_warns_of_few_gold_answers_and_of_judges_that_guess(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
     judge = a_file(tmp_path / "j.jsonl", "j", {0: False, 1: True})
-    result = CliRunner().invoke(build_app(), ["judge", "calibrate", str(judge), "--people", str(gold)])
+    result = CliRunner().invoke(build_app(), ["score", "judge", "calibrate", str(judge), "--gold", str(gold)])
     assert result.exit_code == 0
     assert "only 1 right and 1 wrong gold answers" in result.stderr
     assert "no better than chance" in result.stderr
@@ -90,7 +90,7 @@ def test_the_verb_prints_the_object_of_a_result_as_json(tmp_path: Path) -> None:
     gold = a_file(tmp_path / "gold.jsonl", "people", {0: True, 1: False})
     judge = a_file(tmp_path / "j.jsonl", "j", {0: True, 1: False})
     judge.write_text(judge.read_text() + '{"judge": "j", "qID"')
-    done = CliRunner().invoke(build_app(), ["judge", "calibrate", str(judge), "--people", str(gold), "--json"])
+    done = CliRunner().invoke(build_app(), ["score", "judge", "calibrate", str(judge), "--gold", str(gold), "--json"])
     data = json.loads(done.stdout)
     assert set(data) == {"rows", "prose", "warnings", "notes"}
     assert [(row["judge"], row["sensitivity"]) for row in data["rows"]] == [("j", 1.0)]

@@ -1,17 +1,16 @@
 import unicodedata
 from collections import Counter
-from pathlib import Path
 
 import polars as pl
 import pytest
 from scipy import stats
 
 from judge_cases import Saying, always
-from surgeval.judges import Verdict, check_judge, check_size, open_judge
-from surgeval.judges._canaries import ATTACKS, EMPTY_WORDS, canaries
-from surgeval.judges._check import side_by_side
-from surgeval.judges._gold import gold_pairs
-from surgeval.judges.exact import tidied
+from repository import REPOSITORY
+from surgvalid.judges import Verdict, check_judge, check_size, open_judge
+from surgvalid.judges._canaries import ATTACKS, EMPTY_WORDS, canaries, gold_pairs
+from surgvalid.judges._check import side_by_side
+from surgvalid.judges.exact import tidied
 
 
 def a_good_judge() -> Saying:
@@ -114,6 +113,6 @@ def test_rates_are_given_per_kind_and_add_up() -> None:
 
 
 def test_the_page_on_judges_gives_the_true_numbers() -> None:
-    page = " ".join((Path(__file__).parents[3] / "docs" / "concepts" / "judges.md").read_text().split())
+    page = " ".join((REPOSITORY / "docs" / "concepts" / "judges.md").read_text().split())
     assert f"{len(gold_pairs())} gold pairs" in page
     assert f"and {len(canaries())} canaries" in page

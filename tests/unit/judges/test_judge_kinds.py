@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from judge_cases import a_case
-from surgeval import judges
-from surgeval.errors import ExtraNeeded, FileUnreadable, Misuse, UnknownName
-from surgeval.judges import JUDGES, open_judge
-from surgeval.judges.exact import tidied
+from surgvalid import judges
+from surgvalid.errors import ExtraNeeded, FileUnreadable, Misuse, UnknownName
+from surgvalid.judges import JUDGES, open_judge
+from surgvalid.judges.exact import tidied
 
 
 def test_the_exported_names_are_the_contract() -> None:
-    contract = {"JudgeCase", "Verdict", "Judge", "Vote", "Decision", "Panel", "open_judge", "VerdictStore"}
+    contract = {"JudgeCase", "Verdict", "Judge", "Vote", "PanelDecision", "Panel", "open_judge", "VerdictStore"}
     workbench = {
         "ReportingJudge",
         "JUDGES",
@@ -36,8 +36,9 @@ def test_a_new_kind_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_opening_one_kind_imports_no_other() -> None:
     code = (
-        "import sys; from surgeval.judges import JUDGES, open_judge; open_judge('exact'); list(JUDGES);"
-        "print([m for m in ('httpx', 'torch', 'surgeval.judges.openai', 'surgeval.judges.local') if m in sys.modules])"
+        "import sys; from surgvalid.judges import JUDGES, open_judge; open_judge('exact'); list(JUDGES);"
+        "print([m for m in"
+        " ('httpx', 'torch', 'surgvalid.judges.openai', 'surgvalid.judges.local') if m in sys.modules])"
     )
     env = {"PYTHONPATH": str(Path(judges.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
@@ -69,7 +70,7 @@ def test_a_kind_that_needs_nothing_refuses_something(spec: str) -> None:
 
 def test_the_local_judge_names_the_extra_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ExtraNeeded, match=r"judge 'local' needs torch; install surgeval\[local-models\]"):
+    with pytest.raises(ExtraNeeded, match=r"judge 'local' needs torch; install surgvalid\[local-models\]"):
         open_judge(f"local:{tmp_path}")
 
 

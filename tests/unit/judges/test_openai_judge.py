@@ -16,14 +16,15 @@ import pytest
 
 from fake_server import Answer, Behaviour, comparing, completion, in_turn, says, serving, verdict
 from judge_cases import a_case, always, some_cases
-from surgeval import judges
-from surgeval.asking.chat import ChatLimits
-from surgeval.asking.connections import Unreachable
-from surgeval.asking.replies import retry_after_s
-from surgeval.errors import Misuse, RunInterrupted
-from surgeval.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
-from surgeval.judges._prompt import prompt_of
-from surgeval.judges.openai import OpenAIJudge, build
+from repository import REPOSITORY
+from surgvalid import judges
+from surgvalid.asking.chat import ChatLimits
+from surgvalid.asking.connections import Unreachable
+from surgvalid.asking.replies import retry_after_s
+from surgvalid.errors import Misuse, RunInterrupted
+from surgvalid.judges import JudgeCase, Panel, Verdict, VerdictStore, open_judge, open_judges
+from surgvalid.judges._prompt import prompt_of
+from surgvalid.judges.openai import OpenAIJudge, build
 from waiting import until
 
 QUICK = ChatLimits(concurrency=4, attempts=3, timeout_s=5.0, deadline_s=10.0, backoff_s=0.001)
@@ -31,7 +32,7 @@ QUICK = ChatLimits(concurrency=4, attempts=3, timeout_s=5.0, deadline_s=10.0, ba
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SURGEVAL_API_KEY", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+    for name in ("SURGVALID_API_KEY", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 
@@ -107,9 +108,6 @@ TROUBLES = {
     "not UTF-8": Answer(b"\xff\xfe"),
     "an array": Answer(b"[]"),
     "nested without end": Answer(b"[" * 100_000),
-    "null content": completion(None),
-    "null content with reasoning": completion(None, reasoning_content="so it is CORRECT"),
-    "content of no text": completion([{"type": "image_url"}]),
     "empty choices": Answer(b'{"choices": []}'),
     "a rate limit as success": Answer(b'{"error": {"message": "rate limit CORRECT"}}'),
     "no message": Answer(b'{"choices": [{"finish_reason": "stop"}]}'),
@@ -123,6 +121,20 @@ def test_a_server_in_trouble_gives_failed_and_never_wrong(answer: Answer) -> Non
     assert (verdicts[0].correct, verdicts[0].state) == (None, "failed")
     assert verdicts[0].text
     assert requests == QUICK.attempts
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completion(None),
+        completion(None, reasoning_content="so it is CORRECT"),
+        completion(None, tool_calls=[{"type": "function"}], finish="tool_calls"),
+        completion([{"type": "image_url"}]),
+    ],
+)
+def test_a_reply_without_words_is_an_abstention_after_one_further_question(answer: Answer) -> None:
+    verdicts, requests = asked(says(answer))
+    assert (verdicts[0].correct, verdicts[0].state, requests) == (None, "abstained", 2)
 
 
 @pytest.mark.parametrize("answer", TROUBLES.values(), ids=TROUBLES.keys())
@@ -271,7 +283,7 @@ def test_a_lasting_refusal_is_met_once(status: int) -> None:
     verdicts, requests = asked(says(Answer(b"no", status)), cases=some_cases(30))
     assert {v.state for v in verdicts} == {"failed"}
     assert requests == 1
-    advice = "check the model's name and the URL" if status == 404 else "no key was sent: set SURGEVAL_API_KEY"
+    advice = "check the model's name and the URL" if status == 404 else "no key was sent: set SURGVALID_API_KEY"
     assert f"HTTP {status}: no; {advice}" in verdicts[29].text
 
 
@@ -424,12 +436,12 @@ def test_odd_usage_counts_as_no_tokens(usage: object) -> None:
 
 def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
-    monkeypatch.setenv("SURGEVAL_API_KEY", "sk-secret")
+    monkeypatch.setenv("SURGVALID_API_KEY", "sk-secret")
     with serving(lambda n, b: Answer(b"bad key sk-secret", 401)) as server:
         judge = OpenAIJudge("m", server.url, limits=QUICK)
         text = judge.judge([a_case()])[0].text
         assert server.headers[0]["Authorization"] == "Bearer sk-secret"
-        assert text.endswith("check SURGEVAL_API_KEY")
+        assert text.endswith("check SURGVALID_API_KEY")
     assert "sk-secret" not in text + judge.name + repr(judge) + repr(judge.server)
     assert "***" in text
 
@@ -473,7 +485,7 @@ RUN = """
 import sys
 sys.path[:0] = [{tests!r}, {source!r}]
 from judge_cases import some_cases
-from surgeval.judges import Panel, VerdictStore, open_judge
+from surgvalid.judges import Panel, VerdictStore, open_judge
 Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_cases(60))
 """
 
@@ -482,7 +494,7 @@ Panel([open_judge("openai:m@{url}")], store=VerdictStore({path!r})).decide(some_
 def test_an_interrupted_run_resumes_and_asks_nothing_answered_again(tmp_path: Path, how: signal.Signals) -> None:
     path = tmp_path / "verdicts.jsonl"
     with serving(lambda n, b: comparing(n, b)._replace(delay_s=0.0 if n < 20 else 0.2)) as server:
-        source, tests = str(Path(judges.__file__).parents[2]), str(Path(__file__).parents[2] / "support")
+        source, tests = str(Path(judges.__file__).parents[2]), str(REPOSITORY / "tests" / "support")
         code = RUN.format(url=server.url, path=str(path), source=source, tests=tests)
         with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
             until(lambda: server.asked >= 25 or process.poll() is not None, 60, "it did not ask")

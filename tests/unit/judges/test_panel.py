@@ -3,10 +3,10 @@ import itertools
 import pytest
 
 from judge_cases import Saying, a_case, always, some_cases
-from surgeval.errors import Misuse
-from surgeval.judges import Panel, Verdict, VerdictStore, Vote, open_judge
-from surgeval.judges._panel import decision_of
-from surgeval.judges._verdict_parser import verdict_from_reply
+from surgvalid.errors import Misuse
+from surgvalid.judges import Panel, Verdict, VerdictStore, Vote, open_judge
+from surgvalid.judges._case import verdict_from_reply
+from surgvalid.judges._panel import decision_of
 
 YES, NO, ABSTAINED = Verdict(True, "judged"), Verdict(False, "judged"), Verdict(None, "abstained")
 FAILED, OPEN = Verdict(None, "failed"), Verdict(None, "not_judged")

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judge_cases import a_case
-from surgeval.judges import _prompt
-from surgeval.judges._canaries import canaries
-from surgeval.judges._prompt import CANDIDATE_LIMIT, CLOSING, OPENING, SYSTEM, json_string, prompt_of
+from surgvalid.judges import _prompt
+from surgvalid.judges._canaries import canaries
+from surgvalid.judges._prompt import CANDIDATE_LIMIT, CLOSING, OPENING, SYSTEM, json_string, prompt_of
 
 
 def fenced(user: str, marker: str) -> str:

@@ -8,7 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.judges._verdict_parser import parse_verdict
+from surgvalid.judges._case import verdict_from_reply
+
+
+def parse_verdict(text: str) -> bool | None:
+    return verdict_from_reply(text).correct
+
 
 MEANS = {"CORRECT": True, "INCORRECT": False, "UNSURE": None}
 PROSE = (

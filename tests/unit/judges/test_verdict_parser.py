@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.judges._verdict_parser import parse_verdict, verdict_from_reply, without_reasoning
+from surgvalid.asking.reading.cleaning import without_reasoning
+from surgvalid.judges._case import verdict_from_reply
+
+
+def parse_verdict(text: str) -> bool | None:
+    return verdict_from_reply(text).correct
+
 
 CLEAR = {
     '{"verdict": "CORRECT"}': True,
@@ -37,6 +43,13 @@ CLEAR = {
     "<THINKING>a</THINKING><think>b</think>incorrect": False,
     "CORRECT\nCORRECT": True,
     "Compare\n\nVerdict: incorrect!": False,
+    "ＣＯＲＲＥＣＴ": True,
+    "\\boxed{INCORRECT}": False,
+    "<verdict>CORRECT</verdict>": True,
+    "<|begin_of_box|>CORRECT<|end_of_box|>": True,
+    "✅ CORRECT": True,
+    "### Verdict\nINCORRECT": False,
+    "{'verdict': 'CORRECT'}": True,
 }
 
 UNCLEAR = [
@@ -74,7 +87,6 @@ UNCLEAR = [
     "<think>so it is\nCORRECT",
     "<think>CORRECT</think>",
     "СORRECT",  # the first letter is Cyrillic
-    "ＣＯＲＲＥＣＴ",
     "true",
     "yes",
     '{"verdict": "INCORRECT"}\nCORRECT',
@@ -136,9 +148,9 @@ def test_a_reply_cut_at_the_token_limit_is_no_verdict_even_if_it_ends_in_one() -
 
 
 def test_reasoning_is_removed_between_outside_and_around_tags() -> None:
-    assert without_reasoning("a<think>b</think>c") == "ac"
-    assert without_reasoning("a<think>b</think>c<think>d") == ""
-    assert without_reasoning("a</think>b") == "b"
+    assert without_reasoning("a<think>b</think>c") == ("ac", False)
+    assert without_reasoning("a<think>b</think>c<think>d") == ("", True)
+    assert without_reasoning("a</think>b") == ("b", False)
 
 
 def test_a_long_reply_keeps_its_end_where_the_verdict_stands() -> None:

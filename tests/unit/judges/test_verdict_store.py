@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from judge_cases import Saying, a_case, always, some_cases
-from surgeval.errors import FileUnreadable, RunInterrupted
-from surgeval.judges import Panel, Verdict, VerdictStore, open_judge
-from surgeval.judges._store import content_key
+from surgvalid.errors import FileUnreadable, RunInterrupted
+from surgvalid.judges import Panel, Verdict, VerdictStore, open_judge
+from surgvalid.judges._verdict_file import content_key
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
-"""Estimators of image properties on pictures with simulated artefacts of known strength."""
+"""Estimators of image properties on images with simulated artefacts of known strength."""
 
 import numpy as np
 import pytest
+from bench.image_properties import ESTIMATORS, propose_properties
 from bench.property_scores import ARTEFACTS, area, scores, texture, textures
 from scipy import ndimage
 
-from surgeval.errors import Misuse
-from surgeval.metrics.image_properties import ESTIMATORS, propose_properties
+from surgvalid.errors import Misuse
 
 SCORES = scores(textures(16, first=500))
 
@@ -25,7 +25,7 @@ def test_every_score_ranks_its_artefact_above_clean_images_and_all_other_artefac
 
 
 def filmed(image: np.ndarray, strength: float, colour: tuple[float, float, float] = (0.55, 0.45, 0.38)) -> np.ndarray:
-    """The image behind a soft film in one place."""
+    """The image behind a soft coating in one place."""
     y, x = np.mgrid[: image.shape[0], : image.shape[1]] / image.shape[0]
     film = strength * np.exp(-(((y - 0.45) ** 2 + (x - 0.5) ** 2) / 0.05))[..., None]
     return np.asarray(image * (1 - film) + np.array(colour) * film)

@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics import open_metric
-from surgeval.metrics.intervals import IntervalCases, TemporalIou, temporal_iou
-from surgeval.metrics.latency import DeadlineMisses, LatencyCases, LatencyQuantile
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.quantiles import quantile_statistics, weighted_quantiles
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics import open_metric
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.times import (
+    DeadlineMisses,
+    IntervalCases,
+    LatencyCases,
+    LatencyQuantile,
+    TemporalIou,
+    quantile_statistics,
+    temporal_iou,
+    weighted_quantiles,
+)
 
 
 def test_intervals_are_half_open_and_overlaps_count_once() -> None:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from surgeval.errors import Misuse
-from surgeval.metrics.metric import BLOCK_CELLS, blocks, redeem, tickets, units_of, weight_rows
+from surgvalid.errors import Misuse
+from surgvalid.metrics.metric import BLOCK_CELLS, blocks, redeem, tickets, units_of, weight_rows
 
 
 def test_without_units_every_row_stands_for_itself() -> None:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse
-from surgeval.metrics.sets import exact, jaccard, memberships, set_f1
+from surgvalid.errors import Misuse
+from surgvalid.metrics.answer_errors import exact, jaccard, memberships, set_f1
 
 NAMES = ("Clip", "Mesh", "Needle", "Sponge")
 SETS = st.frozensets(st.sampled_from(NAMES))

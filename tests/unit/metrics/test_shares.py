@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse
-from surgeval.metrics.shares import percentage_points_errors
+from surgvalid.errors import Misuse
+from surgvalid.metrics.answer_errors import percentage_points_errors
 
 
 @given(st.floats(0, 100), st.floats(0, 1e300))

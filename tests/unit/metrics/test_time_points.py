@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse
-from surgeval.metrics.time_points import matched_errors_s, share_within, worst_error_s
+from surgvalid.errors import Misuse
+from surgvalid.metrics.times import matched_errors_s, share_within, worst_error_s
 
 TIMES = st.lists(st.integers(0, 60), min_size=1, max_size=6)
 

@@ -3,12 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compat_gaps import compat_gap
 from metric_examples.triplets import TINY
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics.compat import compat_gap
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.triplet_map import CHOLECT50_TRIPLETS
-from surgeval.metrics.triplets import GlobalTripletMap, TripletCases, VideoTripletMap
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.triplets import CHOLECT50_TRIPLETS, GlobalTripletMap, TripletCases, VideoTripletMap
 
 COUNT = len(TINY.triplets)
 

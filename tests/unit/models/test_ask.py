@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import surgeval
+import surgvalid
 from fake_server import Answer, completion, says, serving
-from surgeval.cli import build_app
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.schema.outcomes import Status
-from surgeval.schema.questions import Request
-from surgeval.video.images import write_png
+from surgvalid.cli import build_app
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.questions.questions import Request
+from surgvalid.video.images import write_png
 from timecode_videos import stamped_video
 
 REQUESTS = [Request(f"q{i}", f"v{i % 2}", 0.0, 0.0, "Cholecystectomy", f"Question {i}?") for i in range(4)]
@@ -24,7 +24,7 @@ REQUESTS = [Request(f"q{i}", f"v{i % 2}", 0.0, 0.0, "Cholecystectomy", f"Questio
 
 @pytest.fixture
 def films(tmp_path: Path) -> Path:
-    """Pictures in place of films: a video of one frame each."""
+    """Images in place of video files: a video of one frame each."""
     folder = tmp_path / "films"
     folder.mkdir()
     for number in range(2):
@@ -34,7 +34,7 @@ def films(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def clip(tmp_path: Path) -> Path:
-    """A film of ten seconds whose frames differ."""
+    """A video file of ten seconds whose frames differ."""
     pytest.importorskip("av")
     folder = tmp_path / "clips"
     folder.mkdir()
@@ -42,8 +42,8 @@ def clip(tmp_path: Path) -> Path:
     return folder
 
 
-def ask(model: str, films: Path, **options: Any) -> surgeval.AskResult:
-    return surgeval.ask(model, REQUESTS, videos=films, **({"track": "frame"} | options))
+def ask(model: str, films: Path, **options: Any) -> surgvalid.AskResult:
+    return surgvalid.ask(model, REQUESTS, videos=films, **({"track": "frame"} | options))
 
 
 def test_every_question_is_in_the_result_and_only_answers_are_in_the_answer_file(films: Path, tmp_path: Path) -> None:
@@ -108,12 +108,12 @@ def test_what_cannot_be_meant_is_refused(
     change: dict[str, Any], error: type[Exception], words: str, films: Path
 ) -> None:
     with pytest.raises(error, match=words):
-        surgeval.ask("constant:yes", REQUESTS, **({"videos": films, "track": "frame"} | change))
+        surgvalid.ask("constant:yes", REQUESTS, **({"videos": films, "track": "frame"} | change))
 
 
 def test_every_video_that_is_not_there_is_named_before_anything_is_asked(films: Path) -> None:
     (films / "v1.png").unlink()
-    with pytest.raises(InputInvalid, match=r"there is no film 'v1'"):
+    with pytest.raises(InputInvalid, match=r"there is no video file 'v1'"):
         ask("constant:yes", films)
 
 
@@ -122,7 +122,7 @@ def test_frames_of_a_stretch_have_their_real_times(clip: Path, tmp_path: Path) -
     with serving(says(completion("yes"))) as server:
         model = f"openai:m@{server.url}"
         for _ in range(2):
-            surgeval.ask(model, requests, videos=clip, track="segment", frames=4, store=tmp_path / "store")
+            surgvalid.ask(model, requests, videos=clip, track="segment", frames=4, store=tmp_path / "store")
         assert server.asked == 1
         content = server.bodies[0]["messages"][1]["content"]
     texts = [block["text"] for block in content if block["type"] == "text"]
@@ -135,7 +135,7 @@ def test_frames_of_a_stretch_have_their_real_times(clip: Path, tmp_path: Path) -
 
 def test_a_question_beyond_the_film_costs_itself_only(clip: Path) -> None:
     requests = [Request("in", "v0", 2.0, 2.0, "", "?"), Request("out", "v0", 99.0, 99.0, "", "?")]
-    result = surgeval.ask("constant:yes", requests, videos=clip, track="frame")
+    result = surgvalid.ask("constant:yes", requests, videos=clip, track="frame")
     assert result.table["status"].to_list() == ["answered", "not_asked"]
     assert "lie outside the video, which runs from 0 to 9.540 s" in result.responses[1].detail
 
@@ -152,7 +152,7 @@ def here(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*words: str) -> Any:
     return CliRunner().invoke(
-        build_app(), ["ask", "--requests", "requests.json", "--videos", "films", "--track", "frame", *words]
+        build_app(), ["task", "ask", "--requests", "requests.json", "--videos", "films", "--track", "frame", *words]
     )
 
 

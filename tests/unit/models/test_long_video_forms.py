@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from surgeval.models._long_video.forms import Form, form_of, number, quoted_times, some_of, times
-from surgeval.models._long_video.words import Words
-from surgeval.models._long_video.writing import Line
-from surgeval.questions.template import ENDINGS
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import build_format
+from surgvalid.models._long_video.forms import AnswerForm, form_of, number, quoted_times, some_of, times
+from surgvalid.models._long_video.words import Words
+from surgvalid.models._long_video.writing import Line
+from surgvalid.questions.template import ENDINGS
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.formats import build_format
 
 START_S, END_S = 3500.0, 7265.0
 SELECT = "Where is the sponge? Select one: upper left; upper right; lower left."
@@ -20,7 +20,7 @@ ENDED = [(name, f"What is asked? {ending}") for (name, _), ending in ENDINGS.ite
 QUESTIONS = [*ENDED, ("multiple_choice", SELECT), ("matching", MATCH)]
 
 
-def walked(form: Form, chance: random.Random) -> str:
+def walked(form: AnswerForm, chance: random.Random) -> str:
     """A text by chance, ended by chance where it may end and finished after 60 letters."""
     states, text = form.start, ""
     while len(text) < 60:
@@ -93,7 +93,7 @@ def test_an_unknown_wording_is_free_text_of_at_most_300_letters() -> None:
 
 def test_a_free_answer_of_long_tokens_ends_within_300_letters() -> None:
     line = Line(
-        Form(is_free=True), Words(["seventy letters, as a token of some model might stand for, are many.. "]), [1]
+        AnswerForm(is_free=True), Words(["seventy letters, as a token of some model might stand for, are many.. "]), [1]
     )
     taken = [line.take(0) for _ in range(5) if not line.is_done]
     assert len(taken) == 5

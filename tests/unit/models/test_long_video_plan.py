@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.models._long_video.plan import Pace, planned, sizes
+from surgvalid.models._long_video.plan import ReadingPace, planned, sizes
 
 HOURS_3 = 3 * 3600.0
 
@@ -39,7 +39,7 @@ def test_a_plan_never_overflows(duration_s: float, tokens: int, seconds: float, 
         return
     assert shown.tokens <= tokens
     assert shown.frames >= 1
-    assert shown.frames <= 2 or Pace().seconds(shown.frames, shown.tokens_per_slice) <= seconds
+    assert shown.frames <= 2 or ReadingPace().seconds(shown.frames, shown.tokens_per_slice) <= seconds
     assert shown.height_px % 28 == shown.width_px % 28 == 0
 
 
@@ -80,7 +80,7 @@ def test_a_small_video_is_never_enlarged() -> None:
 
 
 def test_the_pace_is_learnt_from_what_chunks_took() -> None:
-    pace = Pace()
+    pace = ReadingPace()
     pace.learnt(frames=64, read_s=0.1, tokens=4608, before=0, work_s=7.0)
     for _ in range(20):
         pace.learnt(frames=64, read_s=6.4, tokens=4608, before=1000, work_s=2.0)
@@ -91,7 +91,7 @@ def test_the_pace_is_learnt_from_what_chunks_took() -> None:
 
 def test_a_chunk_of_two_small_frames_says_little_about_a_long_film() -> None:
     """Seconds as on an H200: a chunk takes 0.06 s to start, then 4.5e-5 s a token and what attention adds."""
-    pace, before = Pace(per_frame=0.0), 0
+    pace, before = ReadingPace(per_frame=0.0), 0
     for frames in (4, 16, 64, 192, 192, 192, 108):
         tokens = frames // 2 * 144
         taken = 0.06 + tokens * 4.5e-5 + tokens * (before + tokens / 2) * 4e-10

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import surgeval
+import surgvalid
 from fake_server import Answer, completion, serving
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable, InputInvalid, UnknownName
-from surgeval.models._prompts import published, read_prompts
-from surgeval.questions.template import ENDINGS
-from surgeval.schema.questions import Request
-from surgeval.schema.rows import write_json_rows
-from surgeval.video.images import write_png
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, InputInvalid, UnknownName
+from surgvalid.models._questions import published, read_prompts
+from surgvalid.questions.template import ENDINGS
+from surgvalid.schema.questions.questions import Request
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.video.images import write_png
 from timecode_videos import stamped_video
 
 ASKED = [
@@ -43,7 +43,7 @@ def asked(films: Path, track: str, **options: Any) -> list[tuple[str, list[dict[
         return completion("yes")
 
     with serving(answer) as server:
-        result = surgeval.ask(
+        result = surgvalid.ask(
             f"openai:m@{server.url}",
             REQUESTS,
             videos=films,
@@ -89,7 +89,7 @@ def test_a_frame_is_one_picture(tmp_path: Path) -> None:
 def test_the_estimate_knows_the_frames(films: Path, tmp_path: Path) -> None:
     write_json_rows((request.as_row() for request in REQUESTS), tmp_path / "requests.json")
     told = CliRunner().invoke(build_app(), [
-        "ask", "--model", "openai:m@http://127.0.0.1:9/v1", "--requests", str(tmp_path / "requests.json"),
+        "task", "ask", "--model", "openai:m@http://127.0.0.1:9/v1", "--requests", str(tmp_path / "requests.json"),
         "--videos", str(films), "--track", "procedure", "--prompts", "frontier-1", "--dry-run",
         "--model-option", "price=2/10", "--store", str(tmp_path / "store"),
     ])  # fmt: skip

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from fake_server import Answer, Behaviour, completion, in_turn, says, serving
+from misbehaving_server import WAYS
 from model_prompts import JPEG, asked, picture, questions
-from surgeval.errors import Misuse
-from surgeval.models import Clip, Outcome, Prompt, RunCounts, Trouble, open_model
-from surgeval.schema.outcomes import Status
+from surgvalid.errors import Misuse
+from surgvalid.models import Clip, ModelTrouble, Outcome, Prompt, RunCounts, open_model
+from surgvalid.schema.outcomes import Status
 
-KEYS = ("SURGEVAL_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+KEYS = ("SURGVALID_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +54,7 @@ def test_pictures_go_out_as_they_are_and_in_the_order_of_the_prompt(tmp_path: Pa
 
 
 def test_nothing_in_a_prompt_can_stand_for_a_picture(tmp_path: Path) -> None:
-    from surgeval.models._server import _MARK
+    from surgvalid.models._server import _MARK
 
     hostile = f'{_MARK[:-1]} media-0- \\ " \u0000'
     _, _, bodies = heard(says(completion("yes")), [Prompt("q", (hostile, picture(tmp_path)))])
@@ -103,27 +104,48 @@ def test_log_probabilities_become_scores_of_labels() -> None:
     assert outcomes["q0"].scores == pytest.approx({"clip": 0.905, "sponge": 0.082, "scissors": 0.0}, abs=1e-3)
 
 
+@pytest.mark.parametrize("name", WAYS)
+def test_no_misbehaviour_is_an_answer_or_an_exception(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surgvalid.asking.chat.random.uniform", lambda low, high: 0.0)
+    answer, kind = WAYS[name]
+    outcomes, counts, bodies = heard(says(answer), questions(2), concurrency=1, timeout_s=0.3)
+    kinds = {
+        "reply": counts.answered,
+        "refused": counts.refused,
+        "case": counts.overflow + counts.permanent,
+        "server": counts.unfinished,
+    }
+    assert {word: number for word, number in kinds.items() if number} == {kind: 2}, outcomes
+    assert len(bodies) <= 10
+    assert len(bodies) == 2 or kind == "server", "only failures of the server are asked for again"
+    assert all(one.text in ("", "yes", "ye", "? yes", "\x00\x1b[2Jyes") for one in outcomes.values() if one.answered)
+
+
 # --- what comes back -------------------------------------------------------------------------------
 
 OVERFLOW = Answer(b'{"error": {"message": "This model\'s maximum context length is 4096 tokens"}}', 400)
 ENDS = {
     "answered": (completion("yes"), Status.ANSWERED, None),
-    "cut": (completion("yes bec", finish="length"), Status.ANSWERED, Trouble.CUT),
-    "refusal": (completion(None, refusal="I cannot look at patients"), Status.REFUSED, Trouble.REFUSAL),
-    "filter": (completion("", finish="content_filter"), Status.REFUSED, Trouble.REFUSAL),
-    "overflow": (OVERFLOW, Status.FAILED, Trouble.OVERFLOW),
-    "too large": (Answer(b"", 413), Status.FAILED, Trouble.OVERFLOW),
-    "no such thing": (Answer(b"image input is not supported by this model", 400), Status.FAILED, Trouble.PERMANENT),
-    "no access": (Answer(b"who are you?", 401), Status.INFRASTRUCTURE, Trouble.TRANSIENT),
-    "down": (Answer(b"", 503), Status.INFRASTRUCTURE, Trouble.TRANSIENT),
-    "nonsense": (Answer(b"<html>"), Status.INFRASTRUCTURE, Trouble.TRANSIENT),
-    "hangs up": (Answer(b"", hang_up=True), Status.INFRASTRUCTURE, Trouble.TRANSIENT),
+    "cut": (completion("yes bec", finish="length"), Status.ANSWERED, ModelTrouble.CUT),
+    "refusal": (completion(None, refusal="I cannot look at patients"), Status.REFUSED, ModelTrouble.REFUSAL),
+    "filter": (completion("", finish="content_filter"), Status.REFUSED, ModelTrouble.REFUSAL),
+    "overflow": (OVERFLOW, Status.FAILED, ModelTrouble.OVERFLOW),
+    "too large": (Answer(b"", 413), Status.FAILED, ModelTrouble.OVERFLOW),
+    "no such thing": (
+        Answer(b"image input is not supported by this model", 400),
+        Status.FAILED,
+        ModelTrouble.PERMANENT,
+    ),
+    "no access": (Answer(b"who are you?", 401), Status.INFRASTRUCTURE, ModelTrouble.TRANSIENT),
+    "down": (Answer(b"", 503), Status.INFRASTRUCTURE, ModelTrouble.TRANSIENT),
+    "nonsense": (Answer(b"<html>"), Status.INFRASTRUCTURE, ModelTrouble.TRANSIENT),
+    "hangs up": (Answer(b"", hang_up=True), Status.INFRASTRUCTURE, ModelTrouble.TRANSIENT),
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_every_end_has_its_status_and_no_failure_is_an_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surgeval.asking.chat.random.uniform", lambda low, high: 0.0)
+    monkeypatch.setattr("surgvalid.asking.chat.random.uniform", lambda low, high: 0.0)
     answer, status, trouble = ENDS[name]
     outcomes, _, _ = heard(says(answer), questions(1))
     outcome = outcomes["q0"]
@@ -132,11 +154,90 @@ def test_every_end_has_its_status_and_no_failure_is_an_answer(name: str, monkeyp
     assert bool(outcome.reason) == (status in (Status.FAILED, Status.INFRASTRUCTURE))
 
 
-def test_a_server_that_refuses_everything_is_given_up_and_says_why() -> None:
-    outcomes, counts, bodies = heard(says(Answer(b"image input is not supported", 400)), questions(300))
-    assert len(bodies) < 40
-    assert counts.all_failed
-    assert "image input is not supported" in outcomes["q299"].reason
+@pytest.mark.parametrize("status", [400, 413, 415, 422])
+def test_pictures_that_a_server_cannot_read_cost_their_cases_only(status: int) -> None:
+    unreadable = Answer(b"image is truncated", status)
+    outcomes, counts, bodies = heard(in_turn(*[unreadable] * 5, completion("yes")), questions(16), concurrency=1)
+    assert (counts.answered, counts.failed, counts.unfinished, len(bodies)) == (11, 5, 0, 16)
+    assert "image is truncated" in outcomes["q0"].reason
+
+
+def test_failures_of_the_server_in_a_row_close_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surgvalid.asking.chat.random.uniform", lambda low, high: 0.0)
+    outcomes, counts, bodies = heard(says(Answer(b"oops", 500)), questions(300), concurrency=1)
+    assert len(bodies) == 25
+    assert counts.unfinished == 300
+    assert "given up after 5 questions in a row without a reply" in outcomes["q299"].reason
+
+
+OUT_OF_MONEY = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
+ENDED = {
+    "quota as 429": (OUT_OF_MONEY, 429),
+    "payment": (b"top up your account", 402),
+    "credit": (b"Your credit balance is too low to access the API", 400),
+    "unknown model": (b'{"error": {"code": "model_not_found"}}', 400),
+    "no such model": (b"The model `m` does not exist", 404),
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_an_end_is_asked_for_once_and_says_its_message(name: str) -> None:
+    body, status = ENDED[name]
+    outcomes, counts, bodies = heard(says(Answer(body, status)), questions(40), concurrency=1)
+    assert (len(bodies), counts.unfinished) == (1, 40)
+    assert body.decode() in outcomes["q39"].reason
+
+
+def test_a_limit_that_names_a_wait_is_no_end() -> None:
+    limited = Answer(OUT_OF_MONEY, 429, headers=(("Retry-After", "0.1"),))
+    assert heard(in_turn(limited, completion("yes")), questions(3))[1].answered == 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion(None),
+        completion(None, tool_calls=[{"type": "function"}], finish="tool_calls"),
+        completion(None, reasoning_content="Hm."),
+    ],
+)
+def test_a_reply_without_words_is_a_reply_and_not_asked_for_again(reply: Answer) -> None:
+    outcomes, counts, bodies = heard(says(reply), questions(3))
+    assert (len(bodies), counts.unfinished) == (3, 0)
+    assert outcomes["q0"].text == ""
+
+
+def test_a_reply_of_30_mb_is_a_failed_case() -> None:
+    huge = completion("a" * (30 << 20))
+    outcomes, counts, bodies = heard(in_turn(huge, completion("yes")), questions(3), concurrency=1)
+    assert (counts.answered, counts.permanent, len(bodies)) == (2, 1, 3)
+    assert "at most 8 MB are" in outcomes["q0"].reason
+
+
+def _naming(*names: str) -> Behaviour:
+    def answer(number: int, body: dict[str, Any]) -> Answer:
+        content = json.loads(completion("yes").body) | {"model": names[number % len(names)]}
+        return Answer(json.dumps(content).encode())
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("names", "codes"),
+    [
+        (("m",), []),
+        (("m-2024-08-06",), ["model-alias"]),
+        (("org/m",), ["model-alias"]),
+        (("other",), ["other-model"]),
+        (("m", "m-2024-08-06"), ["other-model"]),
+    ],
+)
+def test_who_answered_is_kept_and_compared_with_who_was_asked(names: tuple[str, ...], codes: list[str]) -> None:
+    outcomes, counts, _bodies = heard(_naming(*names), questions(4), concurrency=1)
+    assert outcomes["q0"].model == names[0]
+    assert Outcome.of_row(outcomes["q0"].as_row()).model == names[0]
+    assert counts.answered_by == {name: 4 // len(names) for name in names}
+    assert [one.code for one in counts.notices()] == codes
 
 
 def test_prompts_that_are_too_long_do_not_end_the_run() -> None:
@@ -180,7 +281,7 @@ def test_a_picture_that_is_gone_or_none_costs_its_question_only(tmp_path: Path) 
     assert counts.answered == 1
     assert "cannot be read (No such file or directory)" in outcomes["gone"].reason
     assert "none.jpg: is none of image/jpeg, image/png, image/webp" in outcomes["none"].reason
-    assert {outcomes[name].trouble for name in ("gone", "none")} == {Trouble.PERMANENT}
+    assert {outcomes[name].trouble for name in ("gone", "none")} == {ModelTrouble.PERMANENT}
 
 
 def test_a_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -192,7 +293,7 @@ def test_a_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     everything = f"{model.name} {model.parameters} {outcomes} {counts}"
     assert "sk-secret" not in everything
     assert "password" not in everything
-    assert "check SURGEVAL_API_KEY" in outcomes["q0"].reason
+    assert "check SURGVALID_API_KEY" in outcomes["q0"].reason
 
 
 def test_a_key_that_a_server_echoes_in_its_answer_is_stored_nowhere(
@@ -250,7 +351,7 @@ def test_half_a_letter_in_an_answer_can_be_written_and_is_read_from_the_store_al
             "api.anthropic.com wants a key and none is set; put it into the environment as ANTHROPIC_API_KEY",
         ),
         ("gemini:m", "GEMINI_API_KEY or GOOGLE_API_KEY"),
-        ("openai:m@https://api.openai.com/v1", "SURGEVAL_API_KEY or OPENAI_API_KEY"),
+        ("openai:m@https://api.openai.com/v1", "SURGVALID_API_KEY or OPENAI_API_KEY"),
         ("openai:m", "write openai:MODEL@URL"),
         ("openai:m@ftp://x", "write openai:MODEL@URL"),
         ("openai:m@http://x:port/v1", "cannot be read"),
@@ -286,7 +387,7 @@ def test_anthropic_is_asked_and_read_in_its_protocol(tmp_path: Path, monkeypatch
         shown, text = server.bodies[0]["messages"][0]["content"]
         assert (server.bodies[0]["system"], text["text"]) == ("Be brief.", "Question 0?")
         assert base64.b64decode(shown["source"]["data"]) == JPEG
-    assert (outcomes["q0"].trouble, outcomes["q0"].tokens_in, outcomes["q0"].tokens_out) == (Trouble.CUT, 9, 2)
+    assert (outcomes["q0"].trouble, outcomes["q0"].tokens_in, outcomes["q0"].tokens_out) == (ModelTrouble.CUT, 9, 2)
     assert outcomes["q1"].status is Status.REFUSED
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from surgeval.questions.balancing import Selection, balance
-from surgeval.questions.blind_guesses import hits_of, limit_for
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.drafts import Draft
-from surgeval.questions.near_duplicates import near_duplicates
-from surgeval.questions.template import SEGMENT, Proof, clock
-from surgeval.schema.intervals import Window
+from surgvalid.questions.balancing import Selection, balance
+from surgvalid.questions.blind_guesses import hits_of, limit_for
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.drafts import Draft
+from surgvalid.questions.near_duplicates import near_duplicates
+from surgvalid.questions.template import SEGMENT, Proof, clock
+from surgvalid.schema.procedures.spans import Window
 
 TYPES = {video: "even" if at % 2 == 0 else "odd" for at, video in enumerate("abcdef")}
 LIMITS = [(0.5, 0.02, 0.25), (0.3, 0.0, 0.1), (0.5, 0.2, 1.0), (0.8, 0.05, 0.05)]

@@ -1,4 +1,4 @@
-"""Predictors that never look: fitted in training, counted in the card, and held to their limit."""
+"""Input-blind predictors: fitted in training, counted in the card, and held to their limit."""
 
 from collections import Counter
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from procedures import random_procedure
-from surgeval.questions.blind_guesses import fitted, hits_of, is_right, leaks_of, limit_for
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.drafts import Draft
-from surgeval.questions.make import make_questions
-from surgeval.questions.near_duplicates import near_duplicates
-from surgeval.questions.selection import select
-from surgeval.questions.template import PROCEDURE, SEGMENT, Proof, clock
-from surgeval.schema.intervals import Window
+from surgvalid.questions.balancing import select
+from surgvalid.questions.blind_guesses import fitted, hits_of, is_right, leaks_of, limit_for
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.drafts import Draft
+from surgvalid.questions.make import make_questions
+from surgvalid.questions.near_duplicates import near_duplicates
+from surgvalid.questions.template import PROCEDURE, SEGMENT, Proof, clock
+from surgvalid.schema.procedures.spans import Window
 
 TYPES = {f"v{number}": "Cholecystectomy" for number in range(40)}
 
@@ -106,4 +106,4 @@ def test_the_card_tells_what_is_right_without_looking():
         assert 0 <= accuracy <= 1
         assert 0 < limit < 1
         assert split != "test" or questions == counted[template]
-    assert any("best predictor" in name for name in made.card.floors)
+    assert any("best input-blind predictor" in name for name in made.card.floors)

@@ -1,16 +1,16 @@
-"""The floors on the card are what a counting reader gets."""
+"""The trivial baselines on the card are what a counting reader gets."""
 
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.data_card import Placed, data_card
-from surgeval.questions.drafts import Draft, Tally
-from surgeval.questions.splits import Splits
-from surgeval.questions.template import SEGMENT, Proof
-from surgeval.schema.intervals import Window
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.data_card import Placed, data_card
+from surgvalid.questions.drafts import Draft, DraftTally
+from surgvalid.questions.splits import Splits
+from surgvalid.questions.template import SEGMENT, Proof
+from surgvalid.schema.procedures.spans import Window
 
 
 def placed(video: str, obj: str, answer: str, *, name: str = "class-visible") -> Placed:
@@ -19,7 +19,7 @@ def placed(video: str, obj: str, answer: str, *, name: str = "class-visible") ->
 
 
 def card_of(*items: Placed):
-    return data_card(items, (), Splits({}, {}), {}, Tally(), {"tracks": ["segment"], "test_share": 0.3})
+    return data_card(items, (), Splits({}, {}), {}, DraftTally(), {"tracks": ["segment"], "test_share": 0.3})
 
 
 def test_the_template_floor_is_the_share_of_the_most_frequent_answer():

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from procedures import tiny_procedure
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.doubts import doubt_about
-from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT, Scene
-from surgeval.schema.intervals import Window
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.tracks import Event, EventKind, Procedure, Span, track_from_points
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.drafts import ambiguity_of
+from surgvalid.questions.template import FRAME, PROCEDURE, SEGMENT, QuestionScene
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.spans import Window
+from surgvalid.schema.procedures.tracks import Event, EventKind, Procedure, Span, track_from_points
 
 BOX = (10, 10, 20, 20)
 
@@ -22,10 +22,10 @@ def procedure_of(*seconds: int, duration_s: int = 400, **more) -> Procedure:
 
 
 def doubt(name: str, procedure: Procedure, window: tuple[int, int], track, **slots) -> str | None:
-    template, scene = template_named(name), Scene(Ledger(procedure), Window(*window), track)
+    template, scene = template_named(name), QuestionScene(Ledger(procedure), Window(*window), track)
     answer = template.answer(scene, slots)
     assert answer is not None
-    return doubt_about(template, scene, slots, answer)
+    return ambiguity_of(template, scene, slots, answer)
 
 
 def test_a_count_that_hangs_on_one_second_is_in_doubt():
@@ -96,7 +96,7 @@ def test_a_drain_that_will_stay_on_purpose_is_in_doubt_until_it_is_declared(name
 def test_a_drain_that_was_declared_to_stay_does_not_have_to_leave():
     drain = track_from_points("d", "External Drain", [(s, BOX) for s in range(50, 90)])
     events = (Event(EventKind.INSERTED, 40, "d"), Event(EventKind.LEFT_IN_SITU, 60, "d"))
-    scene = Scene(Ledger(Procedure("v", "p", "c", 400, 640, 360, (drain,), events)), Window(80, 80), FRAME)
+    scene = QuestionScene(Ledger(Procedure("v", "p", "c", 400, 640, 360, (drain,), events)), Window(80, 80), FRAME)
     assert template_named("must-leave").answer(scene, {}).text == "None"
     assert template_named("may-remain").answer(scene, {}).text == "yes"
     assert template_named("harm-if-left").answer(scene, {}) is None

@@ -8,13 +8,13 @@ from dataclasses import fields, replace
 import pytest
 
 from procedures import random_procedure
-from surgeval import make_questions
-from surgeval.questions.catalogue import templates_for
-from surgeval.questions.draft_store import DraftStore
-from surgeval.questions.drafts import Draft, Tally, drafts_of
-from surgeval.questions.template import QuestionTrack
-from surgeval.schema.ledger import Ledger
-from surgeval.stats.draws import stream
+from surgvalid import make_questions
+from surgvalid.questions.catalogue import templates_for
+from surgvalid.questions.draft_store import DraftStore
+from surgvalid.questions.drafts import Draft, DraftTally, drafts_of
+from surgvalid.questions.template import QuestionTrack
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.stats.draws import stream
 
 BYTES_PER_DRAFT = 1200
 """Measured: 730 with so few procedures, of which wordings are most; 2,300 where drafts are held as they are."""
@@ -28,7 +28,7 @@ def drafts() -> dict[tuple[str, str], list[Draft]]:
         for track in QuestionTrack:
             draw, templates = stream(seed, "drafts"), templates_for(track, matching=True)
             key = ledger.procedure.video, track.value
-            kept[key] = list(drafts_of(ledger, track, templates, 100, draw, Tally()))
+            kept[key] = list(drafts_of(ledger, track, templates, 100, draw, DraftTally()))
     return kept
 
 

@@ -10,23 +10,22 @@ import pytest
 from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
 from procedures import random_procedure, tiny_procedure
-from surgeval import make_questions
-from surgeval.cli import main
-from surgeval.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
-from surgeval.questions.balancing import Selection
-from surgeval.questions.benchmark import Benchmark, table_of
-from surgeval.questions.drafts import Draft
-from surgeval.questions.make import Options, _facts_of, broken_promises
-from surgeval.questions.selection import select
-from surgeval.questions.splits import Splits
-from surgeval.schema.foreign_objects import FOREIGN_OBJECTS, ForeignObject
-from surgeval.schema.intervals import Window
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.procedure_files import write_procedure
-from surgeval.schema.question_files import load_questions
-from surgeval.schema.questions import DATA_SET_COLUMNS
-from surgeval.schema.tracks import EVERYTHING, Event, EventKind, Procedure, track_from_points
-from surgeval.simulation import draw_scene, true_procedure
+from surgvalid import make_questions
+from surgvalid.cli import main
+from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
+from surgvalid.questions.balancing import Selection, select
+from surgvalid.questions.benchmark import Benchmark, table_of
+from surgvalid.questions.drafts import Draft
+from surgvalid.questions.make import BenchmarkOptions, _facts_of, broken_promises
+from surgvalid.questions.splits import Splits
+from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, ForeignObject
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.procedure_files import write_procedure
+from surgvalid.schema.procedures.spans import Window
+from surgvalid.schema.procedures.tracks import EVERYTHING, Event, EventKind, Procedure, track_from_points
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
+from surgvalid.simulation import draw_scene, true_procedure
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +197,7 @@ def test_every_number_that_cannot_be_is_named_with_its_option():
         make_questions(
             tiny_procedure(), per_video=0, test_share=2, most_common_share=1, blind_share=0, duplicate_share=1
         )
-    for option in ("--per-video", "--test-share", "--most-common", "--blind", "--duplicates"):
+    for option in ("--per-video", "--test-share", "--max answer", "--max blind", "--max duplicates"):
         assert option in str(refused.value)
 
 
@@ -227,7 +226,9 @@ def test_a_set_without_a_question_is_refused_with_the_reasons(tmp_path, capsys, 
     assert "templates are withheld: phases were not annotated" in told
     assert "video v never shows a foreign object" in told
     write_procedure(empty, tmp_path / "v.json")
-    monkeypatch.setattr("sys.argv", ["surgeval", "questions", str(tmp_path / "v.json"), "--out", str(tmp_path / "out")])
+    monkeypatch.setattr(
+        "sys.argv", ["surgvalid", "data", "questions", str(tmp_path / "v.json"), "--out", str(tmp_path / "out")]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
@@ -243,7 +244,7 @@ def test_wanted_tracks_and_a_test_set_that_are_not_there_are_defects(procedures,
     def without_segments(drafts, wanted, draw, **options):
         return select([draft for draft in drafts if draft.track != "segment"], wanted, draw, **options)
 
-    monkeypatch.setattr("surgeval.questions.make.select", without_segments)
+    monkeypatch.setattr("surgvalid.questions.make.select", without_segments)
     short = make_questions(procedures[0], per_video=25, test_share=0)
     assert [d for d in short.card.defects if d.startswith("track")] == ["track segment has no question"]
 
@@ -267,8 +268,8 @@ def test_the_card_can_be_read(made):
         assert part in text
 
 
-def options(**changes) -> Options:
-    base = Options(("frame",), 5, 0.3, (), (), ("left-of",), 0.5, 0.02, 0)
+def options(**changes) -> BenchmarkOptions:
+    base = BenchmarkOptions(("frame",), 5, 0.3, (), (), ("left-of",), 0.5, 0.02, 0)
     return replace(base, **changes)
 
 
@@ -306,8 +307,8 @@ def test_leaks_break_a_promise_and_two_questions_of_one_id_do(procedures, made):
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        ("surgeval.questions.make.select", "one possible answer"),
-        ("surgeval.questions.make.split_videos", "is in train and test"),
+        ("surgvalid.questions.make.select", "one possible answer"),
+        ("surgvalid.questions.make.split_videos", "is in train and test"),
     ],
 )
 def test_a_set_that_breaks_its_promises_is_never_returned(broken, words, procedures, monkeypatch):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from docs.validate_stages import annotated_again
 
-from surgeval import make_questions
-from surgeval.questions.near_copies import LEAST, NO_LANDMARKS, SHARE, Landmarks, landmarks_of, near_copies
-from surgeval.schema.tracks import Procedure, track_from_points
-from surgeval.simulation import draw_scene, true_procedure
+from surgvalid import make_questions
+from surgvalid.questions.near_duplicates import LEAST, NO_LANDMARKS, SHARE, Landmarks, landmarks_of, near_copies
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
+from surgvalid.simulation import draw_scene, true_procedure
 
 
 @cache

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from procedures import random_procedure, tiny_procedure
-from surgeval.errors import ProcedureInvalid, UnknownName
-from surgeval.questions.catalogue import TEMPLATES
-from surgeval.questions.make import make_questions
-from surgeval.questions.stages.box_tables import boxes_of
-from surgeval.questions.stages.history import Action, first_proposals
-from surgeval.schema.declaration import Declaration
-from surgeval.schema.procedure_files import procedure_from_dict, procedure_to_dict
-from surgeval.schema.tracks import EVERYTHING, EventKind
+from surgvalid.errors import ProcedureInvalid, UnknownName
+from surgvalid.questions.catalogue import TEMPLATES
+from surgvalid.questions.make import make_questions
+from surgvalid.questions.stages.box_tables import boxes_of
+from surgvalid.questions.stages.history import Action, first_proposals
+from surgvalid.schema.procedures.foreign_objects import Declaration
+from surgvalid.schema.procedures.procedure_files import procedure_from_dict, procedure_to_dict
+from surgvalid.schema.procedures.tracks import EVERYTHING, EventKind
 
 OF_RETURNS = {
     template.name for template in TEMPLATES if {EventKind.RETRIEVED, EventKind.BAGGED} & template.needs.events
@@ -81,7 +81,7 @@ def test_a_size_that_nobody_told_keeps_questions_about_places_in_the_image_back(
 
 
 def test_proposed_instances_are_refused_and_the_remedy_is_named():
-    with pytest.raises(ProcedureInvalid, match=r"1 of 4 instances were proposed .*--history.* --unverified"):
+    with pytest.raises(ProcedureInvalid, match=r"1 of 4 instances were proposed .*--history.* --with unverified"):
         make_questions(replace(tiny_procedure(), proposed=("sponge 1",)), test_share=0)
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from procedures import random_procedure, tiny_procedure
-from surgeval.questions.scenes import draw_scene
-from surgeval.questions.template import FRAME, PROCEDURE, SEGMENT
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.tracks import Procedure, Span, track_from_points
+from surgvalid.questions.drafts import draw_scene
+from surgvalid.questions.template import FRAME, PROCEDURE, SEGMENT
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.tracks import Procedure, Span, track_from_points
 
 
 def scenes(procedure: Procedure, track, count: int = 400):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.questions.catalogue import template_named
-from surgeval.questions.drafts import Draft
-from surgeval.questions.near_duplicates import near_duplicates
-from surgeval.questions.selection import select
-from surgeval.questions.template import SEGMENT, Proof
-from surgeval.schema.intervals import Window
+from surgvalid.questions.balancing import select
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.drafts import Draft
+from surgvalid.questions.near_duplicates import near_duplicates
+from surgvalid.questions.template import SEGMENT, Proof
+from surgvalid.schema.procedures.spans import Window
 
 
 def draft(answer: str, *, at: int = 0, video: str = "v", name: str = "class-visible", obj: str = "Clip") -> Draft:

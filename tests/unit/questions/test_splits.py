@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from procedures import random_procedure, tiny_procedure
-from surgeval.questions.splits import Splits, VideoFacts, copies_among, frame_signatures, leaks, split_videos
-from surgeval.schema.tracks import Procedure, Track
+from surgvalid.questions.splits import Splits, VideoFacts, copies_among, frame_signatures, leaks, split_videos
+from surgvalid.schema.procedures.tracks import Procedure, Track
 
 
 def facts(procedure: Procedure, **changes: str) -> VideoFacts:

@@ -3,17 +3,16 @@ import polars as pl
 import pytest
 
 from chart_examples_analysis import latency_rows, reliability_rows, time_rows
-from chart_reading import drawn_as, row_order
-from surgeval.metrics.classification.calibration import Reliability
-from surgeval.report.answer_tables import latency_table, reliability_table
-from surgeval.report.charts import calibration, count_confusion, latency_against_budget, time_error
-from surgeval.scoring.targeted import TargetedItem, count_table, targeted_scores
+from chart_reading import beside, cells_of, curves_of, marks_of, row_order
+from surgvalid.report.charts import calibration, count_confusion, latency_against_budget, time_error
+from surgvalid.report.sections.latency import latency_table
+from surgvalid.scoring.targeted import TargetedItem, count_table, targeted_scores
 
 
 def test_the_curve_of_times_counts_questions_within_each_tolerance() -> None:
     frame = pl.DataFrame({"model": ["A"] * 4, "value": [0.0, 2.0, 5.0, float("nan")]})
     curve = {row["within_s"]: row["share"] for row in time_error(frame).data.iter_rows(named=True)}
-    assert [curve[0.0], curve[1.5], curve[2.0], curve[5.0], curve[60.0]] == [0.25, 0.25, 0.5, 0.75, 0.75]
+    assert [curve[0.5], curve[1.5], curve[2.0], curve[5.0], curve[60.0]] == [0.25, 0.25, 0.5, 0.75, 0.75]
 
 
 def test_the_share_at_the_tolerance_is_the_targeted_metric() -> None:
@@ -33,15 +32,14 @@ def test_models_are_ordered_by_the_share_within_the_tolerance() -> None:
     frame = pl.DataFrame({"model": ["slow", "fast"] * 2, "value": [9.0, 1.0, 4.0, 2.0]})
     chart = time_error(frame, tolerance_s=5)
     assert "fast 100 % to slow 50 %" in chart.alt
-    assert drawn_as(chart, "line")[1]["encoding"]["color"]["scale"]["domain"] == ["fast", "slow"]
+    assert list(curves_of(chart)) == ["fast", "slow"]
 
 
-def test_models_beyond_the_named_ones_are_thin_lines() -> None:
+def test_the_best_seven_are_drawn_each_with_a_look_of_its_own() -> None:
     chart = time_error(time_rows([f"m{i}" for i in range(20)]))
-    quiet, loud = drawn_as(chart, "line")
-    assert len({row["line"] for row in quiet["values"]}) == 13
-    assert len({row["model"] for row in loud["values"]}) == 7
-    assert "the other 13" in chart.caption
+    looks = {(curve.look, curve.dash) for curve in curves_of(chart).values()}
+    assert len(looks) == len(curves_of(chart)) == 7
+    assert "The 7 best of 20 are shown" in chart.caption
 
 
 def test_counts_are_cross_tabulated() -> None:
@@ -60,8 +58,7 @@ def test_large_counts_stand_together() -> None:
 
 def test_only_right_answers_are_framed() -> None:
     chart = count_confusion(pl.DataFrame({"reference": [1, 2], "response": [1, 1]}))
-    framed = drawn_as(chart, "rect")[1]["values"]
-    assert [(row["counted"], row["answered"]) for row in framed] == [("1", "1")]
+    assert [pair for pair, cell in cells_of(chart).items() if cell.framed] == [("1", "1")]
 
 
 def test_counting_questions_are_taken_from_scored_items() -> None:
@@ -78,28 +75,23 @@ def test_latencies_are_summed_up_by_the_house_metric() -> None:
 def test_models_are_ordered_by_latency_and_late_shares_are_written() -> None:
     chart = latency_against_budget(latency_rows(["a", "b", "c"])[::-1], budget_s=5)
     assert row_order(chart) == ["a", "b", "c"]
-    late = next(layer for layer in drawn_as(chart, "text") if layer["encoding"]["text"]["field"] == "late")
-    assert [row["late"] for row in late["values"]] == ["0 %", "0.2 %", "0.5 %"]
+    assert list(beside(chart, "late").values()) == ["0 %", "0.2 %", "0.5 %"]
     assert "Slowest: c, median 1.20 s" in chart.alt
 
 
 def test_an_instant_answer_does_not_break_the_log_scale() -> None:
     table = latency_table({"A": [0.0, 0.0, 1.0]}, budget_s=5)
     chart = latency_against_budget(table, budget_s=5)
-    assert drawn_as(chart, "point")[0]["values"][0]["p50_drawn"] == 0.01
+    assert [mark.x for _, mark in marks_of(chart, "circle")] == [0.01]
     assert chart.svg().startswith("<svg")
 
 
 def test_the_widest_gap_of_confidence_is_spoken() -> None:
-    table = reliability_table(
-        {"A": Reliability(np.array([0.75, 0.25, 0.0]), np.array([0.2, 0.9, np.nan]), np.array([0.7, 0.8, np.nan]))},
-        cases={"A": 40},
-    )
-    assert table["cases"].to_list() == [30, 10]
+    table = pl.DataFrame({"model": "A", "confidence": [0.2, 0.9], "observed": [0.7, 0.8], "cases": [30, 10]})
     assert "A: says 20 %, is right in 70 % (30 cases)" in calibration(table).alt
 
 
 def test_further_models_are_left_out_of_the_reliability_curves_and_that_is_said() -> None:
     chart = calibration(reliability_rows([f"m{i}" for i in range(9)]))
-    assert "The first 6 of 9 models are shown" in chart.caption
+    assert "The first 7 of 9 models are shown" in chart.caption
     assert chart.data["model"].n_unique() == 9

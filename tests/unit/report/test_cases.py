@@ -10,17 +10,15 @@ import polars as pl
 import pytest
 
 from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
-from surgeval.report.cases.collect import collect
-from surgeval.report.cases.originals import originals
-from surgeval.report.cases.properties import has_term, properties_of
-from surgeval.report.inputs import Inputs, read_inputs
-from surgeval.report.sections import cases
-from surgeval.results.reading import StoredResult
-from surgeval.results.request import Request
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.report.cases import collect as cases
+from surgvalid.report.cases.collect import collect, has_term, originals, properties_of
+from surgvalid.report.inputs import ReportInputs, read_inputs
+from surgvalid.results.reading import StoredResult
+from surgvalid.results.request import VerbRequest
+from surgvalid.schema.tables.score_table import ScoreTable
 
 
-def inputs_of(metric: str = "correct", better: str = "larger") -> Inputs:
+def inputs_of(metric: str = "correct", better: str = "larger") -> ReportInputs:
     """Two models on 8 cases with and without smoke; `a` misses every smoky one, `b` the last."""
     rows = [
         (
@@ -40,8 +38,8 @@ def inputs_of(metric: str = "correct", better: str = "larger") -> Inputs:
         "odds_ratio": [0.05, 1.1],
     })  # fmt: skip
     part = StoredResult(kind="failures", tables={"per_model": effects}, records={"fit": {}},
-                        request=Request("failures", {"outcome": "value"}))  # fmt: skip
-    return Inputs(Path("folder"), (part,), ScoreTable.of(frame, better=better))
+                        request=VerbRequest("failures", {"outcome": "value"}))  # fmt: skip
+    return ReportInputs(Path("folder"), (part,), ScoreTable.of(frame, better=better))
 
 
 def test_cases_that_a_found_weakness_explains_come_first() -> None:
@@ -86,7 +84,7 @@ def test_a_file_that_changed_or_is_a_link_is_not_shown(tmp_path: Path) -> None:
     inputs = read_inputs(folder)
     score = inputs.of("score")[0]
     stored = StoredResult(
-        kind="score", stored=score.stored, request=Request("score", given={"requests": "requests.json"})
+        kind="score", stored=score.stored, request=VerbRequest("score", given={"requests": "requests.json"})
     )
     assert originals(stored, "requests", folder) == [str(folder / "requests.json")]
     (folder / "requests.json").write_text("[]")
@@ -101,7 +99,7 @@ def test_a_manifest_cannot_name_a_file_whose_content_its_writer_does_not_know(tm
     secret.write_text("[1]")
     part = StoredResult(
         kind="score", stored={"inputs": [{"parameter": "requests", "file": "secret.json", "sha256": "0" * 64}]},
-        request=Request("score", given={"requests": str(secret)}),
+        request=VerbRequest("score", given={"requests": str(secret)}),
     )  # fmt: skip
     assert originals(part, "requests", tmp_path) == []
 
@@ -109,7 +107,7 @@ def test_a_manifest_cannot_name_a_file_whose_content_its_writer_does_not_know(tm
 def test_terms_of_numbers_flags_and_levels_are_told_from_a_case() -> None:
     rows = {"model": ["a"] * 4, "case": list("wxyz"), "video": list("wxyz"), "value": [1.0] * 4,
             "ood": [True, False, True, False], "center": ["A", "B", "A", "B"]}  # fmt: skip
-    frame = properties_of(Inputs(Path("x"), (), ScoreTable.of(pl.DataFrame(rows), better="larger")))
+    frame = properties_of(ReportInputs(Path("x"), (), ScoreTable.of(pl.DataFrame(rows), better="larger")))
     for term, expected in (("ood", [True, False, True, False]), ("center[B]", [False, True, False, True])):
         condition = has_term(term, frame.columns)
         assert condition is not None

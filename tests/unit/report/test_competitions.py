@@ -10,15 +10,14 @@ import polars as pl
 import pytest
 
 from ranking_tables import focus_frame
-from surgeval.report.chart import Chart
-from surgeval.report.competitions import competitions, distinct_parts
-from surgeval.report.inputs import StoredResult, read_inputs, without_rehearsed
-from surgeval.report.report import make_report
-from surgeval.report.section import Prose, Table
-from surgeval.report.sections import verdict
-from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
-from surgeval.results.request import Request
-from surgeval.stats.ranking import rank
+from surgvalid.report.chart import Chart
+from surgvalid.report.inputs import StoredResult, competitions, distinct_parts, read_inputs, without_rehearsed
+from surgvalid.report.report import make_report
+from surgvalid.report.section import Prose, ReportTable
+from surgvalid.report.sections import verdict
+from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgvalid.results.request import VerbRequest
+from surgvalid.stats.ranking import rank
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             place.mkdir(parents=True)
             own.write_parquet(place / "scores.parquet")
             options = {"model": model, "max_latency_s": 5.0 if track == "frame" else 15.0}
-            write_manifest(place / MANIFEST, manifest_of(Request("score", options)))
+            write_manifest(place / MANIFEST, manifest_of(VerbRequest("score", options)))
     return root
 
 
@@ -64,9 +63,9 @@ def test_sections_figures_and_sentences_name_their_competition(folder: Path) -> 
     assert len(names) == len(set(names))
     blocks = [block.name for section in made.sections for block in section.blocks if hasattr(block, "name")]
     assert len(blocks) == len(set(blocks))
-    [leaders] = [block for block in made.sections[0].blocks if isinstance(block, Table)]
+    [leaders] = [block for block in made.sections[0].blocks if isinstance(block, ReportTable)]
     assert leaders.frame["track"].unique(maintain_order=True).to_list() == ["frame", "segment"]
-    assert any(": frame, technical board" in text for text in made.limitations)
+    assert any(": frame, technical leaderboard" in text for text in made.limitations)
 
 
 def test_what_holds_for_several_competitions_is_said_once(folder: Path) -> None:

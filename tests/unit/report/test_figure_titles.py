@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from surgeval.report.sections._titles import (
+from surgvalid.report.figures import (
     board_title,
     buckets_title,
     effects_title,
@@ -60,12 +60,12 @@ def test_who_has_the_best_value_is_named_panel_by_panel() -> None:
 @pytest.mark.parametrize(
     ("rows", "title"),
     [
-        ([("A", 1, 1.0, 3.0), ("B", 2, 1.0, 4.0)], "A comes first (place 1 to 3 when videos are redrawn)"),
+        ([("A", 1, 1.0, 3.0), ("B", 2, 1.0, 4.0)], "A comes first (final rank 1 to 3 when videos are redrawn)"),
         ([("A", 1, 1.0, 1.0), ("B", 2, 2.0, 2.0)], "A comes first, also in redraws"),
-        ([("A", 1, 1.0, 2.0), ("B", 1, 1.0, 2.0)], "A and B share the first place"),
+        ([("A", 1, 1.0, 2.0), ("B", 1, 1.0, 2.0)], "A and B share final rank 1"),
         ([("A", 1, None, None), ("B", 2, None, None)], "A comes first"),
         ([("baseline", 1, 1.0, 1.0), ("B", 2, 2.0, 2.0)], "B comes first, also in redraws"),
-        ([("baseline", 1, 1.0, 1.0)], "Places and what they rest on"),
+        ([("baseline", 1, 1.0, 1.0)], "Final ranks and what they rest on"),
     ],
 )
 def test_who_comes_first_is_named(rows: list[tuple[object, ...]], title: str) -> None:

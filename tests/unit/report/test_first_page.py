@@ -9,16 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgeval.report.inputs import Inputs
-from surgeval.report.limits import gravest, limitations
-from surgeval.report.sections import verdict
-from surgeval.report.verdict.advice import advice
-from surgeval.report.verdict.leads import Lead
-from surgeval.report.verdict.weaknesses import Examined
-from surgeval.results.reading import StoredResult
-from surgeval.results.verdicts import in_short
-from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.report.inputs import ReportInputs
+from surgvalid.report.limits import gravest, limitations
+from surgvalid.report.sections import verdict
+from surgvalid.report.verdict.leads import Lead
+from surgvalid.results.reading import StoredResult, in_short
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.tables.score_table import ScoreTable
 from verdict_texts import section_text
 
 
@@ -33,8 +30,8 @@ def scores(values: list[float | None], *, videos: int = 8, models: int = 2, **co
     return ScoreTable.of(frame.with_columns(**columns), better="larger")
 
 
-def inputs(*parts: StoredResult, table: ScoreTable | None = None, **options: Any) -> Inputs:
-    return Inputs(Path("folder"), parts, table, options=options)
+def inputs(*parts: StoredResult, table: ScoreTable | None = None, **options: Any) -> ReportInputs:
+    return ReportInputs(Path("folder"), parts, table, options=options)
 
 
 def page(*parts: StoredResult, table: ScoreTable | None = None, **options: Any) -> str:
@@ -49,7 +46,7 @@ def told(*parts: StoredResult, table: ScoreTable | None = None) -> tuple[str, li
 
 def test_a_folder_without_scores_concludes_nothing() -> None:
     text = page(part("plan"))
-    assert text.startswith("# Nothing can be concluded: there are no scores here\n\nNo scores are here, but what plan")
+    assert text.startswith("# There are no scores here\n\nNo scores are here, but what plan")
 
 
 def test_a_folder_of_places_alone_says_whom_it_covers() -> None:
@@ -62,17 +59,17 @@ def test_runs_on_tasks_point_to_their_board_and_unfinished_ones_are_to_be_run_ag
     run = replace(part("task", run={"model": "m", "task": "phases"}), findings=(unfinished,))
     text = page(run)
     assert text.startswith("# 1 run of models on 1 task\n")
-    assert "Their values stand under Models on tasks; surgeval task board sets them beside each other." in text
+    assert "Their values stand under Models on tasks; surgvalid task leaderboard sets them beside each other." in text
     assert "- m on phases: the server went away" in text
     assert "- Run m again with the same command: what was answered is kept, and only the rest is asked." in text
 
 
 def test_values_that_are_not_there_at_all_conclude_nothing() -> None:
     text = page(table=scores([None, None]), missing="drop-score")
-    assert text.startswith("# Nothing can be concluded\n")
-    assert "Intervals could not be computed (no case was scored for both 'm0' and 'm1')." in text
+    assert text.startswith("# No verdict\n")
+    assert "The models could not be compared (table: the models were scored on different videos" in text
     alone = page(table=scores([None], models=1), missing="drop-score")
-    assert alone.startswith("# Nothing can be concluded: no model has a value of correct\n")
+    assert alone.startswith("# No model has a value of correct\n")
 
 
 def test_values_that_leave_scores_out_say_which() -> None:
@@ -89,7 +86,7 @@ def test_limitations_beyond_the_first_page_are_counted() -> None:
 
 
 def boards(*names: str) -> StoredResult:
-    """A ranking of three models whose places are the same on every board."""
+    """A ranking of three models whose final ranks are the same on every leaderboard."""
     rows = [(board, model, place, 4 - 2 * place, None, False, 1 - place / 10) for board in names
             for place, model in enumerate("abc", 1)]  # fmt: skip
     kinds = ["board", "model", "place", "copeland", "win_rate", "baseline", "macro_accuracy"]
@@ -110,8 +107,7 @@ def test_more_than_two_boards_are_a_table_with_what_its_columns_mean() -> None:
 def test_a_board_of_a_track_is_named_with_it() -> None:
     lead = Lead("technical", ("a",), 3, also=("b",), next_best="b", gap=0.1, gap_low=-0.1, gap_high=0.3, videos=40,
                 track="frame")  # fmt: skip
-    assert lead.where == "the technical board of the frame track"
-    assert "on the technical board of the frame track" in advice(inputs(), [lead], Examined((), 0, 0, "", 0))[0]
+    assert lead.where == "the technical leaderboard of the frame track"
 
 
 def test_headlines_of_several_models_say_what_they_count() -> None:
@@ -135,17 +131,25 @@ def test_a_ranking_on_few_videos_has_intervals_that_are_too_narrow() -> None:
 def test_places_that_could_be_anywhere_are_said_and_who_may_be_the_best() -> None:
     wide = boards("one")
     whole, first = told(wide)
-    assert "Places that span half of the field or more when videos are resampled: one board 3 of 3 models" in whole
-    assert "Many places could be anywhere in half of the field had other videos been drawn." in first
+    assert (
+        "Final ranks that span half of the field or more when videos are resampled: one leaderboard 3 of 3 models"
+        in whole
+    )
+    assert "Many final ranks could be anywhere in half of the field had other videos been drawn." in first
     summary = wide.frame("summary").with_columns(rank_low=pl.lit(1))
     whole, _ = told(replace(wide, tables={"summary": summary}))
-    assert "Over all buckets together, which model is the best is open: one board any of 3 of 3 (a, b and c)" in whole
+    assert (
+        "Over all buckets together, which model is the best is open: one leaderboard any of 3 of 3 (a, b and c)"
+        in whole
+    )
 
 
 def test_small_buckets_of_a_ranking_and_of_a_scoring_are_said() -> None:
     sizes = pl.DataFrame({"board": ["one"], "capability": ["aggregation"], "ood": [True], "videos": [4]})
     whole, first = told(part("rank", tables={"buckets": sizes}))
-    assert "Buckets that rest on fewer than 13 videos, where differences can hardly show: one board 1 of 1" in whole
+    assert (
+        "Buckets that rest on fewer than 13 videos, where differences can hardly show: one leaderboard 1 of 1" in whole
+    )
     assert (
         "Some kinds of question rest on so few videos that differences between models can hardly show there." in first
     )
@@ -161,8 +165,11 @@ def test_small_buckets_of_a_ranking_and_of_a_scoring_are_said() -> None:
 def test_kinds_that_are_absent_or_rare_are_said_in_words_that_need_no_explanation() -> None:
     weights = pl.DataFrame({"bucket": ["aggregation_id"], "questions": [1], "weight_of_question": [0.5]})
     whole, first = told(part("score", tables={"leverage_questions": weights}))
-    assert "The headline is a mean over the buckets that have a question, so it is not comparable with that of" in whole
-    assert "Single questions carry 2 % or more of the headline" in whole
+    assert (
+        "The primary result is a mean over the buckets that have a question, so it is not comparable with that of"
+        in whole
+    )
+    assert "Single questions carry 2 % or more of the primary result" in whole
     assert "Not every kind of question is asked, so the mean over kinds cannot be compared with another set." in first
     heavy = "Some kinds of question are so rare that a single question carries 2 % or more of the value of a model."
     assert heavy in first

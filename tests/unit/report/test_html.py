@@ -14,8 +14,10 @@ import polars as pl
 import pytest
 
 from chart_examples import EXAMPLES, HOSTILE, plain_names
-from surgeval.report.html import SAVED_ROWS, page, renamed, still
-from surgeval.report.section import Note, Prose, Section, Table
+from repository import REPOSITORY
+from surgvalid.report.drawing.svg import DARK, FONT, LIGHT, variables
+from surgvalid.report.html import SAVED_ROWS, page
+from surgvalid.report.section import Note, Prose, ReportTable, Section
 
 ATTACKS = (*HOSTILE, "<!--", "]]>", "\u2028alert(1)\u2029", "&lt;b&gt;", "<svg/onload=window.hacked=3>", "\ud800")
 
@@ -58,7 +60,7 @@ def hostile_page() -> str:
         {"model": ATTACKS[:-1], "value": range(len(ATTACKS) - 1), 'x"><script>': ["a"] * (len(ATTACKS) - 1)}
     )
     blocks = [Prose(text) for text in ATTACKS] + [Note(text, items=(text,)) for text in ATTACKS]
-    table = Table("t", ATTACKS[0], frame, ATTACKS[0], labels={"model": ATTACKS[0]})
+    table = ReportTable("t", ATTACKS[0], frame, ATTACKS[0], labels={"model": ATTACKS[0]})
     chart = EXAMPLES["value_intervals"](list(HOSTILE))
     sections = [Section("one", ATTACKS[0], (*blocks, table, chart))]
     return page(ATTACKS[0], ATTACKS[0], ATTACKS[0], sections, footer=ATTACKS[0])
@@ -66,7 +68,7 @@ def hostile_page() -> str:
 
 def test_hostile_text_adds_no_element_and_no_attribute() -> None:
     tags = read(hostile_page())
-    assert tags.tags.count("script") == 3
+    assert tags.tags.count("script") == 2
     assert "img" not in tags.tags
     assert not [name for name, _ in tags.attributes if name.startswith("on")]
     assert "</script><script>window.hacked=1</script>" in "".join(tags.text)
@@ -99,67 +101,63 @@ def test_ids_are_unique_even_with_the_same_chart_twice() -> None:
     assert len(tags.ids) == len(set(tags.ids))
 
 
-def test_names_inside_a_picture_are_renamed_with_their_references() -> None:
-    svg = '<g id="a"/><use href="#a" xlink:href="#a"/><g clip-path="url(#a)" data-id="a"/>'
-    new = renamed(svg, "p")
-    expected = (
-        '<g id="p-part-1"/><use href="#p-part-1" xlink:href="#p-part-1"/><g clip-path="url(#p-part-1)" data-id="a"/>'
-    )
-    assert new == expected
-
-
-def test_a_still_picture_has_its_text_alternative() -> None:
+def test_what_is_seen_at_once_is_drawn_for_a_phone_too_and_has_its_text_alternative() -> None:
     chart = EXAMPLES["value_intervals"](plain_names(3))
-    svg = still(chart, prefix="f")
-    assert svg.startswith('<svg role="img" ')
-    assert f"<desc>{chart.alt}</desc>" in svg
+    text = page("t", "k", "f", [Section("a", "A", (chart,))])
+    assert text.count(f'role="img" aria-label="{chart.alt}"') == 2
+    assert text.count('<svg class="plot ') == 2
+    folded = page("t", "k", "f", [Section("a", "A", (chart,), folded=True)])
+    assert folded.count("<svg ") == 1
+
+
+def test_a_page_has_colours_for_light_and_dark_and_its_images_bring_none() -> None:
+    text = page("t", "k", "f", [Section("a", "A", (EXAMPLES["value_intervals"](plain_names(3)),))])
+    assert "--blue:#0072b2;" in text
+    assert "prefers-color-scheme:dark){:root{" in text
+    assert ".f-blue{fill:var(--blue)}" in text
+    image = re.search("<svg .*?</svg>", text, re.DOTALL)
+    assert image
+    assert "#" not in image[0]
+    assert len(text) < 60_000
 
 
 def test_the_page_carries_what_its_buttons_save() -> None:
     chart = EXAMPLES["value_intervals"](plain_names(3))
-    table = Table("t", "T", pl.DataFrame({"model": ["=1+1"], "value": [0.5]}))
+    table = ReportTable("t", "T", pl.DataFrame({"model": ["=1+1"], "value": [0.5]}))
     carried = payload(page("t", "k", "f", [Section("a", "A", (chart, table))]))
-    assert carried["figures"]["figure-1"]["spec"] == json.loads(json.dumps(dict(chart.spec)))
     assert carried["csv"]["figure-1"] == chart.csv()
     assert carried["csv"]["table-1"] == "model,value\n'=1+1,0.5\n"
 
 
 def test_long_tables_show_some_rows_and_say_so() -> None:
     frame = pl.DataFrame({"n": range(SAVED_ROWS + 1)})
-    text = page("t", "k", "f", [Section("a", "A", (Table("t", "T", frame, shown_rows=10),))])
+    text = page("t", "k", "f", [Section("a", "A", (ReportTable("t", "T", frame, shown_rows=10),))])
     assert text.count('<td class="number"') == 10
     assert f"10 of {SAVED_ROWS + 1:,} rows are shown" in text
     assert f"first {SAVED_ROWS:,} of" in text
     assert payload(text)["csv"]["table-1"].count("\n") == SAVED_ROWS + 1
 
 
-def test_a_page_without_pictures_carries_no_engine() -> None:
-    text = page("t", "k", "f", [Section("a", "A", (Prose("x"),))])
-    assert 'id="engine"' not in text
-    assert len(text) < 40_000
-    assert "BSD 3-Clause" not in text
-
-
-def test_the_engine_comes_with_the_licences_of_its_parts() -> None:
-    engine = page("t", "k", "f", [Section("a", "A", (EXAMPLES["value_intervals"](plain_names(2)),))])
-    assert engine.index("BSD 3-Clause") < engine.index('id="engine"')
-    assert "Mike Bostock" in engine
-    assert "THE SOFTWARE IS PROVIDED" in engine
-
-
 def test_sections_tables_and_heads_can_be_reached_by_keyboard_and_name() -> None:
     frame = pl.DataFrame({"model": ["a"], "value": [0.5]})
-    text = page("t", "k", "f", [Section("a", "A", (Table("t", "T", frame, folded=True),), folded=True)])
+    text = page("t", "k", "f", [Section("a", "A", (ReportTable("t", "T", frame, folded=True),), folded=True)])
     assert '<html lang="en">' in text
     assert '<section id="a"><details><summary><h2>' in text
     assert '<th scope="col" aria-sort="none" class="number"><button type="button">value</button></th>' in text
     assert '<td class="number" data-v="0.5">0.500</td>' in text
 
 
-@pytest.mark.parametrize("blocks", [(), (Prose(""),), (Table("t", "T", pl.DataFrame()),)])
+@pytest.mark.parametrize("blocks", [(), (Prose(""),), (ReportTable("t", "T", pl.DataFrame()),)])
 def test_a_section_may_be_empty(blocks: tuple[Any, ...]) -> None:
     assert "<h2>" in page("t", "k", "f", [Section("a", "A", blocks)])
 
 
 def test_equal_reports_give_equal_pages() -> None:
     assert hostile_page() == hostile_page()
+
+
+def test_pages_of_the_web_service_have_the_colours_of_the_figures() -> None:
+    sheet = REPOSITORY.joinpath("src/surgvalid/host/pages/static/host/host.css").read_text(encoding="utf-8")
+    assert f":root{{{variables(LIGHT)}}}" in sheet
+    assert f"(prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}" in sheet
+    assert f"--font: {FONT};" in sheet

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from report_folder import HOSTILE_NAME, MODELS, shared_challenge
-from surgeval.errors import FileUnreadable, Misuse, TableInvalid
-from surgeval.report.inputs import read_inputs, stacked
-from surgeval.results import reading
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
+from surgvalid.report.inputs import read_inputs, stacked
+from surgvalid.results import reading
+from surgvalid.schema.tables.score_table import ScoreTable
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_part_without_manifest_is_recognised_and_said_to_lack_it(folder: Path)
     (folder / "rank" / "manifest.json").unlink()
     found = read_inputs(folder)
     assert found.first("rank") is not None
-    assert "rank/manifest.json: missing or unreadable; taken for a result of rank" in messages(folder)
+    assert "rank/manifest.json: missing or unreadable; read as a result of rank" in messages(folder)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who leads a board: only who competes, by what, and how firmly."""
+"""Who leads a leaderboard: only who competes, by what, and how firmly."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgeval.report.sections import significance
-from surgeval.report.sections._wording import competitors, in_redraws, whole_places
-from surgeval.report.verdict.leads import Firmness, Lead, board_leads, lead_table, sentences, title_of
-from surgeval.report.verdict.measure import Measure
-from surgeval.report.words import column_words
-from surgeval.results.reading import StoredResult
-from surgeval.schema.metric_facts import MetricFacts
+from surgvalid.report.sections.ranking import _with_intervals
+from surgvalid.report.verdict.leads import Firmness, Lead, Measure, lead_table, leaderboard_leads, sentences, title_of
+from surgvalid.report.wording import competitors, in_redraws, whole_places
+from surgvalid.report.words import column_words
+from surgvalid.results.reading import StoredResult
+from surgvalid.schema.metric_facts import MetricFacts
 
 
 def ranking(**tables: pl.DataFrame) -> StoredResult:
@@ -21,7 +20,7 @@ def ranking(**tables: pl.DataFrame) -> StoredResult:
 
 
 def places(*rows: tuple[str, int, int, float | None, bool]) -> pl.DataFrame:
-    """Model, place, Copeland score, win rate in a tie, baseline."""
+    """Model, final rank, Copeland score, win rate in a tie, baseline."""
     frame = pl.DataFrame(rows, schema=["model", "place", "copeland", "win_rate", "baseline"], orient="row")
     return frame.with_columns(
         board=pl.lit("technical"), macro_accuracy=pl.lit(0.7), win_rate=pl.col("win_rate").cast(float)
@@ -43,15 +42,15 @@ def test_an_entry_outside_the_competition_never_leads() -> None:
     )
     part = ranking(places=table, stability=spread(a=0.9, b=0.1))
     assert competitors(part, "technical") == ["a", "b"]
-    [lead] = board_leads(part)
+    [lead] = leaderboard_leads(part)
     assert lead.models == ("a",)
     assert lead.rivals == 2
-    assert sentences(lead, ACCURACY)[0] == "On the technical board, a comes first; how firmly was not computed."
+    assert sentences(lead, ACCURACY)[0] == "On the technical leaderboard, a comes first; how firmly was not computed."
 
 
 def test_how_often_a_model_is_first_in_redraws_is_not_said_with_the_lead() -> None:
     table = places(("a", 1, 3, None, False), ("b", 2, 1, None, False))
-    [lead] = board_leads(ranking(places=table, stability=spread(a=0.967, b=0.033)))
+    [lead] = leaderboard_leads(ranking(places=table, stability=spread(a=0.967, b=0.033)))
     said = f"{sentences(lead, ACCURACY)} {lead_table([lead], ACCURACY).to_dicts()} {title_of([lead])}"
     assert "96.7" not in said
     assert "0.967" not in said
@@ -61,7 +60,7 @@ def test_how_often_a_model_is_first_in_redraws_is_not_said_with_the_lead() -> No
 
 def test_a_first_place_that_rests_on_a_tie_break_says_so() -> None:
     part = ranking(places=places(("a", 1, 2, 0.6, False), ("b", 2, 2, 0.4, False), ("c", 3, -4, None, False)))
-    [lead] = board_leads(part)
+    [lead] = leaderboard_leads(part)
     assert lead.tied == 2
     assert "The tie-break decided among 2 models that were level." in sentences(lead, ACCURACY)[0]
 
@@ -78,7 +77,7 @@ def of(*, low: dict[str, int] | None = None, shared: bool = False, gap: float | 
     if gap is not None:
         row = {"board": "technical", "model": "a", "other": "b", "gap": gap, "low": None, "high": None, **ends}
         tables["leads"] = pl.DataFrame([row], schema_overrides={"low": pl.Float64, "high": pl.Float64})
-    [lead] = board_leads(ranking(**tables))
+    [lead] = leaderboard_leads(ranking(**tables))
     return lead
 
 
@@ -89,36 +88,36 @@ NOTHING, AGAINST = {"a": 1, "b": 1, "c": 1}, {"a": 2, "b": 1, "c": 2}
 @pytest.mark.parametrize(("low", "firmness", "title"), [
     (CLEAR, Firmness.CLEAR, "a is the best of 3 models"),
     (OPEN, Firmness.OPEN, "a comes first, but with all models compared at once b may be as good or better"),
-    (NOTHING, Firmness.NOTHING, "a comes first, but nothing can be concluded about who is better"),
-    (AGAINST, Firmness.AGAINST, "a comes first by the rule of places, although b is significantly better on average"),
+    (NOTHING, Firmness.NOTHING, "a comes first, but which model does better is open"),
+    (AGAINST, Firmness.AGAINST, "a comes first by the ranking rule, although b is significantly better on average"),
     (None, Firmness.UNKNOWN, "a comes first; how firmly was not computed"),
 ])  # fmt: skip
 def test_the_title_says_how_firm_the_first_place_is(low: dict[str, int] | None, firmness: Firmness, title: str) -> None:
     lead = of(low=low)
     assert lead.firmness is firmness
     assert title_of([lead]) == title
-    assert sentences(lead, ACCURACY)[0] == f"On the technical board, {title}."
+    assert sentences(lead, ACCURACY)[0] == f"On the technical leaderboard, {title}."
 
 
 def test_models_of_an_old_confidence_set_may_be_the_best_too() -> None:
     rows: list[Any] = [("technical", model, model in "ab") for model in "abc"]
     summary = pl.DataFrame(rows, schema=["board", "model", "in_confidence_set"], orient="row")
     table = places(("a", 1, 2, None, False), ("b", 2, 0, None, False), ("c", 3, -2, None, False))
-    [lead] = board_leads(ranking(places=table, summary=summary))
+    [lead] = leaderboard_leads(ranking(places=table, summary=summary))
     assert lead.also == ("b",)
 
 
 def test_a_shared_first_place_has_no_single_accuracy() -> None:
     lead = of(shared=True, low=CLEAR)
     assert (lead.models, lead.accuracy, lead.firmness) == (("a", "b"), None, Firmness.SHARED)
-    assert title_of([lead]) == "a and b share the first place"
+    assert title_of([lead]) == "a and b share final rank 1"
     assert len(sentences(lead, ACCURACY)) == 1
 
 
 def test_one_competitor_and_none_let_nothing_be_concluded() -> None:
-    [lead] = board_leads(ranking(places=places(("a", 1, 0, None, False))))
-    assert title_of([lead]) == "a competes alone, so nothing can be concluded about who is better"
-    assert title_of([]) == "Nobody competes, so nothing can be concluded"
+    [lead] = leaderboard_leads(ranking(places=places(("a", 1, 0, None, False))))
+    assert title_of([lead]) == "a competes alone, without a model to compare with"
+    assert title_of([]) == "Nobody competes"
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -149,17 +148,17 @@ def test_values_of_other_metrics_keep_their_unit() -> None:
 
 
 def boards(*leads: tuple[str, dict[str, int]]) -> list[Lead]:
-    return [of(low=low)._replace(models=(name,), board=f"board {at}") for at, (name, low) in enumerate(leads)]
+    return [of(low=low)._replace(models=(name,), board=f"leaderboard {at}") for at, (name, low) in enumerate(leads)]
 
 
 @pytest.mark.parametrize(("leads", "title"), [
-    ([("a", CLEAR), ("a", CLEAR)], "a comes first on both boards; every lead is clear"),
-    ([("a", CLEAR), ("a", OPEN)], "a comes first on both boards; one lead is clear"),
-    ([("a", CLEAR), ("a", CLEAR), ("b", OPEN)], "a comes first on 2 of 3 boards; 2 leads are clear"),
-    ([("a", OPEN), ("a", OPEN), ("b", OPEN)], "a comes first on 2 of 3 boards; no lead is clear"),
-    ([("a", OPEN), ("b", OPEN)], "No model leads: a and b come first on 1 of 2 boards each; no lead is clear"),
+    ([("a", CLEAR), ("a", CLEAR)], "a comes first on both leaderboards; every lead is clear"),
+    ([("a", CLEAR), ("a", OPEN)], "a comes first on both leaderboards; one lead is clear"),
+    ([("a", CLEAR), ("a", CLEAR), ("b", OPEN)], "a comes first on 2 of 3 leaderboards; 2 leads are clear"),
+    ([("a", OPEN), ("a", OPEN), ("b", OPEN)], "a comes first on 2 of 3 leaderboards; no lead is clear"),
+    ([("a", OPEN), ("b", OPEN)], "No model leads: a and b come first on 1 of 2 leaderboards each; no lead is clear"),
     ([("a", NOTHING), ("a", NOTHING)],
-     "a comes first on both boards, but nothing can be concluded about who is better"),
+     "a comes first on both leaderboards, but which model does better is open"),
 ])  # fmt: skip
 def test_one_title_for_several_boards(leads: list[tuple[str, dict[str, int]]], title: str) -> None:
     assert title_of(boards(*leads)) == title
@@ -199,7 +198,7 @@ def test_a_pair_finds_its_interval_whichever_model_is_named_first() -> None:
         {**keys, "model_a": "a", "model_b": "c", "difference": 0.3, "low": 0.2, "high": 0.5},
     ])  # fmt: skip
     kind = {"ood": pl.Boolean}
-    found = significance._with_intervals(pairs.cast(kind), differences.cast(kind))
+    found = _with_intervals(pairs.cast(kind), differences.cast(kind))
     assert found.select("low", "high").rows() == [(-0.4, -0.1), (0.2, 0.5)]
 
 
@@ -207,15 +206,16 @@ def test_models_that_share_every_first_place_leave_nothing_to_conclude() -> None
     shared = of(shared=True)._replace(rivals=2)
     assert (
         title_of([shared, shared])
-        == "a and b share the first place on both boards, but nothing can be concluded about who is better"
+        == "a and b share final rank 1 on both leaderboards, but which model does better is open"
     )
     assert (
-        title_of([shared._replace(rivals=3)] * 3) == "a and b share the first place on all 3 boards; no lead is clear"
+        title_of([shared._replace(rivals=3)] * 3)
+        == "a and b share final rank 1 on all 3 leaderboards; no lead is clear"
     )
-    assert title_of([of(low=CLEAR)] * 2) == "a comes first on both boards; every lead is clear"
+    assert title_of([of(low=CLEAR)] * 2) == "a comes first on both leaderboards; every lead is clear"
 
 
 def test_a_tie_break_that_left_models_level_decided_nothing() -> None:
     part = ranking(places=places(("a", 1, 2, 0.5, False), ("b", 1, 2, 0.5, False), ("c", 3, -4, None, False)))
-    [lead] = board_leads(part)
-    assert sentences(lead, ACCURACY) == ["On the technical board, a and b share the first place."]
+    [lead] = leaderboard_leads(part)
+    assert sentences(lead, ACCURACY) == ["On the technical leaderboard, a and b share final rank 1."]

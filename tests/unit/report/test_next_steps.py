@@ -5,16 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from chart_examples_analysis import change_rows
-from surgeval.report.charts.effect_changes import effect_changes
-from surgeval.report.section import Note, Prose, Table
-from surgeval.report.sections._next_steps import changed_blocks, next_steps
-from surgeval.results.reading import StoredResult
-from surgeval.results.request import Request
-from surgeval.results.tables import failures as tables
+from surgvalid.report.charts.two_sides import effect_changes
+from surgvalid.report.section import Note, Prose, ReportTable
+from surgvalid.report.sections.failures import changed_blocks, next_steps
+from surgvalid.results.reading import StoredResult
+from surgvalid.results.request import VerbRequest
+from surgvalid.results.tables import failures as tables
 
 
 def stored(kind: str, **frames: pl.DataFrame) -> StoredResult:
-    return StoredResult(kind=kind, tables=frames, records={}, request=Request(kind))
+    return StoredResult(kind=kind, tables=frames, records={}, request=VerbRequest(kind))
 
 
 def advice(verdict: str) -> pl.DataFrame:
@@ -27,9 +27,9 @@ def advice(verdict: str) -> pl.DataFrame:
 
 def test_established_advice_is_read_out_and_other_advice_is_not() -> None:
     firm = next_steps(stored("failures", recommendations=advice("established")))
-    assert [type(block) for block in firm] == [Prose, Table]
+    assert [type(block) for block in firm] == [Prose, ReportTable]
     loose = next_steps(stored("failures", recommendations=advice("not established")))
-    assert [type(block) for block in loose] == [Note, Table]
+    assert [type(block) for block in loose] == [Note, ReportTable]
     assert next_steps(stored("failures")) == []
 
 
@@ -39,7 +39,7 @@ def test_a_remedy_is_drawn_with_its_gains() -> None:
            "verdict": "no gain shown"}  # fmt: skip
     changes = change_rows(["smoke", "blood"])
     blocks = changed_blocks(stored("failure-change", effect_changes=changes, gains=tables.GAINS.frame([row])))
-    assert [block.name for block in blocks if isinstance(block, Table)] == ["gains", "effect-changes"]
+    assert [block.name for block in blocks if isinstance(block, ReportTable)] == ["gains", "effect-changes"]
     assert changed_blocks(stored("failure-change")) == []
 
 

@@ -1,14 +1,13 @@
 """Folders that version 0.1.0 wrote are still read: its interval columns under today's names, with a note."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
-from surgeval.report.inputs import read_inputs
-from surgeval.schema.findings import Severity
+from repository import REPOSITORY
+from surgvalid.report.inputs import read_inputs
+from surgvalid.schema.findings import Severity
 
-OLDER = Path(__file__).parents[2] / "golden" / "v0_1_0"
+OLDER = REPOSITORY / "tests" / "golden" / "v0_1_0" / "early"
 NOTE = "columns ci_low, ci_high of an older version were read as low, high"
 RENAMED = [
     ("score", "summary"), ("rank", "buckets"), ("rank", "differences"), ("rank", "gate_evidence"),

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from small_questions import answers, questions
-from surgeval.report.inputs import read_inputs
-from surgeval.scoring.run import score
-from surgeval.stats.interval import interval
+from surgvalid.report.inputs import read_inputs
+from surgvalid.scoring.run import score
+from surgvalid.stats.intervals.interval import interval
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surgeval import evaluate
-from surgeval.report.cases.frames import by_tails, frames_in, with_frames
-from surgeval.report.cases.overlays import overlays_of
-from surgeval.report.inputs import read_inputs
-from surgeval.report.sections.cases import section
-from surgeval.scoring.predictions.png import read_label_map
-from surgeval.video.images import outline_png, write_png
+from surgvalid import evaluate
+from surgvalid.evaluation.predictions.label_maps import read_label_map
+from surgvalid.report.cases.collect import section
+from surgvalid.report.cases.frames import by_tails, frames_in, with_frames
+from surgvalid.report.cases.overlays import overlays_of
+from surgvalid.report.inputs import read_inputs
+from surgvalid.video.images import outline_png, write_png
 
 SIDE = 12
 
 
 def square(shift: int) -> np.ndarray:
-    """A picture of a square of 5 by 5 pixels."""
+    """An image of a square of 5 by 5 pixels."""
     labels = np.zeros((SIDE, SIDE, 3), np.uint8)
     labels[3:8, 2 + shift : 7 + shift] = 255
     return labels

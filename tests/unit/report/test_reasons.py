@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from surgeval.report.inputs import Inputs
-from surgeval.report.sections.failures import marked_title
-from surgeval.report.verdict.measure import Measure
-from surgeval.report.verdict.reasons import reasons, spoken_kind, spoken_term, unlisted
-from surgeval.report.verdict.weaknesses import (
+from surgvalid.report.inputs import ReportInputs
+from surgvalid.report.sections.failures import marked_title
+from surgvalid.report.verdict.leads import Measure
+from surgvalid.report.verdict.reasons import reasons, spoken_kind, unlisted
+from surgvalid.report.verdict.weaknesses import (
     Behind,
     Effect,
     Examined,
@@ -20,11 +20,12 @@ from surgeval.report.verdict.weaknesses import (
     corrected_over_all,
     weaknesses,
 )
-from surgeval.results.reading import StoredResult
-from surgeval.results.request import Request
-from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.outcomes import Status
-from surgeval.schema.score_table import ScoreTable
+from surgvalid.report.words import spoken_term
+from surgvalid.results.reading import StoredResult
+from surgvalid.results.request import VerbRequest
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.tables.score_table import ScoreTable
 
 ACCURACY = Measure(MetricFacts("correct"))
 SMOKE = Effect("smoke[yes]", 0.08, -2.5, 0.03, 0.22, 0.0001)
@@ -109,7 +110,7 @@ def test_a_property_that_nearly_stands_out_is_not_passed_over() -> None:
         " over 63 effects)."
     )
     part = StoredResult(kind="failures", tables={"per_model": cells(weak_smoke=0.04, good_smoke=0.5)},
-                        records={"fit": {}}, request=Request("failures", {"outcome": "value"}))  # fmt: skip
+                        records={"fit": {}}, request=VerbRequest("failures", {"outcome": "value"}))  # fmt: skip
     near = {one.model: one.nearest for one in weaknesses(inputs_of(scores(), part)).models}
     assert near["weak"] is not None
     assert (near["weak"].term, near["weak"].p, near["good"]) == ("smoke", pytest.approx(0.08), None)
@@ -129,7 +130,7 @@ def test_several_causes_make_one_sentence() -> None:
 
 def test_models_beyond_the_first_are_counted() -> None:
     assert unlisted(Examined((Weaknesses("m"),), 0, 0, "", 92)) == (
-        "The first 1 models by place; 92 more are in the tables below."
+        "The first 1 models by final rank; 92 more are in the tables below."
     )
     assert unlisted(Examined((Weaknesses("m"),), 0, 0, "", 0)) == ""
 
@@ -156,8 +157,8 @@ def test_effects_are_corrected_over_all_models_and_properties() -> None:
     assert marked_title(corrected.head(0)) == "No property harms a single model after correction over 0 effects"
 
 
-def inputs_of(table: pl.DataFrame, *parts: StoredResult) -> Inputs:
-    return Inputs(Path("folder"), parts, ScoreTable.of(table, better="larger"))
+def inputs_of(table: pl.DataFrame, *parts: StoredResult) -> ReportInputs:
+    return ReportInputs(Path("folder"), parts, ScoreTable.of(table, better="larger"))
 
 
 def scores(*, weak_on: str = "count", videos: int = 12) -> pl.DataFrame:
@@ -191,10 +192,10 @@ def test_an_analysis_of_another_outcome_or_without_convergence_explains_nothing(
     table = cells(weak_smoke=0.0001, good_smoke=0.5)
     for options, fit in (({"outcome": "seconds"}, {}), ({"outcome": "value"}, {"converged": False})):
         part = StoredResult(kind="failures", tables={"per_model": table}, records={"fit": fit},
-                            request=Request("failures", options))  # fmt: skip
+                            request=VerbRequest("failures", options))  # fmt: skip
         assert weaknesses(inputs_of(scores(), part)).effects == 0
     part = StoredResult(kind="failures", tables={"per_model": table}, records={"fit": {}},
-                        request=Request("failures", {"outcome": "value"}))  # fmt: skip
+                        request=VerbRequest("failures", {"outcome": "value"}))  # fmt: skip
     examined = weaknesses(inputs_of(scores(), part))
     assert examined.effects == 2
     assert [effect.term for effect in examined.models[-1].effects or examined.models[0].effects] == ["smoke"]

@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from report_folder import shared_challenge
-from surgeval.cli import build_app
-from surgeval.report.inputs import Inputs, read_inputs
-from surgeval.report.record import digests, report_manifest, reproduction_line
-from surgeval.report.report import make_report
-from surgeval.report.section import Prose, Table
+from surgvalid.cli import build_app
+from surgvalid.report.inputs import ReportInputs, read_inputs
+from surgvalid.report.record import digests, report_manifest, reproduction_line
+from surgvalid.report.report import make_report
+from surgvalid.report.section import Prose, ReportTable
 
 
 @pytest.fixture
@@ -72,18 +72,18 @@ def test_the_manifest_holds_versions_options_and_what_was_left_out(tmp_path: Pat
     made = make_report(folder, title="A title").manifest
     assert made["verb"] == "report"
     assert made["options"] == {"source": "rank", "title": "A title"}
-    assert {"numpy", "polars", "altair", "vl-convert-python", "typst"} <= set(made["packages"])
+    assert {"numpy", "polars"} <= set(made["packages"])
     assert any("pairs.csv" in finding["message"] for finding in made["findings"])
 
 
 def test_the_page_lists_what_it_was_made_from_folded(tmp_path: Path) -> None:
     made = make_report(shared_challenge())
     [own] = [section for section in made.sections if section.name == "reproduction"]
-    [listed] = [block for block in own.blocks if isinstance(block, Table) and block.name == "page-inputs"]
+    [listed] = [block for block in own.blocks if isinstance(block, ReportTable) and block.name == "page-inputs"]
     assert listed.folded
     assert listed.frame.rows() == digests(made.inputs)
 
 
 def test_a_folder_with_a_hostile_name_stays_one_word_of_the_line() -> None:
-    line = reproduction_line(Inputs(Path("/x/$(reboot)\u202e; rm -rf")))
+    line = reproduction_line(ReportInputs(Path("/x/$(reboot)\u202e; rm -rf")))
     assert shlex.split(line)[2] == "$(reboot)\ufffd; rm -rf"

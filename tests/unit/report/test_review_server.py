@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 from review_folder import PROCEDURE, QUESTIONS, review_folder
-from surgeval.errors import FileUnreadable, Misuse
-from surgeval.questions.sources import review_in
-from surgeval.questions.stages.history import ReviewState
-from surgeval.report.review.items import material_in
-from surgeval.report.review.log import ReviewLog
-from surgeval.report.review.server import ReviewServer, history_file
-from surgeval.schema.procedure_files import write_procedure
+from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.questions.sources import review_in
+from surgvalid.questions.stages.history import ReviewState
+from surgvalid.report.review.items import material_in
+from surgvalid.report.review.log import ReviewLog
+from surgvalid.report.review.server import ReviewServer, history_file
+from surgvalid.schema.procedures.procedure_files import write_procedure
 
 
 @pytest.fixture

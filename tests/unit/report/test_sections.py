@@ -12,17 +12,17 @@ import pytest
 
 from mixed_data import nested_table
 from report_folder import HOSTILE_NAME, shared_challenge
-from surgeval.report.chart import Chart
-from surgeval.report.inputs import StoredResult, read_inputs
-from surgeval.report.report import make_report
-from surgeval.report.section import Note, Prose, Section, Table
-from surgeval.report.sections import _pictures, answers, data, evaluation, failures, latency, statistics
-from surgeval.report.sections._wording import CROWD, FOREMOST
-from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
-from surgeval.results.request import Request
-from surgeval.scoring.evaluate.run import evaluate
-from surgeval.stats.comparison import compare
-from surgeval.stats.mixed.failures import failures as analyse
+from surgvalid.evaluation.run import evaluate
+from surgvalid.report import figures as _pictures
+from surgvalid.report.chart import Chart
+from surgvalid.report.inputs import read_inputs
+from surgvalid.report.report import make_report
+from surgvalid.report.section import Note, Prose, ReportTable, Section
+from surgvalid.report.sections import answers, data, evaluation, failures, latency, ranking, statistics
+from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgvalid.results.request import VerbRequest
+from surgvalid.stats.comparing.comparison import compare
+from surgvalid.stats.mixed.failures import failures as analyse
 
 
 def words(section: Section) -> str:
@@ -42,13 +42,13 @@ def test_an_evaluated_model_shows_its_metrics(tmp_path: Path) -> None:
     assert made.template.name == "single"
     section = evaluation.section(made.inputs)
     assert charts(section) == ["metric-intervals"]
-    assert "metrics" in [block.name for block in section.blocks if isinstance(block, Table)]
+    assert "metrics" in [block.name for block in section.blocks if isinstance(block, ReportTable)]
     assert HOSTILE_NAME not in made.html()
 
 
 def rehearsal(folder: Path, *lines: str) -> Section:
     folder.mkdir()
-    write_manifest(folder / MANIFEST, manifest_of(Request("rehearse", {})))
+    write_manifest(folder / MANIFEST, manifest_of(VerbRequest("rehearse", {})))
     (folder / "answers.jsonl").write_text("".join(line + "\n" for line in lines))
     (folder / "events.jsonl").write_text("")
     return latency.section(read_inputs(folder))
@@ -64,7 +64,7 @@ def test_results_of_statistics_verbs_are_drawn_with_their_words(tmp_path: Path) 
     table = pl.DataFrame(rows, schema=["model", "case", "video", "value"], orient="row")
     result = compare(table, "a", "b", better="larger", replicates=50)
     result.to_file(tmp_path / "pair.csv")
-    manifest = manifest_of(Request("compare"), prose=result.prose)
+    manifest = manifest_of(VerbRequest("compare"), prose=result.prose)
     (tmp_path / "pair.manifest.json").write_text(json.dumps(manifest))
     section = statistics.section(read_inputs(tmp_path))
     assert charts(section) == ["compare-pair-csv"]
@@ -76,11 +76,9 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
     found = analyse(nested_table(), outcome="correct", fixed=["smoke", "size"], random=random)
     found.to_dir(tmp_path / "fit")
     section = failures.section(read_inputs(tmp_path))
-    assert set(charts(section)) == {
-        "effects-forest", "property-prevalence", "marginal-means", "caterpillar-algorithm", "normal-qq",
-        "simulated-residuals",
-    }  # fmt: skip
-    assert "Random effects of patient: their random effects are all estimated as zero." in words(section)
+    assert set(charts(section)) == {"effects-forest", "marginal-means"}
+    assert "prevalence" in {block.name for block in section.blocks if isinstance(block, ReportTable)}
+    assert "Residuals against data simulated from the model: uniformity p" in words(section)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,7 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
 )
 def test_a_data_card_of_any_shape_does_no_harm(card: dict[str, object], tmp_path: Path) -> None:
     (tmp_path / "data_card.json").write_text(json.dumps(card))
-    write_manifest(tmp_path / MANIFEST, manifest_of(Request("questions", {})))
+    write_manifest(tmp_path / MANIFEST, manifest_of(VerbRequest("questions", {})))
     assert data.section(read_inputs(tmp_path)).name == "data"
 
 
@@ -154,20 +152,13 @@ def test_residuals_against_simulated_data_come_with_their_tests(tmp_path: Path) 
     assert part.frame("residuals")["residual"].is_between(0, 1).all()
 
 
-def test_of_a_crowd_the_foremost_are_shown_and_counted() -> None:
-    names = [f"m{at:03d}" for at in range(CROWD + 5)]
-    rows = [("technical", name, at + 1, 40 - at, at >= CROWD) for at, name in enumerate(names)]
-    places = pl.DataFrame(rows, schema=["board", "model", "place", "copeland", "baseline"], orient="row")
-    pairs = [("technical", a, b, 2, 1, True) for a in names[:30] for b in names[:30] if a < b]
-    columns = ["board", "model_a", "model_b", "buckets_a_ahead", "buckets_b_ahead", "a_dominates_b"]
-    tables = {"places": places, "dominance": pl.DataFrame(pairs, schema=columns, orient="row")}
-    part = StoredResult(label="rank", kind="rank", tables=tables)
-    found = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
-    assert isinstance(found, Chart)
-    assert found.title.endswith(f", the first {FOREMOST} of {CROWD + 5} models")
-    assert f"Shown: the first {FOREMOST} of {CROWD + 5} models" in found.caption
-    assert set(found.data["model_a"]) | set(found.data["model_b"]) == set(names[:FOREMOST])
-    tables["places"] = places.head(CROWD)
-    everybody = _pictures.picture_of_foremost("dominance_matrix", part, "technical", "dominance", name="x")
-    assert isinstance(everybody, Chart)
-    assert set(everybody.data["model_a"]) | set(everybody.data["model_b"]) == set(names[:30])
+def test_places_under_other_rules_are_drawn_where_they_differ_and_said_where_they_do_not() -> None:
+    same = pl.DataFrame({"model": ["A", "B"], "mean": [1, 2], "median": [1, 2]})
+    assert ranking._under_other_rules(same, "clinical") == Prose("Every way to merge gives the same final ranks.")
+    turned = ranking._under_other_rules(same.with_columns(median=pl.Series([2, 1])), "clinical")
+    assert isinstance(turned, Chart)
+    assert (turned.name, turned.title) == (
+        "places-by-rule-clinical",
+        "Final ranks under other ranking rules, clinical leaderboard",
+    )
+    assert "2 change rank against mean" in turned.alt

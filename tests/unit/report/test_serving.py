@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.report.cases.frames import frame_bytes, frames_in
-from surgeval.report.inputs import Inputs
-from surgeval.report.report import Report, check_extras
-from surgeval.report.section import Browser, Section
-from surgeval.report.serving import ReportServer
-from surgeval.report.templates import TEMPLATES
-from surgeval.schema.procedure_files import write_procedure
-from surgeval.schema.tracks import Procedure, track_from_points
-from surgeval.video.images import write_png
+from surgvalid.cli import build_app
+from surgvalid.report.cases.frames import frame_bytes, frames_in
+from surgvalid.report.inputs import ReportInputs
+from surgvalid.report.report import Report
+from surgvalid.report.section import Browser, Section
+from surgvalid.report.serving import ReportServer
+from surgvalid.report.templates import TEMPLATES
+from surgvalid.schema.procedures.procedure_files import write_procedure
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
+from surgvalid.video.images import write_png
 
 CASES = ({"c": "q1", "v": "v1", "k": "", "t": "", "w": [], "p": {}, "a": [], "s": [3, 3]},
          {"c": "q2", "v": "v1", "k": "", "t": "", "w": [], "p": {}, "a": [], "s": [3, 3]})  # fmt: skip
@@ -39,7 +39,7 @@ def report(tmp_path: Path) -> Report:
     sponge = track_from_points("s1", "Sponge", [(3, (16, 12, 32, 24))])
     write_procedure(Procedure("v1", "Hernia", "A", 12, 64, 48, (sponge,)), procedure)
     section = Section("cases", "Cases", (Browser("cases", "Cases", "", CASES),), layer="explore", view="Wrong answers")
-    inputs = Inputs(tmp_path, frames=(picture,), procedures=(procedure,))
+    inputs = ReportInputs(tmp_path, frames=(picture,), procedures=(procedure,))
     return Report("r", TEMPLATES["study"], (section,), inputs)
 
 
@@ -76,7 +76,7 @@ def test_what_is_no_sound_picture_is_not_shown(tmp_path: Path) -> None:
 def test_links_are_not_followed_to_videos(tmp_path: Path) -> None:
     (tmp_path / "real.mp4").write_bytes(b"")
     (tmp_path / "link.mp4").symlink_to(tmp_path / "real.mp4")
-    assert set(frames_in(Inputs(tmp_path)).videos) == {"real"}
+    assert set(frames_in(ReportInputs(tmp_path)).videos) == {"real"}
 
 
 @pytest.fixture
@@ -120,33 +120,25 @@ def test_the_server_answers_nobody_else(server: ReportServer) -> None:
 def test_extras_are_checked_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    check_extras(pdf=True)
     for package, arguments in (
-        ("vl_convert", ["report", str(tmp_path / "no-such-folder")]),
-        ("typst", ["report", str(tmp_path / "no-such-folder"), "--pdf"]),
-        ("altair", ["demo", "--quick", "--out", str(tmp_path / "demo")]),
-        ("altair", ["supplement", str(tmp_path / "no-such-folder"), "--out", str(tmp_path / "demo")]),
         (
             "av",
-            ["annotate", "instances", str(tmp_path / "none"), "--video", "v=f.mp4", "--out", str(tmp_path / "demo")],
+            [
+                "data",
+                "annotate",
+                "run",
+                "instances",
+                str(tmp_path / "none"),
+                "--video",
+                "v=f.mp4",
+                "--out",
+                str(tmp_path / "demo"),
+            ],
         ),
-        ("av", ["simulate", str(tmp_path / "demo"), "--video"]),
+        ("av", ["data", "simulate", str(tmp_path / "demo")]),
     ):
         with monkeypatch.context() as patched:
             patched.setitem(sys.modules, package, None)
             result = CliRunner().invoke(build_app(), arguments)
             assert type(result.exception).__name__ == "ExtraNeeded", package
     assert not (tmp_path / "demo").exists()
-
-
-def test_a_study_without_the_packages_that_draw_says_so_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    table = tmp_path / "dice.csv"
-    table.write_text("patient,case,A,B\n" + "".join(f"p{n % 4},c{n},0.{5 + n % 3},0.{6 + n % 2}\n" for n in range(16)))
-    monkeypatch.setitem(sys.modules, "altair", None)
-    words = ["study", str(table), "--metric", "dice", "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(build_app(), words)
-    assert result.exit_code == 0, result.exception
-    assert result.stderr.startswith("Warning: no page will be written, only tables: a chart needs altair; install")
-    assert not (tmp_path / "out" / "study.html").exists()

@@ -2,10 +2,10 @@ import numpy as np
 import polars as pl
 
 from chart_examples_analysis import aggregation_table, strata_table
-from chart_reading import drawn_as, layers, row_order, rows_of
-from surgeval.report.charts import aggregation_flips, strata_deltas
-from surgeval.stats.aggregation import aggregate
-from surgeval.stats.strata import strata
+from chart_reading import cells_of, marks_of, row_order
+from surgvalid.report.charts import aggregation_flips, strata_deltas
+from surgvalid.stats.comparing.aggregation import aggregate
+from surgvalid.stats.comparing.strata import strata
 
 
 def _scores(models: int = 3) -> pl.DataFrame:
@@ -30,26 +30,21 @@ def test_strata_run_from_the_worst_to_the_best_and_the_worst_is_spoken() -> None
     assert names[0] == "smoke"
     assert f"in {middle.filter(pl.col('high') < 0).height} the interval lies below zero" in chart.alt
     assert middle.filter(pl.col("high") < 0).height not in (0, middle.height)
-    assert f"Lowest: smoke {middle['delta'][0]:+.3f} [{middle['low'][0]:.3f}, {middle['high'][0]:.3f}]" in chart.alt
+    worst = f"{middle['delta'][0]:+.3f} ({middle['low'][0]:+.3f} to {middle['high'][0]:+.3f})".replace("-", "\u2212")
+    assert f"Lowest: smoke {worst}" in chart.alt
 
 
-def test_few_models_have_intervals_of_their_own() -> None:
-    chart = strata_deltas(strata_table(["smoke", "blood"], ["A", "B"]))
-    assert len(rows_of(chart, "rule", "low")) == 6
-    assert "Coloured shapes: single models" in chart.caption
-
-
-def test_many_models_are_ticks_under_the_median() -> None:
+def test_models_are_ticks_under_the_median() -> None:
     chart = strata_deltas(strata_table(["smoke", "blood"], [f"m{i}" for i in range(30)]))
-    assert len(rows_of(chart, "tick", "delta")) == 60
-    assert len(rows_of(chart, "rule", "low")) == 2
+    assert len(marks_of(chart, "tick")) == 60
+    assert len(marks_of(chart, "diamond")) == 2
     assert "median over 30 models" in chart.caption
 
 
 def test_one_model_stands_for_itself() -> None:
     chart = strata_deltas(strata(_scores(1), ["smoke"], replicates=50).table)
     assert "Differences of 1 model to all cases" in chart.alt
-    assert len(rows_of(chart, "rule", "low")) == 1
+    assert [mark.shape for _, mark in marks_of(chart)] == ["diamond"]
 
 
 def test_equal_strata_of_two_columns_keep_two_rows() -> None:
@@ -64,46 +59,20 @@ def test_strata_without_a_case_are_not_drawn() -> None:
 
 def test_flips_are_those_of_the_ranks() -> None:
     found = aggregate(_scores(), operator="q05", better="larger")
-    chart = aggregation_flips(found.table, agreement=found.agreement)
+    chart = aggregation_flips(found.table)
     moved = found.table.filter(pl.col("rank_change") != 0)["model"].n_unique()
     assert f"{moved} change rank against frame-wise" in chart.alt
-    points = [row for layer in drawn_as(chart, "point") for row in layer["values"]]
-    assert {(row["strategy"], row["model"], row["rank"], row["change"]) for row in points} == set(
-        found.table.select("strategy", "model", "rank", "rank_change").iter_rows()
-    )
+    drawn = {(strategy, model, int(cell.text)) for (model, strategy), cell in cells_of(chart).items()}
+    assert drawn == set(found.table.select("strategy", "model", "rank").iter_rows())
 
 
-def test_models_that_change_and_models_that_do_not_are_drawn_apart() -> None:
+def test_ranks_that_differ_from_the_first_strategy_are_shaded() -> None:
     frame = aggregation_table(["A", "B", "C"], ["mean", "median"]).with_columns(rank=pl.Series([1, 2, 3, 2, 1, 3]))
-    quiet, loud = drawn_as(aggregation_flips(frame), "line")
-    assert {row["model"] for row in quiet["values"]} == {"C"}
-    assert {row["model"]: row["kind"] for row in loud["values"]} == {"A": "worse", "B": "better"}
-    assert quiet["mark"]["strokeWidth"] < loud["mark"]["strokeWidth"]
+    cells = cells_of(aggregation_flips(frame))
+    assert [cells[model, "median"].shade for model in "ABC"] == [-0.35, 0.35, 0.0]
+    assert {cells[model, "mean"].shade for model in "ABC"} == {0.0}
 
 
 def test_the_winner_under_every_strategy_is_spoken() -> None:
     frame = aggregation_table(["A", "B", "C"], ["mean", "median"]).with_columns(rank=pl.Series([1, 2, 3, 2, 1, 3]))
-    assert "First place under mean: A; median: B." in aggregation_flips(frame).alt
-
-
-def test_tied_models_stand_on_lines_of_their_own() -> None:
-    frame = aggregation_table(["A", "B"], ["mean", "median"]).with_columns(rank=pl.Series([1, 1, 1, 2]))
-    points = [row for layer in drawn_as(aggregation_flips(frame), "point") for row in layer["values"]]
-    first = [row for row in points if row["strategy"] == "mean"]
-    assert sorted(row["line"] for row in first) == [1, 2]
-    assert [row["rank"] for row in first] == [1, 1]
-
-
-def test_among_many_models_only_winners_and_large_moves_are_coloured() -> None:
-    names = [f"m{i:02d}" for i in range(40)]
-    chart = aggregation_flips(aggregation_table(names))
-    loud = {row["model"] for row in drawn_as(chart, "line")[1]["values"]}
-    assert 10 <= len(loud) <= 13
-    assert "m00" in loud
-    assert "largest moves" in chart.caption
-
-
-def test_names_of_models_are_data_only() -> None:
-    chart = aggregation_flips(aggregation_table(["datum.x", "B"]))
-    for layer in layers(chart):
-        assert "datum.x" not in str({key: value for key, value in layer.items() if key not in ("values", "data")})
+    assert "Final rank 1 under mean: A; median: B." in aggregation_flips(frame).alt

@@ -1,5 +1,4 @@
 import io
-import json
 
 import numpy as np
 import polars as pl
@@ -8,7 +7,7 @@ import pytest
 from chart_examples_analysis import TABLES, draw_analysis
 
 NAMES = sorted(TABLES)
-ORDERED = {"aggregation_flips", "calibration", "normal_qq", "agreement_matrix", "timeline"}
+ORDERED = {"aggregation_flips", "calibration", "agreement_matrix", "timeline"}
 """Charts whose table has an order that means something."""
 
 
@@ -18,7 +17,7 @@ def test_a_table_read_back_from_a_file_gives_the_same_chart(name: str) -> None:
     again = pl.read_csv(io.StringIO(table.write_csv()), infer_schema_length=None)
     first, second = draw_analysis(name, table), draw_analysis(name, again)
     assert (first.alt, first.caption) == (second.alt, second.caption)
-    assert json.dumps(first.spec) == json.dumps(second.spec)
+    assert first.svg() == second.svg()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,8 +28,7 @@ def test_a_table_of_unknown_numbers_is_drawn_or_said_to_hold_nothing(name: str, 
     chart = draw_analysis(
         name, table.with_columns(pl.lit(unknown, dtype=pl.Float64).alias(column) for column in floats)
     )
-    assert "NaN" not in json.dumps(chart.spec)
-    assert unknown is not None or chart.svg().startswith("<svg")
+    assert "nan" not in chart.svg().lower()
     assert "nan" not in chart.alt
     assert "inf" not in chart.alt
 

@@ -1,13 +1,12 @@
 import polars as pl
 
 from chart_examples_analysis import procedure, timeline_rows
-from chart_reading import drawn_as, row_order
-from surgeval.report.charts import timeline
-from surgeval.report.timeline_table import timeline_table
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.questions import Request
-from surgeval.schema.tracks import Detail, Event, EventKind, Procedure, track_from_points
-from surgeval.simulation.simulate import simulate
+from chart_reading import marks_of, row_order
+from surgvalid.report.charts.procedure_lanes import timeline, timeline_table
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.tracks import Detail, Event, EventKind, Procedure, track_from_points
+from surgvalid.schema.questions.questions import Request
+from surgvalid.simulation.simulate import simulate
 
 
 def _request(case: str, start_s: float, end_s: float, video: str = "video 1") -> Request:
@@ -58,13 +57,11 @@ def test_windows_that_share_a_second_never_share_a_lane() -> None:
     assert lanes == {"a": "questions 1", "b": "questions 2", "c": "questions 1"}
 
 
-def test_single_frames_are_dots_and_windows_are_lines() -> None:
+def test_single_frames_are_ticks_and_windows_are_lines() -> None:
     asked = [_request("a", 0, 50), _request("d", 90, 90)]
     chart = timeline(timeline_table(procedure(["x"]), questions=asked))
-    dots = [layer for layer in drawn_as(chart, "point") if layer["values"][0]["kind"] == "question"]
-    lines = [layer for layer in drawn_as(chart, "rule") if layer["values"][0]["kind"] == "question"]
-    assert [row["what"] for row in dots[0]["values"]] == ["d"]
-    assert [row["what"] for row in lines[0]["values"]] == ["a"]
+    asked_marks = {mark.words.split(":")[0]: mark for label, mark in marks_of(chart) if label.startswith("questions")}
+    assert {name: mark.shape for name, mark in asked_marks.items()} == {"a": "box", "d": "tick"}
 
 
 def test_events_that_the_views_show_already_are_not_drawn_twice() -> None:
@@ -73,8 +70,8 @@ def test_events_that_the_views_show_already_are_not_drawn_twice() -> None:
               Event(EventKind.LEFT_VIEW, 9, "s1"))  # fmt: skip
     table = timeline_table(Procedure("v", "Hernia", "A", 20, 64, 48, (track,), events))
     assert table.filter(pl.col("kind") == "event").height == 3
-    points = drawn_as(timeline(table), "point")
-    assert [(row["what"], row["detail"]) for row in points[0]["values"]] == [("inserted", "place: liver")]
+    events_drawn = [mark.words for _, mark in marks_of(timeline(table)) if mark.shape != "box"]
+    assert events_drawn == ["inserted: 3 to 3 s"]
 
 
 def test_an_object_nobody_ever_tells_of_keeps_its_lane() -> None:
@@ -87,8 +84,7 @@ def test_minutes_are_drawn_and_seconds_are_saved() -> None:
     table = timeline_rows(["x"])
     chart = timeline(table)
     assert chart.data.equals(table)
-    bars = drawn_as(chart, "bar")[0]["values"]
-    assert [row["end_min"] for row in bars] == [5.0, 10.0]
+    assert [mark.high for label, mark in marks_of(chart, "box") if label == "phases"][:2] == [5.0, 10.0]
 
 
 def test_too_many_objects_are_cut_and_that_is_said() -> None:

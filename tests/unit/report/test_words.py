@@ -2,7 +2,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.report.words import csv_text, plain, short_names, term_names, terms_in_words
+from surgvalid.report.words import csv_text, plain, short_names, term_names, terms_in_words
 
 
 def test_characters_that_hide_or_reorder_text_are_made_visible() -> None:

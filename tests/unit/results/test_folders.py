@@ -11,18 +11,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from surgeval import results
-from surgeval.errors import FileUnreadable, Misuse, WouldOverwrite
-from surgeval.results.folder import WRITTEN, finish
-from surgeval.results.manifest import MANIFEST, manifest_of, write_manifest
-from surgeval.results.request import Request, requested
-from surgeval.results.result import Result
-from surgeval.schema.findings import Finding, Severity
+from surgvalid import results
+from surgvalid.errors import FileUnreadable, Misuse, WouldOverwrite
+from surgvalid.results import manifest
+from surgvalid.results.folder import WRITTEN, finish
+from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgvalid.results.request import VerbRequest, plain_value, requested
+from surgvalid.results.result import Result
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.questions.question_files import split_source
 
 
 def made(*names: str, verb: str = "rank", value: int = 1) -> Result:
     frame = pl.DataFrame({"model": ["A"], "place": [value]})
-    return Result(tables=dict.fromkeys(names, frame), prose="What was done.", request=Request(verb))
+    return Result(tables=dict.fromkeys(names, frame), prose="What was done.", request=VerbRequest(verb))
 
 
 def files(folder: Path) -> set[str]:
@@ -89,9 +91,9 @@ _KILLED = """
 import os, sys
 from pathlib import Path
 import polars as pl
-from surgeval.results import folder
-from surgeval.results.request import Request
-from surgeval.results.result import Result
+from surgvalid.results import folder
+from surgvalid.results.request import VerbRequest
+from surgvalid.results.result import Result
 steps = int(sys.argv[2])
 def ending(function):
     def counted(*arguments, **options):
@@ -104,7 +106,7 @@ def ending(function):
 os.replace, Path.rename, Path.unlink = ending(os.replace), ending(Path.rename), ending(Path.unlink)
 pl.DataFrame.write_csv = ending(pl.DataFrame.write_csv)
 frame = pl.DataFrame({"model": ["A"], "place": [2]})
-Result(tables={"two": frame, "three": frame}, prose="New.", request=Request("rank")).to_dir(sys.argv[1], force=True)
+Result(tables={"two": frame, "three": frame}, prose="New.", request=VerbRequest("rank")).to_dir(sys.argv[1], force=True)
 """
 
 
@@ -139,11 +141,11 @@ def test_a_result_that_waits_is_moved_to_its_place_by_the_next_writer(tmp_path: 
 
 
 def test_reading_gives_back_what_was_written(tmp_path: Path) -> None:
-    finding = Finding("cycle", Severity.WARNING, "a circle", subject="technical board")
+    finding = Finding("cycle", Severity.WARNING, "a circle", subject="technical leaderboard")
     result = Result(
         tables={"a": pl.DataFrame({"x": [1.5, None]}), "b": pl.DataFrame({"model": ["01"]})}, main="b",
         records={"c": {"d": [1, None]}}, prose="First.\n\nSecond.", findings=(finding,),
-        request=Request("odd verb", {"seed": 3}, given={"table": "x.csv"}, settled={"limit": 2}),
+        request=VerbRequest("odd verb", {"seed": 3}, given={"table": "x.csv"}, settled={"limit": 2}),
     )  # fmt: skip
     stored = results.read(result.to_dir(tmp_path / "out"))
     assert all(stored.tables[name].equals(frame) for name, frame in result.tables.items())
@@ -193,9 +195,93 @@ def test_equal_runs_give_equal_manifests_without_clock_or_machine(
 
 def test_a_manifest_of_the_first_version_is_read_with_its_notes_as_findings(tmp_path: Path) -> None:
     (tmp_path / "effects.csv").write_text("term,odds_ratio\nsmoke,0.5\n")
-    old = {"schema": "1", "surgeval": "0.1.0", "verb": "odd", "options": {"n": 1}, "notes": ["beware"], "outputs": []}
+    old = {"schema": "1", "surgvalid": "0.1.0", "verb": "odd", "options": {"n": 1}, "notes": ["beware"], "outputs": []}
     write_manifest(tmp_path / MANIFEST, old)
     stored = results.read(tmp_path)
     assert stored.findings == (Finding("note", Severity.WARNING, "beware"),)
     assert stored.options == {"n": 1}
     assert manifest_of(stored.request)["options"] == {"n": 1}
+
+
+@requested("count", files=("table",))
+def counted(table: str | Path | list[str], *, root: Path | None = None) -> Result:
+    """A verb that needs the files which it is given."""
+    sources = table if isinstance(table, list) else [table]
+    folders = [split_source(source)[1] for source in sources] + ([root] if root else [])
+    return Result(tables={"n": pl.DataFrame({"n": [sum(len(list(folder.iterdir())) for folder in folders)]})})
+
+
+@pytest.mark.parametrize(
+    "written", [".", "./", "../data set", "../data set/", "~", "~/", "../link", "../link/../data set/.", "inner/.."]
+)
+def test_a_folder_is_recorded_however_its_path_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    folder = tmp_path / "data set"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "a.csv").write_text("x")
+    (folder / "inner" / "metrics.json").write_text("{}")
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    for source in (written, Path(written), [f"name={written}"]):
+        result = counted(source, root=Path(written))
+        stored = results.read(result.to_dir(tmp_path / "out", force=True)).stored
+        assert [entry["file"] for entry in stored["inputs"]] == ["a.csv", "metrics.json"]
+        assert (stored["given"]["table"], result.table.item()) == (plain_value(source), 4)
+
+
+def test_an_input_that_cannot_be_read_any_more_costs_its_hash_and_not_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("x")
+    result = counted(tmp_path / "in")
+    hashed = manifest.sha256_of
+
+    def refusing(path: str | Path) -> str:
+        if Path(path).name == "a.csv":
+            raise PermissionError(13, "Permission denied")
+        return hashed(path)
+
+    monkeypatch.setattr(manifest, "sha256_of", refusing)
+    stored = results.read(result.to_dir(tmp_path / "out"))
+    assert stored.stored["inputs"] == [{"parameter": "table", "file": "a.csv", "sha256": None}]
+    assert stored.tables["n"].item() == 1
+
+
+def test_whatever_is_wrong_with_recording_is_said_before_the_work_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked = []
+
+    @requested("work {kind}")
+    def work(table: Path) -> Result:
+        worked.append(table)
+        return Result()
+
+    with pytest.raises(KeyError, match="kind"):
+        work(tmp_path)
+    assert not worked
+
+
+def test_the_manifest_names_the_commit_of_the_checkout_that_it_runs_from(tmp_path: Path) -> None:
+    def git(*words: str, folder: Path = tmp_path / "code") -> str:
+        named = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    assert manifest.commit_of(tmp_path) is None
+    (tmp_path / "code").mkdir()
+    git("init", "-q")
+    assert manifest.commit_of(tmp_path / "code") is None, "nothing is committed yet"
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    commit = git("rev-parse", "HEAD")
+    assert manifest.commit_of(tmp_path / "code") == commit
+    git("worktree", "add", "-q", str(tmp_path / "beside"))
+    assert manifest.commit_of(tmp_path / "beside") == commit
+    git("pack-refs", "--all")
+    assert manifest.commit_of(tmp_path / "code") == manifest.commit_of(tmp_path / "beside") == commit
+    git("checkout", "-q", "--detach")
+    assert manifest.commit_of(tmp_path / "code") == commit
+    assert set(manifest_of(VerbRequest("rank"))) >= {"surgvalid", "commit"}

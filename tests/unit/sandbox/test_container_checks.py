@@ -13,15 +13,15 @@ import pytest
 
 from sandbox_engines import SMALL, bench, until
 from submission_places import containers
-from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
-from surgeval.sandbox import Launch, Mount, docker, open_engine, trial_run
-from surgeval.sandbox import _container_checks as checks
-from surgeval.sandbox._cli import Cli
-from surgeval.sandbox._container import LABEL
-from surgeval.sandbox._kernel import Status, host_lives, host_mark, status_of
-from surgeval.sandbox._trial import _program
-from surgeval.sandbox.docker import DockerEngine
-from surgeval.sandbox.podman import PodmanEngine
+from surgvalid.errors import EngineFailed, HiddenDataRefused, Misuse
+from surgvalid.sandbox import Launch, Mount, docker, open_engine, trial_run
+from surgvalid.sandbox import _container_checks as checks
+from surgvalid.sandbox._container import LABEL
+from surgvalid.sandbox._container_run import Cli
+from surgvalid.sandbox._kernel import ProcessStatus, host_lives, host_mark, status_of
+from surgvalid.sandbox._trial import _program
+from surgvalid.sandbox.docker import DockerEngine
+from surgvalid.sandbox.podman import PodmanEngine
 
 IMAGE = "a" * 64
 MOUNTS = (Mount.input(Path("/data/in")), Mount.output(Path("/data/out")), Mount.socket(Path("/data/socket")))
@@ -101,7 +101,7 @@ def test_29_one_gpu_is_asked_for_by_its_name_and_another_one_is_noticed() -> Non
 
 
 def test_rights_are_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = Status(uids=(0, 0, 0, 0), capabilities=(0, 1, 1, 1, 0), no_new_privileges=False, seccomp=False)
+    bad = ProcessStatus(uids=(0, 0, 0, 0), capabilities=(0, 1, 1, 1, 0), no_new_privileges=False, seccomp=False)
     monkeypatch.setattr(checks, "status_of", lambda pid: bad)
     assert len(checks.rights_problems(1)) == 4
     monkeypatch.setattr(checks, "status_of", lambda pid: None)
@@ -128,7 +128,7 @@ def test_this_very_process_is_no_container() -> None:
 @pytest.mark.parametrize("lacking", ["nosuid", "nodev", "noexec", "size=4k"])
 def test_a_writable_folder_without_one_of_its_limits_is_noticed(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
     full = frozenset({"rw", "nosuid", "nodev", "noexec", "size=4k"})
-    mounts = dict.fromkeys(("/tmp", "/output", "/run/surgeval"), (full, "tmpfs"))
+    mounts = dict.fromkeys(("/tmp", "/output", "/run/surgvalid"), (full, "tmpfs"))
     mounts |= {"/": (frozenset({"ro"}), "overlay"), "/input": (frozenset({"ro"}), "ext4")}
     monkeypatch.setattr(checks, "mounts_of", lambda pid: mounts)
     assert list(checks._kernel_mount_problems(1, LAUNCH)) == []
@@ -227,7 +227,7 @@ def test_the_image_of_an_engine_is_a_copy_under_its_digest_and_runs_of_dead_host
     with bench("podman", tmp_path) as made:
         assert made.image is not None
         tags = subprocess.check_output(["podman", "image", "inspect", made.image, "--format", "{{.RepoTags}}"]).decode()
-        assert tags.strip() == f"[localhost/surgeval:{made.image}]"
+        assert tags.strip() == f"[localhost/surgvalid:{made.image}]"
         dead = ["podman", "create", "--label", f"{LABEL}=999999999.1.x", made.image]
         stray = subprocess.check_output(dead).decode().strip()
         with made.start("sleep 100") as running:
@@ -262,6 +262,7 @@ def test_where_the_daemon_would_not_see_our_mounts_it_makes_the_folders_itself(
 
 
 def test_without_root_hidden_data_is_refused_and_folders_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    host_mark()  # of the true user, whose folder of locks it is
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for name in ("podman", "docker"):
         engine = open_engine(name)
@@ -295,7 +296,7 @@ def test_a_command_line_that_fails_hangs_or_is_missing_is_an_engine_failure() ->
 
 
 def test_only_named_variables_reach_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SURGEVAL_TOKEN", "secret")
+    monkeypatch.setenv("SURGVALID_TOKEN", "secret")
     assert b"secret" not in Cli("x", "env")("--null")
 
 

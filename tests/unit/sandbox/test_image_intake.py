@@ -30,8 +30,8 @@ from image_archives import (
     oci_members,
     small_entries,
 )
-from surgeval.errors import ImageRefused
-from surgeval.sandbox import ImageFacts, ImageLimits, inspect_image, write_clean_image
+from surgvalid.errors import ImageRefused
+from surgvalid.sandbox import ImageFacts, ImageLimits, inspect_image, write_clean_image
 
 AMD = ImageLimits(architecture="amd64")
 Change = Callable[[dict[str, Any]], object]
@@ -380,7 +380,7 @@ def test_08_the_name_of_another_team_is_never_carried_over(tmp_path: Path) -> No
     facts = write_clean_image(path, tmp_path / "clean.tar", AMD)
     with tarfile.open(tmp_path / "clean.tar") as clean:
         manifest = json.load(clean.extractfile("manifest.json"))  # type: ignore[arg-type]
-    assert manifest[0]["RepoTags"] == [f"localhost/surgeval:{facts.clean_digest[7:]}"]
+    assert manifest[0]["RepoTags"] == [f"localhost/surgvalid:{facts.clean_digest[7:]}"]
     assert b"team-b" not in (tmp_path / "clean.tar").read_bytes()
 
 
@@ -529,7 +529,7 @@ def test_12_an_image_that_starts_nothing_is_refused(tmp_path: Path) -> None:
     assert "starts nothing" in refused(image(tmp_path, change=nothing))
 
 
-@pytest.mark.parametrize("place", ["input", "output", "run", "run/surgeval", "tmp", "proc", "dev", "etc"])
+@pytest.mark.parametrize("place", ["input", "output", "run", "run/surgvalid", "tmp", "proc", "dev", "etc"])
 def test_14_a_link_where_the_engine_mounts_is_refused(place: str, tmp_path: Path) -> None:
     layers = [layer([entry("bin/tool")]), layer([link(place, "/bin")])]
     assert f"/{place} is a symbolic link" in refused(image(tmp_path, layers=layers))
@@ -558,7 +558,7 @@ def test_the_clean_copy_holds_the_same_files_and_names_itself_by_digest(tmp_path
     path = image(tmp_path, entry(long, b"abc"), link("l", "/bin/tool"), (stranger, data))
     facts = write_clean_image(path, tmp_path / "clean.tar", AMD)
     found = {info.name: info for info in clean_entries(tmp_path / "clean.tar")}
-    places = {"input", "output", "run", "run/surgeval", "tmp"}
+    places = {"input", "output", "run", "run/surgvalid", "tmp"}
     assert set(found) == {"bin", "etc", "etc/passwd", "bin/tool", long, "l", "owned"} | places
     assert (found["owned"].uid, found["owned"].gid, found["owned"].mtime) == (65534, 20, 1_700_000_000)
     assert found["l"].linkname == "/bin/tool"
@@ -570,7 +570,7 @@ def test_mount_points_come_last_and_are_open_whatever_the_image_has_there(tmp_pa
     closed = [entry("output/stale"), folder("tmp", 0o700), folder("run", 0), folder("input", 0)]
     facts = write_clean_image(image(tmp_path, *closed), tmp_path / "clean.tar", AMD)
     modes = {info.name: info.mode for info in clean_entries(tmp_path / "clean.tar") if info.isdir()}
-    places = {"output": 0o1777, "run/surgeval": 0o1777, "tmp": 0o1777, "run": 0o755, "input": 0o755}
+    places = {"output": 0o1777, "run/surgvalid": 0o1777, "tmp": 0o1777, "run": 0o755, "input": 0o755}
     assert {name: modes[name] for name in places} == places
     assert facts.layers == 1
     with tarfile.open(tmp_path / "clean.tar") as clean:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.sandbox._container_run import _own_group
-from surgeval.sandbox._kernel import ControlGroup, OwnGroup
+from surgvalid.sandbox._container_run import _own_group
+from surgvalid.sandbox._kernel import ControlGroup, OwnGroup
 
 FOLDERS = {"memory": Path("/sys/fs/cgroup/memory/run"), "pids": Path("/sys/fs/cgroup/pids/run")}
 

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-import surgeval
-from surgeval.sandbox import held_image
-from surgeval.sandbox._leases import host_lives, host_mark
+import surgvalid
+from surgvalid.sandbox import held_image
+from surgvalid.sandbox._leases import host_lives, host_mark
 from waiting import until
 
 HOST = (
-    "import sys, time; from surgeval.sandbox._leases import host_mark; print(host_mark(), flush=True); time.sleep(600)"
+    "import sys, time; from surgvalid.sandbox._leases import host_mark; print(host_mark(), flush=True); time.sleep(600)"
 )
 
 
 def host(*before: str) -> tuple[subprocess.Popen[bytes], str]:
     """Another host process, and its mark."""
-    env = {**os.environ, "PYTHONPATH": str(Path(surgeval.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(surgvalid.__file__).parents[1])}
     child = subprocess.Popen([*before, sys.executable, "-c", HOST], stdout=subprocess.PIPE, env=env)
     assert child.stdout is not None
     return child, child.stdout.readline().decode().strip()
@@ -40,7 +40,7 @@ def test_a_host_lives_until_it_is_killed() -> None:
 
 
 def test_what_a_host_leaves_that_ended_by_itself_can_be_swept() -> None:
-    env = {**os.environ, "PYTHONPATH": str(Path(surgeval.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(surgvalid.__file__).parents[1])}
     mark = subprocess.check_output([sys.executable, "-c", HOST.replace("time.sleep(600)", "0")], env=env, text=True)
     assert not host_lives(mark.strip())
 
@@ -64,7 +64,7 @@ def test_a_lease_that_cannot_be_seen_is_left_alone_unless_the_machine_was_booted
     assert not host_lives(f"{'0' * 32}.{boot[::-1].replace('-', '0')[:8]}-0000-0000-0000-000000000000")
 
 
-class Shelf:
+class StagedMedia:
     """An engine as far as images go."""
 
     name = "shelf"
@@ -87,7 +87,7 @@ IMAGE = "a" * 64
 
 
 def test_an_image_stays_until_the_last_one_lets_go() -> None:
-    shelf = Shelf()
+    shelf = StagedMedia()
     first = held_image(shelf, Path("x"))  # type: ignore[arg-type]
     assert first.__enter__() == IMAGE
     with held_image(shelf, Path("x")):  # type: ignore[arg-type]
@@ -97,14 +97,14 @@ def test_an_image_stays_until_the_last_one_lets_go() -> None:
 
 
 def test_an_image_that_was_there_before_is_not_removed() -> None:
-    shelf = Shelf(IMAGE)
+    shelf = StagedMedia(IMAGE)
     with held_image(shelf, Path("x")):  # type: ignore[arg-type]
         pass
     assert shelf.held == {IMAGE}
 
 
 def test_an_image_that_its_last_holder_just_removed_is_stored_again() -> None:
-    class Racing(Shelf):
+    class Racing(StagedMedia):
         def store(self, archive: Path) -> str:
             found = super().store(archive)
             if not self.raced:

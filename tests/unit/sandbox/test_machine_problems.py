@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import HiddenDataRefused, Misuse, UnknownName
-from surgeval.sandbox import ENGINES, Launch, Severity, open_engine
-from surgeval.sandbox import _machine as machine
-from surgeval.sandbox._kernel import OwnGroup
-from surgeval.sandbox.bubblewrap import BubblewrapEngine
-from surgeval.sandbox.docker import DockerEngine
-from surgeval.sandbox.podman import PodmanEngine
+from surgvalid.errors import HiddenDataRefused, Misuse, UnknownName
+from surgvalid.sandbox import ENGINES, Launch, ProblemSeverity, open_engine
+from surgvalid.sandbox import _machine as machine
+from surgvalid.sandbox._kernel import OwnGroup
+from surgvalid.sandbox.bubblewrap import BubblewrapEngine
+from surgvalid.sandbox.docker import DockerEngine
+from surgvalid.sandbox.podman import PodmanEngine
 
 
 def test_engines_are_found_by_their_files() -> None:
@@ -141,7 +141,7 @@ def test_weaknesses_do_not_stop_an_engine(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     weak = machine.not_root()
     assert weak is not None
-    assert weak.severity is Severity.WEAKENS
+    assert weak.severity is ProblemSeverity.WEAKENS
     assert machine.no_limits_capability() is None
     assert machine.first_blocking(iter([None, weak])) is None
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import EngineFailed, HiddenDataRefused, Misuse
-from surgeval.sandbox import Launch, Limits, Mount, Running, open_engine
-from surgeval.sandbox._watchdog import Watchdog
+from repository import REPOSITORY
+from surgvalid.errors import EngineFailed, HiddenDataRefused, Misuse
+from surgvalid.sandbox import Launch, Limits, Mount, Running, open_engine
+from surgvalid.sandbox._engine import LogTail
+from surgvalid.sandbox._watchdog import Watchdog
 from waiting import until
 
 LISTEN = "import socket,sys,time; s=socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(60)"
@@ -106,11 +108,11 @@ def test_the_run_dies_with_a_host_that_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     sleeper = f"import os,time; open({str(note)!r},'w').write(str(os.getpid())); time.sleep(60)"
     host = (
-        "import sys,time; from surgeval.sandbox import Launch, open_engine\n"
+        "import sys,time; from surgvalid.sandbox import Launch, open_engine\n"
         f"r = open_engine('process').start(Launch(command=(sys.executable,'-I','-S','-c',{sleeper!r})))\n"
         "time.sleep(60)"
     )
-    source = Path(__file__).resolve().parents[3] / "src"
+    source = REPOSITORY / "src"
     child = subprocess.Popen([sys.executable, "-c", host], env={**os.environ, "PYTHONPATH": str(source)})
     eventually(lambda: note.exists() and note.read_text())
     pid = int(note.read_text())
@@ -172,7 +174,7 @@ def test_a_launch_needs_something_to_run_and_plain_variables(tmp_path: Path) -> 
     for env in ({"A=B": "x"}, {"A": "x\nLD_PRELOAD=y"}, {"": "x"}):
         with pytest.raises(Misuse, match="environment variable"):
             Launch(command=("true",), env=env)
-    with pytest.raises(Misuse, match="share a place"):
+    with pytest.raises(Misuse, match="share a path"):
         Launch(command=("true",), mounts=(Mount.input(tmp_path), Mount.output(tmp_path, "/input")))
     with pytest.raises(Misuse, match="positive"):
         Limits(pids=0)
@@ -187,3 +189,14 @@ def test_a_mount_needs_a_plain_place_inside(target: str, tmp_path: Path) -> None
 def test_a_mount_source_that_an_engine_would_misread_is_refused() -> None:
     with pytest.raises(Misuse, match="cannot mount"):
         Mount.input(Path("/data:/etc"))
+
+
+def test_what_was_printed_is_known_before_the_background_comes_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LogTail, "_drain", lambda _: None)
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as pipe, os.fdopen(writing, "wb", buffering=0) as program:
+        log = LogTail(pipe, keep_bytes=100)
+        program.write(b"the last words")
+        assert log.tail(9) == b"ast words"
+        program.write(b"x" * 1000)
+        assert log.tail(200).endswith(b"x" * 100)

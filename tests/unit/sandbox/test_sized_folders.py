@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from sandbox_engines import reason_not_to_run, until
-from surgeval.errors import EngineFailed
-from surgeval.sandbox import Launch, Limits, Mount, MountKind, bubblewrap, open_engine
-from surgeval.sandbox._kernel import mounts_of
-from surgeval.sandbox._sized_folder import can_show_mounts, sized_folders, sweep_folders
+from surgvalid.errors import EngineFailed
+from surgvalid.sandbox import Launch, Limits, Mount, MountKind, bubblewrap, open_engine
+from surgvalid.sandbox._kernel import mounts_of
+from surgvalid.sandbox._sized_folder import can_show_mounts, sized_folders, sweep_folders
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
@@ -85,7 +85,7 @@ def test_an_engine_that_does_not_see_them_is_found_out(home: Path, tmp_path: Pat
 def test_what_a_killed_host_left_mounted_is_swept_and_no_live_ones(home: Path, tmp_path: Path) -> None:
     with sized_folders("test", launch(tmp_path)) as (changed, folders):
         live = [mount.source for mount in changed.mounts[1:]]
-        left = home / "surgeval-folder-999999999.1.0-a_00ff"
+        left = home / "surgvalid-folder-999999999.1.0-a_00ff"
         left.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(left)], check=True)
         sweep_folders()

@@ -7,8 +7,7 @@ import struct
 
 import pytest
 
-from surgeval.sandbox._seccomp import NAMESPACE_FLAGS, bpf_program, oci_profile
-from surgeval.sandbox._syscalls import ALLOWED, CHECKED, REFUSED
+from surgvalid.sandbox._seccomp import ALLOWED, CHECKED, NAMESPACE_FLAGS, REFUSED, bpf_program, oci_profile
 
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050026
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import Misuse, OutputRefused
-from surgeval.sandbox._folders import Folder
+from surgvalid.errors import Misuse, OutputRefused
+from surgvalid.sandbox._folders import Folder
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from surgeval.results.manifest import sha256_of, version_of
-from surgeval.schema.findings import Finding, Severity
+from surgvalid.results.manifest import sha256_of, version_of
+from surgvalid.schema.findings import Finding, Severity
 
 
 def test_a_finding_reads_as_one_line() -> None:
@@ -30,7 +30,7 @@ def test_hashes_and_versions(tmp_path: Path) -> None:
 
 
 def test_a_finding_names_its_subject_and_comes_back_from_plain_data() -> None:
-    finding = Finding("cycle", Severity.WARNING, "models dominate each other", subject="technical board")
-    assert finding.text == "technical board: models dominate each other"
+    finding = Finding("cycle", Severity.WARNING, "models dominate each other", subject="technical leaderboard")
+    assert finding.text == "technical leaderboard: models dominate each other"
     assert Finding.of_dict(finding.as_dict()) == finding
     assert Finding.of_dict({"message": "x", "severity": "odd"}) == Finding("note", Severity.WARNING, "x")

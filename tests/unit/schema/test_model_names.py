@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.schema.model_names import model_name
+from surgvalid.schema.model_names import model_name
 
 
 @pytest.mark.parametrize(

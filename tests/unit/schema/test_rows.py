@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from builders import write_json
 from strategies import json_rows
-from surgeval.errors import FileUnreadable
-from surgeval.schema import rows as rows_module
-from surgeval.schema.documents import json_text
-from surgeval.schema.findings import Finding
-from surgeval.schema.rows import HugeNumber, read_rows, write_json_rows
+from surgvalid.errors import FileUnreadable
+from surgvalid.schema import rows as rows_module
+from surgvalid.schema.documents import json_text
+from surgvalid.schema.findings import Finding
+from surgvalid.schema.rows import HugeNumber, read_rows, write_json_rows
 
 reuse_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from surgeval.judges import Panel, open_judge
-from surgeval.schema.question_files import QuestionSet, load_questions
-from surgeval.schema.questions import Reference, Request, Response
-from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.native import Outcomes, decide_all
+from surgvalid.judges import Panel, open_judge
+from surgvalid.schema.questions.question_files import QuestionSet, load_questions
+from surgvalid.schema.questions.questions import Reference, Request, Response
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.scoring.native import Outcomes, decide_all
 
 
 def asked(case: str, *, video: str = "v1", procedure: str = "cholecystectomy", question: str = "What?") -> Request:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import surgeval
+import surgvalid
 from how_many import many
-from surgeval.errors import FileUnreadable, TableInvalid
-from surgeval.scoring.diff import PARTS, diff
+from surgvalid.errors import FileUnreadable, TableInvalid
+from surgvalid.scoring.diff import PARTS, diff
 
 COLUMNS = ["qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness"]
 
@@ -38,7 +38,7 @@ def moved(result, name: str = "headline", estimand: str = "rows") -> dict:
 
 
 def test_the_public_name_is_the_function() -> None:
-    assert surgeval.diff is diff
+    assert surgvalid.diff is diff
 
 
 def test_equal_results_have_no_difference(tmp_path) -> None:
@@ -116,7 +116,7 @@ def test_manifests_say_which_profile_and_judge_differed(tmp_path) -> None:
     result = compared(tmp_path, [row("q")], [row("q")])
     assert "A (results.csv) has no manifest beside it, so its profile and judge are not known" in result.notes
     for name, profile in (("a", "native"), ("b", "orena-focus-0.4.0")):
-        document = {"surgeval": "0.1.0", "options": {"profile": profile, "judge": ["exact"]}, "seeds": {"boot": 42}}
+        document = {"surgvalid": "0.1.0", "options": {"profile": profile, "judge": ["exact"]}, "seeds": {"boot": 42}}
         (tmp_path / name / "manifest.json").write_text(json.dumps(document))
     result = diff(tmp_path / "a", tmp_path / "b")
     assert result.settings.rows() == [("options.profile", "native", "orena-focus-0.4.0")]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from injection_sentences import ATTACKS, LATER_ATTACKS, LATER_HARMLESS
 from injection_sentences import HARMLESS as SOUNDS_ALIKE
-from surgeval.judges._canaries import ATTACKS as CANARIES
-from surgeval.scoring import injection
-from surgeval.scoring.injection import OFFICIAL_SIGNALS, SCANNED, SIGNAL_NAMES, official_signal, signals
+from surgvalid.judges._canaries import ATTACKS as CANARIES
+from surgvalid.scoring import injection
+from surgvalid.scoring.injection import OFFICIAL_SIGNALS, SCANNED, SIGNAL_NAMES, official_signal, signals
 
 HARMLESS = [
     "The clip lies on the cystic duct.",

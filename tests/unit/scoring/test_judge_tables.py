@@ -5,9 +5,9 @@ import pytest
 
 from judge_cases import Saying
 from small_questions import answers, questions
-from surgeval.errors import Misuse
-from surgeval.judges import Verdict
-from surgeval.scoring.run import score
+from surgvalid.errors import Misuse
+from surgvalid.judges import Verdict
+from surgvalid.scoring.run import score
 
 REQUESTS, REFERENCES = questions()
 RESPONSES = answers("moody", REQUESTS, REFERENCES, seed=1)

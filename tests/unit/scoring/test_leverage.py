@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surgeval.scoring.leverage import bucket_warnings, question_weights, video_influence
+from surgvalid.scoring.slices import bucket_warnings, question_weights, video_influence
 
 BUCKETS = {"a_id": np.array([0]), "a_ood": np.array([1, 2, 3, 4])}
 VIDEOS = np.array([0, 0, 1, 1, 2])
@@ -30,6 +30,6 @@ def test_unscored_questions_have_no_influence() -> None:
 
 def test_orphan_tiny_and_unpopulated_buckets_are_named() -> None:
     found = {f.code: f.message for f in bucket_warnings(BUCKETS, VIDEOS, ["a_id", "a_ood", "b_id"])}
-    assert "carries 50% of the headline: a_id" in found["orphan-bucket"]
+    assert "carries 50% of the primary result: a_id" in found["orphan-bucket"]
     assert "a_ood (3)" in found["tiny-bucket"]
     assert "b_id" in found["unpopulated-bucket"]

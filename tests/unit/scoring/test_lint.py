@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import surgeval
+import surgvalid
 from builders import (
     ANSWERS,
     data_set_row,
@@ -24,13 +24,12 @@ from builders import (
 )
 from how_many import many
 from strategies import json_values
-from surgeval.errors import Misuse
-from surgeval.schema.finding_rules import OFFICIAL_ABORTS, RULES
-from surgeval.schema.findings import Finding, Severity
-from surgeval.schema.questions import Response
-from surgeval.scoring.lint import lint
-from surgeval.scoring.lint_checks import folded_id
-from surgeval.scoring.lint_report import LintReport
+from surgvalid.errors import Misuse
+from surgvalid.schema.finding_log import OFFICIAL_ABORTS, RULES
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.questions.questions import Response
+from surgvalid.scoring.lint import folded_id, lint
+from surgvalid.scoring.lint_report import LintReport
 
 
 @pytest.fixture
@@ -380,7 +379,7 @@ def test_two_hundred_thousand_responses_are_linted_in_little_memory(tmp_path: Pa
         handle.write("[" + ",".join(f'{{"qID": "x{i}", "content": "{i}"}}' for i in range(200_000)) + "]")
     requests = write_json(tmp_path / "requests.json", [request_row("q1")])
     code = (
-        "import sys\nfrom surgeval.scoring.lint import lint\nreport = lint(*sys.argv[1:])\n"
+        "import sys\nfrom surgvalid.scoring.lint import lint\nreport = lint(*sys.argv[1:])\n"
         "memory = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
         "print(report.responses, list(report.counts) == ['nothing-matches'], int(memory) // 1024)"
     )
@@ -391,7 +390,7 @@ def test_two_hundred_thousand_responses_are_linted_in_little_memory(tmp_path: Pa
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(surgeval.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(surgvalid.__file__).parents[1])},
     )
     counted, is_said, megabytes = done.stdout.split()
     assert (counted, is_said) == ("200000", "True")

@@ -1,8 +1,8 @@
 import pytest
 
-from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.question_files import load_questions
-from surgeval.scoring.ood import Seen, derived_ood
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.scoring.ood import SeenSides, derived_ood
 from unit.scoring.small_set import asked, known
 
 QUESTIONS = load_questions(
@@ -17,7 +17,7 @@ QUESTIONS = load_questions(
         known("q3", "open_ended", "x"),
     ],
 )
-SEEN = Seen.of(
+SEEN = SeenSides.of(
     [asked("t", procedure="cholecystectomy", question="How many needles are seen at 00:09:00?")],
     [known("t", "number", "1", strata={"center": "A"})],
 )
@@ -44,7 +44,7 @@ def test_a_derived_rule_needs_training_questions() -> None:
 
 def test_centres_must_be_known_to_be_unseen() -> None:
     with pytest.raises(Misuse, match="--train-references"):
-        derived_ood(QUESTIONS, "center", Seen.of([asked("t")]))
+        derived_ood(QUESTIONS, "center", SeenSides.of([asked("t")]))
 
 
 def test_an_unknown_rule_gets_a_suggestion() -> None:

@@ -1,9 +1,9 @@
 import numpy as np
 import polars as pl
 
-from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.ood_gap import REPEATED, SHARED, ood_gap
-from surgeval.scoring.slices import bucket_name, rows_of
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.scoring.ood import REPEATED, SHARED, ood_gap
+from surgvalid.scoring.slices import bucket_name, rows_of
 
 FIRST, SECOND, THIRD = Capability.groups()[:3]
 

@@ -4,10 +4,10 @@ import polars as pl
 import pytest
 
 from small_questions import answers, questions
-from surgeval import Response
-from surgeval.errors import Misuse
-from surgeval.scoring.question_slices import context_names
-from surgeval.scoring.run import score
+from surgvalid import Response
+from surgvalid.errors import Misuse
+from surgvalid.scoring.run import score
+from surgvalid.scoring.slices import context_names
 
 REQUESTS, REFERENCES = questions()
 RESPONSES = answers("moody", REQUESTS, REFERENCES, seed=1)

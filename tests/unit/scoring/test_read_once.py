@@ -14,10 +14,11 @@ import pyarrow as pa
 import pytest
 
 from small_questions import answers, questions
-from surgeval import diff, floors, lint, score
-from surgeval.errors import Misuse
-from surgeval.schema import question_files, rows
-from surgeval.schema.rows import write_json_rows
+from surgvalid import diff, lint, score, trivial_baselines
+from surgvalid.errors import Misuse
+from surgvalid.schema import rows
+from surgvalid.schema.questions import question_files
+from surgvalid.schema.rows import write_json_rows
 
 REQUESTS, REFERENCES = questions()
 ROWS: dict[str, list[dict[str, Any]]] = {
@@ -66,7 +67,7 @@ def test_lint_and_floors_read_every_file_once(paths: dict[str, Path], readings: 
     lint(**paths)
     assert readings == ONCE
     readings.clear()
-    floors(paths["requests"], paths["references"])
+    trivial_baselines(paths["requests"], paths["references"])
     assert readings == {name: count for name, count in ONCE.items() if name != "responses.json"}
 
 
@@ -113,8 +114,8 @@ def test_lint_floors_and_diff_take_tables_too(paths: dict[str, Path], shape: str
     made = {name: SHAPES[shape](flat(listed)) for name, listed in ROWS.items()}
     counts = lint(**made).counts
     assert counts == lint(**paths).counts
-    with_tables = floors(made["requests"], made["references"]).table
-    assert with_tables.equals(floors(paths["requests"], paths["references"]).table)
+    with_tables = trivial_baselines(made["requests"], made["references"]).table
+    assert with_tables.equals(trivial_baselines(paths["requests"], paths["references"]).table)
     if shape in ("two tables", "lazy polars"):
         return
     result = score(**paths, judges=["exact"], replicates=2)

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.stored_scores import recorded_missing
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.scoring.stored_scores import recorded_missing
 
 
 def scored(missing: object) -> Any:

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from surgeval.schema.taxonomy import Capability
-from surgeval.scoring.slices import Slices, bucket_name
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.scoring.slices import Slices, bucket_name
 
 
 def test_the_headline_weighs_buckets_alike_whatever_their_size() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surgeval.scoring.summary import summarise as summary_of
-from surgeval.stats.interval import interval
+from surgvalid.scoring.summary import summarise as summary_of
+from surgvalid.stats.intervals.interval import interval
 
 ALL = ("overall", "all")
 
@@ -92,7 +92,7 @@ def test_the_order_of_questions_changes_nothing(data: st.DataObject) -> None:
     assert np.allclose(before.select(numbers).to_numpy(), after.select(numbers).to_numpy(), equal_nan=True)
 
 
-@pytest.mark.parametrize("method", ["auto", "percentile", "basic"])
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
 @pytest.mark.parametrize("estimand", ["rows", "videos"])
 def test_the_interval_of_everything_is_that_of_interval_to_the_last_digit(method: str, estimand: str) -> None:
     rng = np.random.default_rng(3)
@@ -143,7 +143,7 @@ def test_the_headline_has_no_interval_where_a_third_of_the_buckets_are_of_a_sing
     assert every["method"] == "none"
     assert others["low"] < others["accuracy"] < others["high"]
     assert [one.code for one in findings] == ["single-video-classes"]
-    drawn = summarise(values, codes, ["m"], slices, method="percentile", replicates=100)
+    drawn = summarise(values, codes, ["m"], slices, method="bootstrap", replicates=100)
     assert drawn.filter(pl.col("level") == "headline").height == 1
-    none = summarise(values, codes, ["m"], slices, method="percentile", replicates=0)
+    none = summarise(values, codes, ["m"], slices, method="bootstrap", replicates=0)
     assert none["low"].is_nan().all()

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.schema.metric_facts import KNOWN_METRICS
-from surgeval.schema.score_table import ScoreTable
-from surgeval.scoring.targeted import TargetedItem, targeted_scores
+from surgvalid.schema.metric_facts import KNOWN_METRICS
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.scoring.targeted import TargetedItem, targeted_scores
 
 
 def value(result, metric: str, case: str) -> float:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.scoring.templates import template_of, templates_of
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.scoring.blind_questions import template_of, templates_of
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from floor_questions import question, split
-from surgeval.schema.question_files import load_questions
-from surgeval.scoring.blind_questions import blind_questions
-from surgeval.scoring.text_prior import TextPrior
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.scoring.blind_predictors import TextPrior
+from surgvalid.scoring.blind_questions import blind_questions
 
 
 def blind(pairs):

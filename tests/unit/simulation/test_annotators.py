@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.schema.procedure_problems import procedure_problems
-from surgeval.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scenes, screen_presence
-from surgeval.simulation import true_procedure as truth_of
+from surgvalid.schema.procedures.procedure_problems import procedure_problems
+from surgvalid.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scenes, screen_presence
+from surgvalid.simulation import true_procedure as truth_of
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.simulation import CENTERS, CHARACTERISTICS
-from surgeval.simulation.artefacts import BACKGROUND, IMAGE, INSTRUMENT, draw_episodes
-from surgeval.simulation.phases import TimedPhase
-from surgeval.simulation.procedure_types import PhaseModel
+from surgvalid.simulation import CENTERS, CHARACTERISTICS
+from surgvalid.simulation.artefacts import BACKGROUND, IMAGE, INSTRUMENT, draw_episodes
+from surgvalid.simulation.procedure_types import PhaseModel, TimedPhase
 
 MINUTES = 60
 

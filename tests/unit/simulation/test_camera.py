@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.simulation import PROCEDURE_TYPES, draw_scene
-from surgeval.simulation.camera import WORLD_HALF, Camera
-from surgeval.simulation.timelines import Path
+from surgvalid.simulation import PROCEDURE_TYPES, draw_scene
+from surgvalid.simulation.camera import WORLD_HALF, Camera
+from surgvalid.simulation.timelines import Path
 
 
 @cache

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.schema.tracks import Procedure
-from surgeval.simulation import Detector, detect, draw_scene, true_procedure
+from surgvalid.schema.procedures.tracks import Procedure
+from surgvalid.simulation import Detector, detect, draw_scene, true_procedure
 
 SIDES = ("x", "y", "width", "height")
 

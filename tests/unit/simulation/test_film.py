@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surgeval.errors import Misuse
-from surgeval.simulation import Renderer, draw_scene, write_film
-from surgeval.simulation.simulate import film_spec
-from surgeval.video import probe, sample, time_index
-from surgeval.video.clock import clock_text, read_clock
+from surgvalid.errors import Misuse
+from surgvalid.simulation import Renderer, draw_scene, write_clip
+from surgvalid.simulation.simulate import clip_spec
+from surgvalid.video import probe, sample, time_index
+from surgvalid.video.clips import clock_text, read_clock
 
 pytest.importorskip("av")
 
@@ -24,7 +24,7 @@ def scene():
 def film(scene, tmp_path_factory):
     folder = tmp_path_factory.mktemp("film")
     steps = []
-    assert write_film(scene, plain=folder / "p.mp4", overlayed=folder / "o.mp4", end_s=12, step=steps.append) == 60
+    assert write_clip(scene, plain=folder / "p.mp4", overlayed=folder / "o.mp4", end_s=12, step=steps.append) == 60
     assert sum(steps) == 12
     return folder
 
@@ -49,17 +49,17 @@ def test_the_clock_shows_the_second(film):
 
 
 def test_the_same_scene_gives_the_same_files(tmp_path):
-    """With and without a clock, also when the encoder gets memory that another film has left behind."""
+    """With and without a clock, also when the encoder gets memory that another video clip has left behind."""
     small = draw_scene(7, 0, minutes=(1, 1), width_px=160, height_px=90)
     written = set()
     for _ in range(4):
-        write_film(small, plain=tmp_path / "p.mp4", overlayed=tmp_path / "o.mp4", end_s=30)
+        write_clip(small, plain=tmp_path / "p.mp4", overlayed=tmp_path / "o.mp4", end_s=30)
         written.add(((tmp_path / "p.mp4").read_bytes(), (tmp_path / "o.mp4").read_bytes()))
     assert len(written) == 1
 
 
 def test_the_encoder_uses_nothing_that_differs_between_runs(film):
-    """Two films seldom differ where it does, so what the file says of its making is read."""
+    """Two video clips seldom differ where it does, so what the file says of its making is read."""
     for name in ("p.mp4", "o.mp4"):
         settings = (film / name).read_bytes().partition(b"x264 - core")[2].partition(b"\0")[0].split()
         assert {b"threads=1", b"mbtree=0"} <= set(settings)
@@ -68,11 +68,11 @@ def test_the_encoder_uses_nothing_that_differs_between_runs(film):
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_the_film(tmp_path):
     small = draw_scene(6, 1, minutes=(10, 10), width_px=96, height_px=54)
-    write_film(small, plain=tmp_path / "warm.mp4", end_s=5)  # sprites and tables are made once
+    write_clip(small, plain=tmp_path / "warm.mp4", end_s=5)  # sprites and tables are made once
     peaks = []
     for length_s in (20, 200):
         tracemalloc.start()
-        write_film(small, plain=tmp_path / "f.mp4", start_s=60, end_s=60 + length_s)
+        write_clip(small, plain=tmp_path / "f.mp4", start_s=60, end_s=60 + length_s)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     frames_more = 5 * (200 - 20) * 96 * 54 * 4
@@ -80,17 +80,17 @@ def test_memory_does_not_grow_with_the_length_of_the_film(tmp_path):
 
 
 def test_other_rates_are_possible(scene, tmp_path):
-    assert write_film(scene, plain=tmp_path / "f.mp4", spec=film_spec(25, 136), start_s=2, end_s=4) == 50
+    assert write_clip(scene, plain=tmp_path / "f.mp4", spec=clip_spec(25, 136), start_s=2, end_s=4) == 50
     assert probe(tmp_path / "f.mp4").fps == 25
 
 
 def test_a_film_needs_a_place_and_a_rate(scene):
     with pytest.raises(Misuse, match="name a file"):
-        write_film(scene)
+        write_clip(scene)
     with pytest.raises(Misuse, match="frame rate"):
-        film_spec(0, 270)
+        clip_spec(0, 270)
 
 
 def test_heights_above_576_are_kept_when_asked_for():
-    assert film_spec(25, 720).size_for(1280, 720) == (1280, 720)
-    assert replace(film_spec(5, 270)).size_for(1280, 720) == (1024, 576)
+    assert clip_spec(25, 720).size_for(1280, 720) == (1280, 720)
+    assert replace(clip_spec(5, 270)).size_for(1280, 720) == (1024, 576)

@@ -1,9 +1,9 @@
-"""A picture depends on the scene and its time alone, whatever was painted before it."""
+"""An image depends on the scene and its time alone, whatever was painted before it."""
 
 import numpy as np
 import pytest
 
-from surgeval.simulation import CENTERS, Renderer, draw_scene
+from surgvalid.simulation import CENTERS, Renderer, draw_scene
 
 FRAMES = 60
 

@@ -1,12 +1,12 @@
-"""Label maps of instruments and objects: the same pixels as the truth about objects, and as the painted pictures."""
+"""Label maps of instruments and objects: the same pixels as the truth about objects, and as the painted images."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from surgeval.simulation import Renderer, draw_scene, true_procedure
-from surgeval.simulation.instance_maps import instance_maps
+from surgvalid.simulation import Renderer, draw_scene, true_procedure
+from surgvalid.simulation.instance_maps import instance_maps
 
 SECONDS = np.arange(20.0, 220.0, 9.0)
 

@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from surgeval.simulation import draw_scene, true_procedure
-from surgeval.simulation.instruments import NO_TOOL, SLOTS, TOOLS, entries
+from surgvalid.simulation import draw_scene, true_procedure
+from surgvalid.simulation.instruments import NO_TOOL, SLOTS, TOOLS, entries
 
 
 @cache

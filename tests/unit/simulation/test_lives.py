@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.schema.procedure_problems import contradictions
-from surgeval.schema.tracks import Detail, EventKind
-from surgeval.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
-from surgeval.simulation.lives import SIZES, SPECIMEN_SIZES
-from surgeval.simulation.procedure_types import Ending
+from surgvalid.schema.procedures.procedure_problems import contradictions
+from surgvalid.schema.procedures.tracks import Detail, EventKind
+from surgvalid.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
+from surgvalid.simulation.lives import SIZES, SPECIMEN_SIZES
+from surgvalid.simulation.procedure_types import Ending
 
 ROUNDS = 12
 

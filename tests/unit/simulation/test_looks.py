@@ -11,20 +11,19 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.tracks import EventKind, Visibility
-from surgeval.simulation import CENTERS, CHARACTERISTICS, Renderer, draw_scene, simulate, true_procedure
-from surgeval.simulation.camera import WORLD_HALF
-from surgeval.simulation.fog import LENS_FOG
-from surgeval.simulation.instance_maps import instance_maps
-from surgeval.simulation.looks import LOOKS, looks_named
-from surgeval.simulation.paint import SOLID
-from surgeval.simulation.renderer import SHUTTER_S
-from surgeval.simulation.roll import FULL_ROLL
-from surgeval.simulation.sighting import sights
-from surgeval.simulation.timelines import Path
-from surgeval.simulation.touches import REACH, SOFT_CLASSES, Touches, grip_at
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.procedures.tracks import EventKind, Visibility
+from surgvalid.simulation import CENTERS, CHARACTERISTICS, Renderer, draw_scene, simulate, true_procedure
+from surgvalid.simulation.artefacts import LENS_FOG
+from surgvalid.simulation.camera import FULL_ROLL, WORLD_HALF
+from surgvalid.simulation.centers import LOOKS, looks_named
+from surgvalid.simulation.instance_maps import instance_maps
+from surgvalid.simulation.instruments import REACH, SOFT_CLASSES, Touches, grip_at
+from surgvalid.simulation.paint import SOLID
+from surgvalid.simulation.renderer import SHUTTER_S
+from surgvalid.simulation.sighting import sights
+from surgvalid.simulation.timelines import Path
 
 SIZE = {"width_px": 192, "height_px": 108}
 
@@ -35,7 +34,7 @@ def scene_of(*looks: str, center: str = "Center A", number: int = 0):
 
 
 def everything(scene):
-    """Pictures, label maps, pixels of objects and the truth of a scene."""
+    """Images, label maps, pixels of objects and the truth of a scene."""
     silhouettes = []
     truth = true_procedure(scene, keep=lambda one: silhouettes.append((one.at, one.instance, one.rect, one.seen)))
     times = np.arange(0.0, scene.duration_s, 8.3)
@@ -405,19 +404,19 @@ def test_fog_and_roll_are_image_conditions_where_they_are_painted(tmp_path):
 
 def test_the_verb_takes_looks_says_so_in_its_files_and_runs_again(tmp_path):
     app, runner = build_app(), CliRunner()
-    options = ["--procedures", "1", "--minutes", "1", "--height", "90", "--no-video", "--workers", "1"]
-    for name, looks in (("plain", []), ("lively", ["--look", "soft", "--look", "roll"])):
-        done = runner.invoke(app, ["simulate", "--out", str(tmp_path / name), *options, *looks])
+    options = ["--procedures", "1", "--minutes", "1", "--height", "90", "--without", "video", "--workers", "1"]
+    for name, looks in (("plain", []), ("lively", ["--appearance", "soft", "--appearance", "roll"])):
+        done = runner.invoke(app, ["data", "simulate", "--out", str(tmp_path / name), *options, *looks])
         assert done.exit_code == 0, done.output
     manifests = [(tmp_path / name / "manifest.json").read_text() for name in ("plain", "lively")]
     assert "looks" not in manifests[0]
     procedures = [next((tmp_path / name / "procedures").iterdir()).read_text() for name in ("plain", "lively")]
     assert "looks" not in procedures[0]
     assert "roll, soft" in procedures[1]
-    again = runner.invoke(app, ["rerun", str(tmp_path / "lively"), "--out", str(tmp_path / "again")])
+    again = runner.invoke(app, ["tools", "rerun", str(tmp_path / "lively"), "--out", str(tmp_path / "again")])
     assert again.exit_code == 0, again.output
     assert "differs" not in again.output
-    refused = runner.invoke(app, ["simulate", "--out", str(tmp_path / "none"), *options, "--look", "rol"])
+    refused = runner.invoke(app, ["data", "simulate", "--out", str(tmp_path / "none"), *options, "--appearance", "rol"])
     assert isinstance(refused.exception, UnknownName)
     assert not (tmp_path / "none").exists()
 

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import build_format
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.taxonomy import Capability
-from surgeval.simulation import SimulatedModel, answer, conditions_of, draw_scene, probabilities
-from surgeval.simulation.wrong_answers import wrong_answer
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.formats import build_format
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.simulation import SimulatedModel, answer, conditions_of, draw_scene, probabilities
+from surgvalid.simulation.models import wrong_answer
 
 LEAF = Capability.OBJECT_IDENTIFICATION
 FORMATS = {

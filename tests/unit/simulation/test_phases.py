@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surgeval.simulation import PROCEDURE_TYPES
-from surgeval.simulation.phases import draw_duration_s, draw_phases
+from surgvalid.simulation import PROCEDURE_TYPES
+from surgvalid.simulation.procedure_types import draw_duration_s, draw_phases
 
 KINDS = list(PROCEDURE_TYPES.values())
 

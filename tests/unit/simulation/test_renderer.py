@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.simulation import CENTERS, Renderer, contact_sheet, draw_scene
-from surgeval.simulation.contact_sheet import (
+from docs.figures.contact_sheet import (
     _SHOWN_ARTEFACTS,
     _cast,
     _clearest,
@@ -15,11 +12,15 @@ from surgeval.simulation.contact_sheet import (
     _labelled,
     _squares,
     _strongest,
+    contact_sheet,
 )
-from surgeval.simulation.paint import Paint, flat, graded, sprite_of, stamped
-from surgeval.simulation.renderer import _SpriteStore
-from surgeval.simulation.timelines import Episode
-from surgeval.simulation.truth import true_procedure
+
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.simulation import CENTERS, Renderer, draw_scene
+from surgvalid.simulation.paint import Paint, flat, graded, sprite_of, stamped
+from surgvalid.simulation.renderer import _SpriteStore
+from surgvalid.simulation.timelines import Episode
+from surgvalid.simulation.truth import true_procedure
 
 SIZE = {"width_px": 320, "height_px": 180}
 

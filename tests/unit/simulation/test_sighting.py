@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.metrics.detection.masks import mask_of_coco
-from surgeval.schema.tracks import Visibility
-from surgeval.simulation import CENTERS, Renderer, draw_scene, simulate, true_procedure
-from surgeval.simulation.sighting import LEAST_PIXELS, sights
-from surgeval.simulation.timelines import Episode
+from surgvalid.metrics.detection.masks import mask_of_coco
+from surgvalid.schema.procedures.tracks import Visibility
+from surgvalid.simulation import CENTERS, Renderer, draw_scene, simulate, true_procedure
+from surgvalid.simulation.sighting import LEAST_PIXELS, sights
+from surgvalid.simulation.timelines import Episode
 
 SIZE = {"width_px": 320, "height_px": 180}
 

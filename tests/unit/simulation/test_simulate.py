@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import surgeval
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, UnknownName, WouldOverwrite
-from surgeval.schema.procedure_files import read_procedure
-from surgeval.simulation import CHARACTERISTICS, simulate, true_procedure
+import surgvalid
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, UnknownName, WouldOverwrite
+from surgvalid.schema.procedures.procedure_files import read_procedure
+from surgvalid.simulation import CHARACTERISTICS, simulate, true_procedure
 
 pytest.importorskip("av")
 SMALL = {"minutes": (1, 1), "width_px": 160, "height_px": 90}
@@ -63,15 +63,17 @@ def test_wrong_names_and_numbers_are_refused_at_once():
 
 
 def test_types_are_found_in_any_case_and_the_package_offers_it():
-    assert surgeval.simulate(1, types=["appendectomy"]).types == ("Appendectomy",)
+    assert surgvalid.simulate(1, types=["appendectomy"]).types == ("Appendectomy",)
 
 
 def run(*arguments: object):
-    return CliRunner().invoke(build_app(), ["simulate", *map(str, arguments)])
+    return CliRunner().invoke(build_app(), ["data", "simulate", *map(str, arguments)])
 
 
 def test_the_verb_writes_annotations_and_videos_and_prints_a_table(tmp_path):
-    done = run(tmp_path, "--procedures", 1, "--minutes", 1, "--height", 90, "--workers", 1, "--clock", "--seed", 3)
+    done = run(
+        tmp_path, "--procedures", 1, "--minutes", 1, "--height", 90, "--workers", 1, "--with", "clock", "--seed", 3
+    )
     assert done.exit_code == 0, done.output
     assert "sim3_0000" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -80,14 +82,14 @@ def test_the_verb_writes_annotations_and_videos_and_prints_a_table(tmp_path):
 
 
 def test_the_verb_prints_json_and_can_leave_out_the_videos(tmp_path):
-    done = run(tmp_path, "--no-video", "--procedures", 2, "--minutes", "1-2", "--json", "--workers", 1)
+    done = run(tmp_path, "--without", "video", "--procedures", 2, "--minutes", "1-2", "--json", "--workers", 1)
     assert done.exit_code == 0, done.output
     assert [row["video"] for row in json.loads(done.stdout)["procedures"]] == ["sim42_0000", "sim42_0001"]
     assert not (tmp_path / "videos").exists()
 
 
 @pytest.mark.parametrize(
-    "options", [("--minutes", "long"), ("--minutes", "1-2-3"), ("--fps", 0), ("--type", "Nephrectomy")]
+    "options", [("--minutes", "long"), ("--minutes", "1-2-3"), ("--fps", 0), ("--procedure-type", "Nephrectomy")]
 )
 def test_the_verb_refuses_what_cannot_be(tmp_path, options):
     done = run(tmp_path / "new", *options)

@@ -6,14 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.ledger_rules import State
-from surgeval.schema.procedure_problems import contradictions, procedure_problems
-from surgeval.schema.tracks import EventKind, Visibility
-from surgeval.simulation import CHARACTERISTICS, PROCEDURE_TYPES, draw_scene, draw_scenes
-from surgeval.simulation import true_procedure as truth
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.procedures.ledger import Ledger, State
+from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems
+from surgvalid.schema.procedures.tracks import EventKind, Visibility
+from surgvalid.simulation import CHARACTERISTICS, PROCEDURE_TYPES, draw_scene, draw_scenes
+from surgvalid.simulation import true_procedure as truth
 
 true_procedure = cache(truth)
 SHORT = {"minutes": (5, 6)}

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.simulation.timelines import Episode, Path, Stretch, strongest, within_any
+from surgvalid.simulation.timelines import Episode, Path, Stretch, strongest, within_any
 
 
 def test_a_path_runs_straight_between_keys_and_stands_still_outside():

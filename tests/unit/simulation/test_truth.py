@@ -5,11 +5,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from surgeval.schema.procedure_problems import contradictions, procedure_problems
-from surgeval.schema.tracks import EventKind, Visibility
-from surgeval.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
-from surgeval.simulation.sighting import sights
-from surgeval.simulation.truth import LEAST_ABSENCE_S
+from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems
+from surgvalid.schema.procedures.tracks import EventKind, Visibility
+from surgvalid.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
+from surgvalid.simulation.sighting import sights
+from surgvalid.simulation.truth import LEAST_ABSENCE_S
 
 
 @cache

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.simulation.workers import worker_pool
+from repository import REPOSITORY
+from surgvalid.simulation.simulate import worker_pool
 from waiting import until
 
 CODE = """
 import os, time
-from surgeval.simulation.workers import worker_pool
+from surgvalid.simulation.simulate import worker_pool
 
 if __name__ == "__main__":
     pool = worker_pool(2)
@@ -27,7 +28,7 @@ if __name__ == "__main__":
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux which processes are alive")
 def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(CODE)
-    source = str(Path(__file__).parents[3] / "src")
+    source = str(REPOSITORY / "src")
     host = subprocess.Popen(
         [sys.executable, "host.py"],
         cwd=tmp_path,

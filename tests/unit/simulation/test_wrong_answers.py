@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from surgeval.schema.foreign_objects import CLASS_NAMES
-from surgeval.schema.formats import FORMATS, build_format
-from surgeval.schema.questions import Reference, Request
-from surgeval.schema.taxonomy import Capability
-from surgeval.simulation.wrong_answers import _DRAWERS, wrong_answer
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.formats import FORMATS, build_format
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.simulation.models import _DRAWERS, wrong_answer
 
 LEAF = Capability.OBJECT_IDENTIFICATION
 

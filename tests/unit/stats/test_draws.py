@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surgeval.stats.draws import blocks, picks, replicate_keys, stream, unit_keys, video_counts
-from surgeval.stats.resampling import child_counts
+from surgvalid.stats.draws import blocks, picks, replicate_keys, stream, unit_keys, video_counts
+from surgvalid.stats.intervals.replicates import child_counts
 
 
 def test_streams_of_different_purposes_are_unrelated_and_of_one_purpose_are_equal() -> None:
@@ -21,7 +21,7 @@ def test_every_replicate_draws_as_many_videos_as_there_are() -> None:
 
 def drawn_counts(units: int, keys: np.ndarray) -> np.ndarray:
     whole = np.ones((len(keys), 1), dtype=np.int32)
-    return child_counts(keys, 0, whole, np.array([0, units]), engine="numpy")
+    return child_counts(keys, 0, whole, np.array([0, units]))
 
 
 def test_drawn_counts_follow_the_multinomial_distribution() -> None:

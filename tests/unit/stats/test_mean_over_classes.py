@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import surgeval
-from surgeval.metrics.classification.averages import BalancedAccuracy, ClassAverage
-from surgeval.metrics.classification.cases import LabelCases
-from surgeval.stats.interval import metric_interval
-from surgeval.stats.macro_interval import macro_interval
+import surgvalid
+from surgvalid.metrics.classification.averages import BalancedAccuracy, ClassAverage
+from surgvalid.metrics.classification.cases import LabelCases
+from surgvalid.stats.intervals.interval import metric_interval
+from surgvalid.stats.intervals.macro_interval import macro_interval
 
 
 def cases(reference: np.ndarray, prediction: np.ndarray, videos: np.ndarray) -> LabelCases:
@@ -68,6 +68,6 @@ def test_evaluate_gives_the_same_interval() -> None:
         {"video": [f"v{v}" for v in video], "frame": np.arange(len(video)), "reference": reference.astype(str),
          "prediction": prediction.astype(str)}
     )  # fmt: skip
-    found = surgeval.evaluate("classification", frame, metrics=["balanced_accuracy"]).metrics.row(0, named=True)
+    found = surgvalid.evaluate("classification", frame, metrics=["balanced_accuracy"]).metrics.row(0, named=True)
     alone = metric_interval(BalancedAccuracy(), cases(reference, prediction, video), video=[f"v{v}" for v in range(8)])
     assert (found["low"], found["high"]) == alone.table.select("low", "high").row(0)

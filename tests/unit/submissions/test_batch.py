@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from hostile_programs import script
 from submission_runs import events, outcomes, records
-from surgeval.asking.journal import Record
-from surgeval.asking.session import Entrant
-from surgeval.errors import UnknownName
-from surgeval.sandbox import Launch, Running, open_engine
-from surgeval.sandbox.process import ProcessEngine
-from surgeval.schema.questions import Request
-from surgeval.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
-from surgeval.submissions.batch_answers import read_answers
-from surgeval.submissions.batch_budget import allowance_s, forfeited, forfeited_count
-from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.starter import plain_png
+from surgvalid.asking.journal import Record
+from surgvalid.asking.session import Participant
+from surgvalid.errors import UnknownName
+from surgvalid.sandbox import Launch, Running, open_engine
+from surgvalid.sandbox.process import ProcessEngine
+from surgvalid.schema.questions.questions import Request
+from surgvalid.submissions.batch import NOT_VERIFIED, BatchRules, run_batches
+from surgvalid.submissions.batch_files import allowance_s, forfeited, forfeited_count, read_answers
+from surgvalid.submissions.inputs import QuestionFolder
+from surgvalid.submissions.starter import plain_png
 
 READ = """
 import json, os, sys, time
@@ -36,19 +35,19 @@ path = os.path.join(target, "answer.json")
 WRITE = "\njson.dump(answers, open(path, 'w'))\n"
 
 
-def inputs(folder: Path, count: int = 4) -> Inputs:
+def inputs(folder: Path, count: int = 4) -> QuestionFolder:
     folder.mkdir(parents=True, exist_ok=True)
     requests = tuple(Request(f"q{i}", f"v{i}", 0, 1, f"p{i % 2}", "?") for i in range(count))
     frame = folder / "frame.png"
     frame.write_bytes(plain_png(4, 4, (0, 0, 0)))
-    return Inputs(requests, folder / "request.json", None, None, {r.case: {"frames": frame} for r in requests})
+    return QuestionFolder(requests, folder / "request.json", None, None, {r.case: {"frames": frame} for r in requests})
 
 
-def run(folder: Path, body: str, given_inputs: Inputs | None = None, **rules: Any) -> dict[str, Record]:
+def run(folder: Path, body: str, given_inputs: QuestionFolder | None = None, **rules: Any) -> dict[str, Record]:
     settings: dict[str, Any] = {"share_s": 5.0, "setup_s": 60.0}
     out = run_batches(
         given_inputs or inputs(folder), engine=open_engine("process"),
-        entrant=Entrant(command=script(folder / "programs" if folder.exists() else folder, READ + body)),
+        entrant=Participant(command=script(folder / "programs" if folder.exists() else folder, READ + body)),
         rules=BatchRules(**settings | rules), out=folder / "out",
     )  # fmt: skip
     return records(out)
@@ -131,7 +130,7 @@ def test_a_question_without_media_is_not_asked(tmp_path: Path) -> None:
 def test_a_finished_batch_is_not_run_again(tmp_path: Path) -> None:
     some = inputs(tmp_path)
     settings: dict[str, Any] = {"share_s": 5.0, "batch_size": 2}
-    entrant = Entrant(command=script(tmp_path / "p", READ + WRITE))
+    entrant = Participant(command=script(tmp_path / "p", READ + WRITE))
     arguments: dict[str, Any] = {
         "engine": open_engine("process"), "entrant": entrant, "rules": BatchRules(**settings), "out": tmp_path / "out",
     }  # fmt: skip
@@ -163,7 +162,7 @@ class BlinkingEngine(ProcessEngine):
 
 
 def test_where_the_output_could_not_be_opened_the_reason_is_recorded(tmp_path: Path) -> None:
-    entrant = Entrant(command=script(tmp_path / "programs", READ + WRITE))
+    entrant = Participant(command=script(tmp_path / "programs", READ + WRITE))
     rules = BatchRules(share_s=5.0, setup_s=60.0)
     found = records(
         run_batches(inputs(tmp_path), engine=BlinkingEngine(), entrant=entrant, rules=rules, out=tmp_path / "out")

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import InputInvalid
-from surgeval.schema.archives import ArchiveLimits
-from surgeval.submissions.description import LIMITS, Document, read_description
-from surgeval.submissions.starter import plain_png
+from surgvalid.errors import InputInvalid
+from surgvalid.schema.archives import ArchiveLimits
+from surgvalid.submissions.description import LIMITS, Document, read_description
+from surgvalid.submissions.starter import plain_png
 
 PDF = b"%PDF-1.7\n1 0 obj << /Type /Catalog /OpenAction [3 0 R /Fit] >> endobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"
 PNG = plain_png(2, 2, (1, 2, 3))

@@ -17,12 +17,12 @@ import pytest
 
 from hostile_programs import script
 from submission_runs import outcomes, records, rules, tasks
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.exchange import Contact, exchange, request_bytes
-from surgeval.asking.journal import Record
-from surgeval.asking.session import Entrant
-from surgeval.sandbox import open_engine
-from surgeval.submissions.gc_invoke import NamespaceAddress, open_invoke_session
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.exchange import Contact, exchange, request_bytes
+from surgvalid.asking.journal import Record
+from surgvalid.asking.session import Participant
+from surgvalid.sandbox import open_engine
+from surgvalid.submissions.gc_invoke import NamespaceAddress, open_invoke_session
 
 SERVER = """
 import json, os, time
@@ -71,7 +71,7 @@ def free_port() -> int:
 def run(folder: Path, body: str = "pass", **changes: Any) -> dict[str, Record]:
     command = script(folder, SERVER.replace("BODY", body))
     out = run_tasks(
-        tasks(folder / "media"), engine=open_engine("process"), entrant=Entrant(command=command),
+        tasks(folder / "media"), engine=open_engine("process"), entrant=Participant(command=command),
         rules=rules(**changes), out=folder / "out", open_with=partial(open_invoke_session, port=free_port()),
         dialect="gc-invoke",
     )  # fmt: skip

@@ -13,21 +13,20 @@ from typer.testing import CliRunner
 
 from hostile_programs import good
 from image_archives import archive, busybox_layer, docker_members
-from surgeval import results
-from surgeval.cli import build_app
-from surgeval.errors import InputInvalid, Misuse, RunInterrupted, UploadRefused
-from surgeval.submissions.decisions import mark_submission
-from surgeval.submissions.handing_in import handed_in_image, take_submission
-from surgeval.submissions.phase import Phase, phase_of
-from surgeval.submissions.phase_run import run_submission
-from surgeval.submissions.phase_scores import score_submission
-from surgeval.submissions.phase_status import status_of, submission_status
-from surgeval.submissions.stages import Stage, note_stage
-from surgeval.submissions.starter import new_pack
-from surgeval.submissions.uploads import Uploads
+from surgvalid import results
+from surgvalid.cli import build_app
+from surgvalid.errors import InputInvalid, Misuse, RunInterrupted, UploadRefused
+from surgvalid.submissions.handing_in import handed_in_image, take_submission
+from surgvalid.submissions.phase import SubmissionPhase, phase_of
+from surgvalid.submissions.phase_run import run_submission
+from surgvalid.submissions.phase_scores import score_submission
+from surgvalid.submissions.phase_status import mark_submission, status_of, submission_status
+from surgvalid.submissions.stages import Stage, note_stage
+from surgvalid.submissions.starter import new_pack
+from surgvalid.submissions.uploads import Uploads
 
 
-def phase(**upload: int) -> Phase:
+def phase(**upload: int) -> SubmissionPhase:
     return phase_of({
         "name": "p", "track": "frame", "engines": ["process"], "upload": upload,
         "budget": {"state": "free", "seconds": 20},
@@ -226,7 +225,7 @@ def test_cancelled_and_disqualified_end_everything_until_they_are_taken_back(que
         scored(run, questions)
     assert mark_submission(run, "reinstated", reason="a mistake")["stage"] == "inferred"
     scored(run, questions)
-    assert mark_submission(run, "published", reason="board 1")["stage"] == "published"
+    assert mark_submission(run, "published", reason="leaderboard 1")["stage"] == "published"
     published = status_of(run)["history"][-1]
     assert published["scores"] == hashlib.sha256((run / "scores" / "manifest.json").read_bytes()).hexdigest()
     assert mark_submission(run, "disqualified", reason="two accounts")["stage"] == "disqualified"
@@ -281,10 +280,10 @@ def test_a_history_that_names_an_unknown_stage_is_read_and_told(tmp_path: Path) 
 def test_the_verbs_hand_in_and_mark(image: Path, method: Path, tmp_path: Path) -> None:
     (tmp_path / "phase.toml").write_text('name = "p"\ntrack = "frame"\nengines = ["process"]\n')
     common = ["--phase", str(tmp_path / "phase.toml"), "--run", str(tmp_path / "runs" / "a")]
-    words = ["submission", "hand-in", *common, "--image", str(image), "--description", str(method), "--json"]
+    words = ["host", "phase", "hand-in", *common, "--container", str(image), "--description", str(method), "--json"]
     done = CliRunner().invoke(build_app(), words, catch_exceptions=False)
     assert (done.exit_code, json.loads(done.stdout)["stage"]) == (0, "intake_ok")
     run = ["--run", str(tmp_path / "runs" / "a")]
-    words = ["submission", "mark", "disqualified", *run, "--reason", "two accounts", "--json"]
+    words = ["host", "phase", "mark", "disqualified", *run, "--reason", "two accounts", "--json"]
     done = CliRunner().invoke(build_app(), words, catch_exceptions=False)
     assert (done.exit_code, json.loads(done.stdout)["stage"]) == (0, "disqualified")

@@ -1,4 +1,4 @@
-"""Whatever an entrant writes, says or is called: no terminal obeys it, no page runs it, no table computes it."""
+"""Whatever a participant writes, says or is called: no terminal obeys it, no page runs it, no table computes it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from hostile_programs import script
-from surgeval.asking.journal import Record
-from surgeval.asking.messages import Outcome
-from surgeval.cli import build_app
-from surgeval.schema.documents import json_text
-from surgeval.submissions.decisions import mark_submission
-from surgeval.submissions.handing_in import take_submission
-from surgeval.submissions.inputs import Inputs
-from surgeval.submissions.phase import read_phase
-from surgeval.submissions.phase_status import submission_status
-from surgeval.submissions.rehearsal import Settings, rehearse
-from surgeval.submissions.rehearsal_report import findings_of
-from surgeval.submissions.results import RunFacts
-from surgeval.submissions.starter import new_pack
+from surgvalid.asking.journal import Record
+from surgvalid.asking.messages import ExchangeOutcome
+from surgvalid.cli import build_app
+from surgvalid.schema.documents import json_text
+from surgvalid.submissions.handing_in import take_submission
+from surgvalid.submissions.inputs import QuestionFolder
+from surgvalid.submissions.phase import read_phase
+from surgvalid.submissions.phase_status import mark_submission, submission_status
+from surgvalid.submissions.rehearsal import RehearsalSettings, rehearse
+from surgvalid.submissions.rehearsal_report import findings_of
+from surgvalid.submissions.results import RunFacts
+from surgvalid.submissions.starter import new_pack
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202egnp.exe\u2066\u200b\U000e0041\r"
 """Sets the title of a terminal, clears it, colours it, turns text round, hides some."""
@@ -97,6 +96,7 @@ def texts_below(folder: Path) -> dict[Path, str]:
 def test_answers_logs_names_and_replies_of_a_rehearsal(command: tuple[str, ...], pack: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = [
+        "submission",
         "rehearse",
         "--command",
         " ".join(command),
@@ -104,14 +104,14 @@ def test_answers_logs_names_and_replies_of_a_rehearsal(command: tuple[str, ...],
         pack / "example_input",
         "--out",
         out,
-        "--boot",
+        "--resamples",
         "10",
     ]
-    said = verb(*words, "--state", "free", "--seconds", "30")
+    said = verb(*words, "--rules", "state=free", "--rules", "budget_s=30")
     assert "container-said" in said, "the log was shown"
     assert_tame(said)
     assert "\nscore      1.0000" not in said, "a line of the log must not pass for one of the report"
-    assert_tame(verb(*words, "--state", "free", "--seconds", "30", "--json"))
+    assert_tame(verb(*words, "--rules", "state=free", "--rules", "budget_s=30", "--json"))
     written = texts_below(out)
     assert {"answers.jsonl", "events.jsonl", "log.txt", "responses.jsonl", "answer.json"} <= {p.name for p in written}
     for path, text in written.items():
@@ -122,7 +122,10 @@ def test_answers_logs_names_and_replies_of_a_rehearsal(command: tuple[str, ...],
 
 def test_a_result_in_python_is_tame_too(command: tuple[str, ...], pack: Path, tmp_path: Path) -> None:
     made = rehearse(
-        pack / "example_input", out=tmp_path / "out", command=command, settings=Settings(replicates=10, budget_s=30.0)
+        pack / "example_input",
+        out=tmp_path / "out",
+        command=command,
+        settings=RehearsalSettings(replicates=10, budget_s=30.0),
     )
     assert_tame(repr(made))
     assert_tame(made.prose)
@@ -154,7 +157,9 @@ def test_names_of_files_in_what_a_team_hands_in(tmp_path: Path) -> None:
         assert_tame(text, path)
     assert_no_formula(tmp_path / "checks" / "checks.csv")
     assert_tame(repr(submission_status(run)))
-    said = verb("submission", "status", "--phase", tmp_path / "phase.toml", "--run", run, "--out", tmp_path / "status")
+    said = verb(
+        "host", "phase", "status", "--phase", tmp_path / "phase.toml", "--run", run, "--out", tmp_path / "status"
+    )
     assert_tame(said)
     for path, text in texts_below(tmp_path / "status").items():
         assert_tame(text, path)
@@ -176,13 +181,13 @@ def test_json_is_tame_and_loses_nothing() -> None:
 
 
 def test_what_engines_tell_of_a_program_is_tame_in_a_report() -> None:
-    """Runtimes name the program that an image starts, and that name is the entrant's."""
-    lost = Record("q0", "v0", Outcome.CRASHED, detail=f"it ended {EVIL}")
+    """Runtimes name the program that an image starts, and that name is the participant's."""
+    lost = Record("q0", "v0", ExchangeOutcome.CRASHED, detail=f"it ended {EVIL}")
     facts = RunFacts(
         outcomes={"crashed": 1}, p50_s=0.0, p95_s=0.0, max_s=0.0, total_s=0.0, slowest=None, lost=(lost,), empty=0,
         distinct=0, start_problems=(f"exec {EVIL}: no such file or directory",),
     )  # fmt: skip
-    findings = findings_of(facts, Inputs((), Path("request.json"), None, None))
+    findings = findings_of(facts, QuestionFolder((), Path("request.json"), None, None))
     assert {finding.code for finding in findings} >= {"answer-crashed", "start-failed"}
     for finding in findings:
         assert_tame(str(finding))

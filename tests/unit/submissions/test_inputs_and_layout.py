@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.asking.plan import Aliases
-from surgeval.errors import FileUnreadable, QuestionsInvalid, UnknownName
-from surgeval.schema.questions import Request
-from surgeval.submissions.batch_layout import LAYOUTS, batch_names, write_batch
-from surgeval.submissions.inputs import media_problem, read_inputs
-from surgeval.submissions.starter import plain_png
+from surgvalid.asking.plan import Aliases
+from surgvalid.errors import FileUnreadable, QuestionsInvalid, UnknownName
+from surgvalid.schema.questions.questions import Request
+from surgvalid.submissions.batch_files import LAYOUTS, batch_names, write_batch
+from surgvalid.submissions.inputs import media_problem, read_inputs
+from surgvalid.submissions.starter import plain_png
 
 PNG = plain_png(4, 4, (1, 2, 3))
 MP4 = b"\0\0\0\x18ftypisom" + b"\0" * 16

@@ -16,29 +16,29 @@ import pytest
 from typer.testing import CliRunner
 
 from hostile_programs import good
+from repository import REPOSITORY
 from submission_runs import events, records, rules, tasks
-from surgeval import results
-from surgeval.asking.driver import run_tasks
-from surgeval.asking.journal import append_event
-from surgeval.asking.plan import Rules
-from surgeval.asking.session import Entrant
-from surgeval.cli import build_app
-from surgeval.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
-from surgeval.sandbox import ENGINES, Guarantee, ImageLimits, Launch, Limits, Running, open_engine
-from surgeval.sandbox.process import ProcessEngine
-from surgeval.schema.shard import Shard
-from surgeval.submissions import intake, phase_run, phase_scores
-from surgeval.submissions.compliance import compliance_of, doubled
-from surgeval.submissions.evidence import canary_verdict
-from surgeval.submissions.intake import check_submission
-from surgeval.submissions.phase import SECTIONS, Phase, phase_of, read_phase
-from surgeval.submissions.phase_run import run_submission
-from surgeval.submissions.phase_scores import score_submission
-from surgeval.submissions.phase_status import status_of, submission_status
-from surgeval.submissions.rehearsal import phase_settings, rehearse
-from surgeval.submissions.results import p95_bound, run_facts
-from surgeval.submissions.starter import new_pack
-from surgeval.submissions.uploads import UploadLimits
+from surgvalid import results
+from surgvalid.asking.driver import run_tasks
+from surgvalid.asking.journal import append_event
+from surgvalid.asking.plan import AskingRules
+from surgvalid.asking.session import Participant
+from surgvalid.cli import build_app
+from surgvalid.errors import EngineFailed, HiddenDataRefused, ImageRefused, InputInvalid, Misuse
+from surgvalid.sandbox import ENGINES, Guarantee, ImageLimits, Launch, Limits, Running, open_engine
+from surgvalid.sandbox.process import ProcessEngine
+from surgvalid.schema.shard import Shard
+from surgvalid.submissions import intake, phase_run, phase_scores
+from surgvalid.submissions.evidence import canary_verdict, compliance_of, doubled
+from surgvalid.submissions.intake import check_submission
+from surgvalid.submissions.phase import SECTIONS, SubmissionPhase, phase_of, read_phase
+from surgvalid.submissions.phase_run import run_submission
+from surgvalid.submissions.phase_scores import score_submission
+from surgvalid.submissions.phase_status import status_of, submission_status
+from surgvalid.submissions.rehearsal import phase_settings, rehearse
+from surgvalid.submissions.results import p95_bound, run_facts
+from surgvalid.submissions.starter import new_pack
+from surgvalid.submissions.uploads import UploadLimits
 
 TOML = """
 name = "preliminary"
@@ -70,7 +70,7 @@ def questions(tmp_path: Path) -> Path:
     return tmp_path / "pack" / "example_input"
 
 
-def scored(phase: Phase, questions: Path, run: Path) -> Any:
+def scored(phase: SubmissionPhase, questions: Path, run: Path) -> Any:
     return score_submission(
         phase, run, requests=questions / "request.json", references=questions.parents[1] / "references.json",
         replicates=10,
@@ -84,7 +84,7 @@ def codes(status: dict[str, Any]) -> list[str]:
 
 def test_every_limit_can_be_set_and_only_those() -> None:
     for kind, left_out in ((Limits, set()), (ImageLimits, {"architecture"}), (UploadLimits, set()),
-                           (Rules, {"track", "poll_s"})):  # fmt: skip
+                           (AskingRules, {"track", "poll_s"})):  # fmt: skip
         (section,) = (one for one in SECTIONS.values() if one.kind is kind)
         assert set(section.names.values()) == {one.name for one in fields(kind)} - left_out
 
@@ -482,46 +482,46 @@ def test_a_participant_rehearses_under_the_same_file(phase_file: Path, questions
 
 
 def verb(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(build_app(), ["submission", *map(str, words)], catch_exceptions=False)
+    done = CliRunner().invoke(build_app(), [*map(str, words)], catch_exceptions=False)
     return done.exit_code, done.stdout
 
 
 def test_the_organisers_verbs_in_a_row(phase_file: Path, questions: Path, tmp_path: Path) -> None:
     (tmp_path / "method.md").write_text("# Ours\n\nA very good method.\n")
-    code, text = verb("check", "--phase", phase_file, "--description", tmp_path / "method.md", "--json")
+    code, text = verb("submission", "check", "--phase", phase_file, "--description", tmp_path / "method.md", "--json")
     assert (code, json.loads(text)["stage"]) == (0, "intake_ok")
     (tmp_path / "bad.md").write_text("<script>alert(1)</script>")
-    code, text = verb("check", "--phase", phase_file, "--description", tmp_path / "bad.md")
+    code, text = verb("submission", "check", "--phase", phase_file, "--description", tmp_path / "bad.md")
     assert code == 1
     assert text.startswith("intake_refused")
-    code, text = verb("check", "--phase", phase_file, "--out", tmp_path / "checks")
+    code, text = verb("submission", "check", "--phase", phase_file, "--out", tmp_path / "checks")
     assert (code, results.read(tmp_path / "checks").tables["checks"].height) == (0, 1)
     run = ["--run", tmp_path / "run"]
     words = " ".join(good(tmp_path / "program"))
-    code, text = verb("run", "--phase", phase_file, "--questions", questions, *run, "--command", words)
+    code, text = verb("host", "phase", "run", "--phase", phase_file, "--input", questions, *run, "--command", words)
     assert code == 0
     assert "inferred" in text
     code, text = verb(
-        "score", "--phase", phase_file, *run, "--requests", questions / "request.json", "--references",
-        tmp_path / "references.json", "--boot", 10, "--json",
+        "host", "phase", "score", "--phase", phase_file, *run, "--requests", questions / "request.json", "--references",
+        tmp_path / "references.json", "--resamples", 10, "--json",
     )  # fmt: skip
     assert (code, "buckets without a question" in text) == (0, True), "what the scores are worth is told with them"
-    code, text = verb("status", "--phase", phase_file, *run, "--json")
+    code, text = verb("host", "phase", "status", "--phase", phase_file, *run, "--json")
     assert json.loads(text)["stage"] == "scored"
-    code, text = verb("status", "--phase", phase_file, *run, "--out", tmp_path / "status")
+    code, text = verb("host", "phase", "status", "--phase", phase_file, *run, "--out", tmp_path / "status")
     assert (code, "Stage scored" in text) == (0, True)
     shards = results.read(tmp_path / "status").tables["shards"]
     assert shards.select("shard", "stage", "questions", "ok").rows() == [("1/1", "inferred", 3, 3)]
-    code, text = verb("mark", "published", *run, "--reason", "the board of today")
+    code, text = verb("host", "phase", "mark", "published", *run, "--reason", "the leaderboard of today")
     assert (code, text.split()) == (0, ["stage", "published"])
-    again = ["submission", "run", "--phase", phase_file, "--questions", questions, *run, "--command", words]
+    again = ["host", "phase", "run", "--phase", phase_file, "--input", questions, *run, "--command", words]
     done = CliRunner().invoke(build_app(), [*map(str, again)], catch_exceptions=False)
     assert "nothing was run: answers of" in done.stderr
     assert "Stage published" in done.stdout, "a call that asks nothing changes no stage"
 
 
 def test_the_page_shows_every_setting_with_its_default() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "how-to" / "run-a-phase.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "how-to" / "run-a-phase.md").read_text(encoding="utf-8")
     shown = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
     assert phase_of(shown) == phase_of({"name": shown["name"], "track": shown["track"]})
     assert {name: set(table) for name, table in shown.items() if isinstance(table, dict)} == {
@@ -544,8 +544,8 @@ def test_a_compliance_run_tells_who_remembers_answers(
     twice = doubled(asked, 6, links, seed=1)
     assert len({task.request.case for task in twice}) == 12
     out = run_tasks(
-        twice, engine=open_engine("process"), entrant=Entrant(command=good(tmp_path / "program", body)), rules=rules(),
-        out=tmp_path / "out",
+        twice, engine=open_engine("process"), entrant=Participant(command=good(tmp_path / "program", body)),
+        rules=rules(), out=tmp_path / "out",
     )  # fmt: skip
     found = compliance_of(out)
     assert (found.pairs, found.changed, found.verdict) == (6, 0, verdict)
@@ -579,8 +579,8 @@ def test_the_verb_of_a_compliance_run_says_too_few_where_there_are_few(
 ) -> None:
     words = " ".join(good(tmp_path / "program"))
     code, text = verb(
-        "run", "--phase", phase_file, "--questions", questions, "--run", tmp_path / "run", "--command", words,
-        "--compliance", 3,
+        "host", "phase", "run", "--phase", phase_file, "--input", questions, "--run", tmp_path / "run",
+        "--command", words, "--compliance", 3,
     )  # fmt: skip
     assert (code, json.loads(text)["verdict"], json.loads(text)["pairs"]) == (0, "too few", 3)
 

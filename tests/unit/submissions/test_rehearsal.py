@@ -12,16 +12,16 @@ import pytest
 
 from hostile_programs import SERVE, good, script
 from submission_runs import events
-from surgeval import results
-from surgeval.asking.journal import forget_run
-from surgeval.asking.plan import Rules, State
-from surgeval.asking.session import Entrant, Workplace, open_tcp_session
-from surgeval.errors import Misuse, UnknownName
-from surgeval.sandbox import Launch, open_engine
-from surgeval.sandbox.process import ProcessEngine
-from surgeval.submissions.rehearsal import Rehearsal, Settings, rehearse
-from surgeval.submissions.results import run_facts
-from surgeval.submissions.starter import KINDS, new_pack
+from surgvalid import results
+from surgvalid.asking.journal import forget_run
+from surgvalid.asking.plan import AskingRules, PlanState
+from surgvalid.asking.session import Participant, Workplace, open_tcp_session
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.sandbox import Launch, open_engine
+from surgvalid.sandbox.process import ProcessEngine
+from surgvalid.submissions.rehearsal import Rehearsal, RehearsalSettings, rehearse
+from surgvalid.submissions.results import run_facts
+from surgvalid.submissions.starter import KINDS, new_pack
 
 BATCH = """
 import json, os
@@ -46,7 +46,7 @@ def pack(tmp_path: Path) -> Path:
 
 
 def go(pack: Path, command: tuple[str, ...], out: str = "out", **settings: Any) -> Rehearsal:
-    chosen = Settings(**{"state": State.FREE, "replicates": 20, "budget_s": 20.0} | settings)
+    chosen = RehearsalSettings(**{"state": PlanState.FREE, "replicates": 20, "budget_s": 20.0} | settings)
     return rehearse(pack / "example_input", out=pack.parent / out, command=command, settings=chosen)
 
 
@@ -77,7 +77,9 @@ def test_the_same_works_over_loopback(pack: Path, tmp_path: Path) -> None:
     found = go(pack, good(tmp_path, "return os.environ['SURG_SOCKET']"), protocol="server-tcp")
     assert found.run.outcomes == {"ok": 3}
     with pytest.raises(Misuse, match="no loopback in common"):
-        open_tcp_session(open_engine("podman"), Entrant(image="x"), Rules(), Workplace(tmp_path, tmp_path, tmp_path))
+        open_tcp_session(
+            open_engine("podman"), Participant(image="x"), AskingRules(), Workplace(tmp_path, tmp_path, tmp_path)
+        )
 
 
 def test_without_references_there_is_no_score_and_it_says_so(pack: Path, tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ SERVING += "serve = importlib.util.module_from_spec(spec); spec.loader.exec_modu
             "open('/app/weights.pt')",
             ["exit code 1 before it was ready", "(4 times)", "directory: '/app", "serve(answer)"],
         ),
-        ("open('/input/request.json')", ["directory: '/input/request.json'", "--protocol batch"]),
+        ("open('/input/request.json')", ["directory: '/input/request.json'", "--rules protocol=batch"]),
         ("serve.serve(lambda question: '', listen='127.0.0.1:0')", ["not ready within 1 s", "SURG_SOCKET names"]),
         ("serve.serve(lambda question: '')", ["3 of 3 answers are empty"]),
     ],
@@ -131,7 +133,7 @@ def test_a_usual_mistake_is_told_once_and_with_its_remedy(
 ) -> None:
     slow_to_start = {"start_up_s": 1.0} if "not ready within 1 s" in said else {}
     command = script(tmp_path, SERVING.format(serve=str(SERVE)) + text)
-    found = go(pack, command, state=State.PER_VIDEO, **slow_to_start)
+    found = go(pack, command, state=PlanState.PER_VIDEO, **slow_to_start)
     assert found.is_worrying
     for part in said:
         assert found.prose.count(part) == 1, found.prose
@@ -142,7 +144,7 @@ def test_what_was_printed_where_an_answer_was_lost_outlives_later_containers(pac
     seen = tmp_path / "seen"
     body = f"first = not os.path.exists({str(seen)!r}); open({str(seen)!r}, 'w').close()\n"
     body += "print('this is', 'the first' if first else 'another', flush=True)\nreturn None if first else 'yes'"
-    found = go(pack, good(tmp_path, body), state=State.PER_QUESTION)
+    found = go(pack, good(tmp_path, body), state=PlanState.PER_QUESTION)
     assert found.run.outcomes == {"ok": 2, "invalid": 1}
     assert "this is the first" in found.prose
     assert "this is another" not in found.prose
@@ -242,10 +244,10 @@ def test_an_interrupted_rehearsal_goes_on(pack: Path, tmp_path: Path) -> None:
 
 def test_settings_that_mean_nothing_are_refused(pack: Path, tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="pooled budget needs"):
-        Settings(budget="pooled")
+        RehearsalSettings(budget="pooled")
     for wrong in ({"protocol": "http"}, {"budget": "none"}, {"track": "film"}):
         with pytest.raises(UnknownName):
-            Settings(**wrong)  # type: ignore[arg-type]
+            RehearsalSettings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(Misuse, match="either an image or a command"):
         rehearse(pack / "example_input", out=tmp_path / "o", engine="process")
     with pytest.raises(Misuse, match=r"not installed"):
@@ -312,12 +314,12 @@ def test_other_videos_or_another_code_folder_are_another_run(pack: Path, tmp_pat
 
 def test_what_a_rehearsal_writes_into_the_code_folder_is_no_part_of_the_code(pack: Path) -> None:
     def mark() -> object:
-        return Entrant(command=("true",), code=pack).as_dict()["code"]
+        return Participant(command=("true",), code=pack).as_dict()["code"]
 
     before = mark()
     rehearse(
         pack / "example_input", out=pack / "rehearsal", command=(sys.executable, str(pack / "app.py")),
-        settings=Settings(state=State.FREE, replicates=10),
+        settings=RehearsalSettings(state=PlanState.FREE, replicates=10),
     )  # fmt: skip
     assert mark() == before
     (pack / "app.py").write_text("other")
@@ -334,7 +336,7 @@ def test_a_folder_is_claimed_only_when_the_launch_is_possible(pack: Path, tmp_pa
     common: dict[str, Any] = {"out": tmp_path / "out", "command": program, "engine": NoGpu()}
     with pytest.raises(Misuse, match="no NVIDIA GPU"):
         rehearse(pack / "example_input", gpu="0", **common)
-    found = rehearse(pack / "example_input", settings=Settings(state=State.FREE, replicates=10), **common)
+    found = rehearse(pack / "example_input", settings=RehearsalSettings(state=PlanState.FREE, replicates=10), **common)
     assert found.run.outcomes == {"ok": 3}
 
 
@@ -350,7 +352,7 @@ def test_a_second_start_in_one_folder_is_refused_and_harms_nothing(pack: Path, t
             forget_run(tmp_path / "out")
         tried.append("yes")
 
-    chosen = Settings(state=State.FREE, replicates=20, budget_s=20.0)
+    chosen = RehearsalSettings(state=PlanState.FREE, replicates=20, budget_s=20.0)
     found = rehearse(
         pack / "example_input", out=tmp_path / "out", command=program, settings=chosen, progress=start_another
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hostile_programs import SERVE
-from surgeval.asking.exchange import Address, Reply, TcpAddress, exchange, request_bytes
+from surgvalid.asking.exchange import Address, Reply, TcpAddress, exchange, request_bytes
 from waiting import until
 
 APP = """
@@ -162,4 +162,4 @@ def test_without_a_place_to_listen_it_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP.format(body="return ''"))
     done = subprocess.run([sys.executable, str(tmp_path / "app.py"), str(tmp_path)], env={}, capture_output=True)
     assert done.returncode == 1
-    assert b"surgeval rehearse" in done.stderr
+    assert b"surgvalid submission rehearse" in done.stderr

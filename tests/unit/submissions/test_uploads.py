@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import UploadRefused
-from surgeval.submissions.uploads import UploadLimits, Uploads
+from surgvalid.errors import UploadRefused
+from surgvalid.submissions.uploads import UploadLimits, Uploads
 
 DATA = bytes(range(256)) * 40
 DIGEST = hashlib.sha256(DATA).hexdigest()

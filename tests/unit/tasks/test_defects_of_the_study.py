@@ -13,15 +13,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from repository import REPOSITORY
 from scripted_model import ScriptedModel, words_of
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.models import Outcome, Picture
-from surgeval.schema.outcomes import Status
-from surgeval.tasks import open_task, run_task
-from surgeval.tasks.cases import cases_of
-from surgeval.tasks.media import FrameShelf, Plan, image_size
-from surgeval.tasks.prompts import prompts_of
-from surgeval.tasks.task import Media
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.models import Outcome, PromptImage
+from surgvalid.schema.outcomes import Status
+from surgvalid.tasks import open_task, run_task
+from surgvalid.tasks.cases import cases_of
+from surgvalid.tasks.media import FrameCache, Plan
+from surgvalid.tasks.prompts import prompts_of
+from surgvalid.tasks.task import Media
+from surgvalid.video.images import image_size
 from task_folders import build, right_answer, tiny_video
 from timecode_videos import read_stamp
 
@@ -51,10 +53,10 @@ DEFECTS = {
         HERE, "test_every_clip_is_asked_about_its_own_error_unless_the_faithful_prompt_is_wanted"),
     "frames in the order in which a folder lists them": (
         HERE, "test_frames_are_in_the_order_of_time_however_the_folder_lists_them"),
-    "pictures reach CLIP without rescaling": (MODELS, "test_pictures_reach_clip_rescaled"),
+    "images reach CLIP without rescaling": (MODELS, "test_pictures_reach_clip_rescaled"),
     "cosines pass through a sigmoid, once times 100 and once not": (
         MODELS, "test_scores_are_the_cosines_that_the_model_itself_gives"),
-    "boxes in another scale than the model's, or in pixels of a resized picture": (
+    "boxes in another scale than the model's, or in pixels of a resized image": (
         READ, "test_one_box_in_every_convention"),
     "images without a predicted box are left out": (HERE, "test_images_without_a_predicted_box_count"),
     "an unknown name takes the box of the one before": (
@@ -70,7 +72,7 @@ DEFECTS = {
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_every_defect_has_its_test(defect: str) -> None:
     file, name = DEFECTS[defect]
-    assert f"def {name}(" in (Path(__file__).parents[2] / file).read_text(encoding="utf-8")
+    assert f"def {name}(" in (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +107,7 @@ def test_the_times_of_frames_are_real_and_the_false_ones_stay_in_the_faithful_pr
     model = ScriptedModel(lambda _: "{}")
     run_task("e-det-im", model=model, root=clips, frames=frames)
     first = model.asked[0]
-    pictures = [piece for piece in first.parts if isinstance(piece, Picture)]
+    pictures = [piece for piece in first.parts if isinstance(piece, PromptImage)]
     assert len(pictures) == 35
     assert f"{len(pictures)} frames are shown" in words_of(first)
     spacing = pictures[1].at_s - pictures[0].at_s
@@ -127,7 +129,7 @@ def test_the_bench_trial_is_not_described_as_a_cholecystectomy(tmp_path: Path, f
 
 
 def test_frames_are_in_the_order_of_time_however_the_folder_lists_them(tmp_path: Path) -> None:
-    shelf, video = FrameShelf(tmp_path), tiny_video()
+    shelf, video = FrameCache(tmp_path), tiny_video()
     shelf.cut(video, [7.0, 0.4, 3.2])
     shelf.cut(video, [10.0, 2.0])
     times = [0.4, 2.0, 3.2, 7.0, 10.0]

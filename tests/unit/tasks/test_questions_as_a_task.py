@@ -1,15 +1,18 @@
-"""The tracks of the challenge as tasks: asked and scored in one go, from a folder with questions and pictures."""
+"""The tracks of the challenge as tasks: asked and scored in one go, from a folder with questions and images."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from fake_server import Answer, completion, serving
 from small_questions import questions
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.schema.rows import write_json_rows
-from surgeval.tasks.questions import estimate_questions, run_questions
+from surgvalid import interval
+from surgvalid.errors import InputInvalid, Misuse, TableInvalid
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.tasks.questions import estimate_questions, run_questions
 from task_folders import put_image
 
 
@@ -29,6 +32,26 @@ def test_a_track_is_asked_and_scored(folder: Path) -> None:
     assert counts.answered == counts.prompts > 0
     assert set(result.scores.frame["model"]) == {"constant:yes"}
     assert estimate_questions("focus-frame", model="constant:yes", root=folder).requests == counts.prompts
+
+
+def test_questions_that_nobody_could_ask_have_no_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surgvalid.asking.chat.random.uniform", lambda low, high: 0.0)
+
+    def dying(number: int, body: dict[str, object]) -> Answer:
+        return completion("yes") if number < 8 else Answer(b"", 503)
+
+    with serving(dying) as server:
+        model = f"openai:m@{server.url}"
+        result, counts = run_questions("focus-frame", model=model, root=folder, judges=["exact"], concurrency=1)
+    assert counts.is_void
+    headline = result.summary.filter(pl.col("level") == "headline")
+    assert headline["accuracy"].is_nan().all()
+    rows = result.scores.frame.filter(pl.col("metric") == "correct")
+    assert rows.filter(pl.col("status") == "infrastructure")["value"].is_null().all()
+    assert [mark.code for mark in result.scores.read_as.marks] == ["unfinished"]
+    assert {"run-unfinished", "no-headline"} <= {one.code for one in result.findings}
+    with pytest.raises(TableInvalid, match="infrastructure"):
+        interval(result.scores, metric="correct")
 
 
 def test_a_folder_that_lacks_something_and_other_tasks_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Running tasks as a user does: examples without leakage, media that are missing, models that cannot, boards."""
+"""Running tasks as a user does: examples without leakage, media that are missing, models that cannot, leaderboards."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typer.testing import CliRunner
 
 from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
-from surgeval.cli import build_app
-from surgeval.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
-from surgeval.models import Prompt, ask_all, open_model
-from surgeval.report.report import make_report
-from surgeval.report.section import Table
-from surgeval.tasks import open_task, parse_run, run_task
-from surgeval.tasks.board import task_board
-from surgeval.tasks.cases import cases_of
-from surgeval.tasks.listing import checked
-from surgeval.tasks.reading import task_of
-from surgeval.tasks.shots import chosen_shots, refuse_leakage, training_cases
-from surgeval.video import write_png
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgvalid.models import Prompt, ask_all, open_model
+from surgvalid.report.report import make_report
+from surgvalid.report.section import ReportTable
+from surgvalid.tasks import open_task, parse_run, run_task
+from surgvalid.tasks.board import task_board
+from surgvalid.tasks.cases import cases_of
+from surgvalid.tasks.listing import checked
+from surgvalid.tasks.prepare import chosen_shots, refuse_leakage, training_cases
+from surgvalid.tasks.reading import task_of
+from surgvalid.video import write_png
 from task_folders import build, right_answer, tiny_video
 
 
@@ -73,7 +73,7 @@ def test_whatever_is_missing_is_named_before_anything_is_asked(cholec: Path, fra
         run_task("phase-c80", model=model, root=cholec, frames=frames, split="camma 40/8/32:trial")
     with pytest.raises(UnknownName, match="family"):
         run_task("phase-c80", model=model, root=cholec, frames=frames, family="poem")
-    with pytest.raises(InputInvalid, match="takes no pictures"):
+    with pytest.raises(InputInvalid, match="takes no images"):
         run_task("phase-c80", model=ScriptedModel(lambda _: "3", images=False), root=cholec, frames=frames)
     copy = tmp_path / "copy"
     shutil.copytree(cholec, copy)
@@ -115,7 +115,7 @@ def test_a_board_sets_runs_beside_published_rows_and_marks_those_that_cannot_be(
     doubted = board.table.filter(pl.col("doubt").is_not_null() & (pl.col("source") != "run"))
     assert doubted["model"].to_list() == ["PaliGemma"]
     section = next(one for one in make_report(tmp_path).sections if one.name == "models_on_tasks")
-    tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
+    tables = {block.name: block.frame for block in section.blocks if isinstance(block, ReportTable)}
     assert tables["task-matrix"]["model"].to_list() == ["a", "b, 2-shot"]
     assert tables["task-published"]["doubt"].drop_nulls().len() == 1
     assert {"task-runs", "task-readings", "task-costs"} <= set(tables)
@@ -144,18 +144,18 @@ def test_the_command_line_lists_shows_checks_and_runs(cholec: Path, tmp_path: Pa
     runner, app = CliRunner(), build_app()
     store = ["--store", str(tmp_path / "store")]
     assert "tool-c80" in runner.invoke(app, ["task", "list", "--study", "surgical-vlms-2025"]).output
-    shown = runner.invoke(app, ["task", "show", "phase-c80"]).output
+    shown = runner.invoke(app, ["task", "list", "phase-c80"]).output
     assert "one number where a case has one label" in shown
-    checked = runner.invoke(app, ["task", "check", "phase-c80", "--root", str(cholec)])
+    checked = runner.invoke(app, ["task", "check", "phase-c80", "--data", str(cholec)])
     assert (checked.exit_code, "cases: 4" in checked.output) == (0, True)
-    assert runner.invoke(app, ["task", "check", "phase-c80", "--root", str(tmp_path)]).exit_code == 1
-    run = ["task", "run", "phase-c80", "--root", str(cholec), *store]
+    assert runner.invoke(app, ["task", "check", "phase-c80", "--data", str(tmp_path)]).exit_code == 1
+    run = ["task", "run", "phase-c80", "--data", str(cholec), *store]
     done = runner.invoke(app, [*run, "--model", "prior", "--out", str(tmp_path / "runs")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "runs" / "phase-c80" / "prior" / "scores.parquet").is_file()
     parsed = runner.invoke(app, ["task", "parse", str(tmp_path / "runs" / "phase-c80" / "prior")])
     assert parsed.exit_code == 0, parsed.output
-    assert runner.invoke(app, ["task", "board", str(tmp_path / "runs")]).exit_code == 0
+    assert runner.invoke(app, ["task", "leaderboard", str(tmp_path / "runs")]).exit_code == 0
     lost = runner.invoke(app, [*run, "--model", "constant:no idea"])
     assert lost.exit_code == 1
     dry = runner.invoke(app, [*run, "--model", "prior", "--dry-run"])
@@ -190,7 +190,7 @@ def test_every_problem_of_a_task_file_is_named_at_once() -> None:
 
 @pytest.fixture
 def clips(tmp_path: Path) -> Path:
-    """A task of one's own with four pictures, no two of them alike."""
+    """A task of one's own with four images, no two of them alike."""
     rows = ["case,video,file,object"]
     for number in range(4):
         write_png(np.full((8, 8, 3), 40 * number, dtype=np.uint8), tmp_path / f"{number}.png")
@@ -209,7 +209,7 @@ def clips(tmp_path: Path) -> Path:
 def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: Path) -> None:
     runner, app, runs = CliRunner(), build_app(), clips / "runs"
     with serving(says(completion("clip"))) as server:
-        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        asked = ["task", "run", str(clips / "clip.toml"), "--data", str(clips), "--store", str(clips / "store")]
         asked += ["--model-option", "price=1000/1000", "--model-option", "concurrency=1", "--out", str(runs), "--force"]
         asked += [word for name in "ab" for word in ("--model", f"openai:{name}@{server.url}")]
         limited = runner.invoke(app, [*asked, "--max-cost", "2"])
@@ -222,7 +222,7 @@ def test_a_run_that_ran_out_of_money_is_marked_wherever_its_values_stand(clips: 
         assert report.sections[0].title == "2 runs of models on 1 task"
         assert "the run is not finished" in str(report.sections[0].blocks)
         section = next(one for one in report.sections if one.name == "models_on_tasks")
-        tables = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}
+        tables = {block.name: block.frame for block in section.blocks if isinstance(block, ReportTable)}
         assert "(not finished)" in str(tables["task-matrix"].rows())
         whole = runner.invoke(app, asked)
         assert whole.exit_code == 0, whole.output
@@ -237,7 +237,7 @@ def test_the_matrix_of_a_report_drops_no_run_and_marks_other_cases(clips: Path, 
             tmp_path / "runs" / name
         )
     section = next(one for one in make_report(tmp_path / "runs").sections if one.name == "models_on_tasks")
-    matrix = {block.name: block.frame for block in section.blocks if isinstance(block, Table)}["task-matrix"]
+    matrix = {block.name: block.frame for block in section.blocks if isinstance(block, ReportTable)}["task-matrix"]
     cells = dict(matrix.rows())
     assert sorted(cells) == ["first", "second (run 1)", "second (run 2)", "second (run 3)"]
     assert sorted(task_board([tmp_path / "runs"]).tables["matrix"]["model"]) == sorted(cells)
@@ -273,7 +273,7 @@ def test_answers_made_elsewhere_may_hold_any_sign_of_a_line(tmp_path: Path) -> N
 
 
 def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
-    asked = ["task", "run", "phase-c80", "--root", str(cholec), "--out", str(tmp_path / "runs")]
+    asked = ["task", "run", "phase-c80", "--data", str(cholec), "--out", str(tmp_path / "runs")]
     done = CliRunner().invoke(build_app(), [*asked, "--model", "constant:a b", "--model", "constant:a/b"])
     assert isinstance(done.exception, Misuse)
     assert "would both be written to" in str(done.exception)
@@ -282,18 +282,18 @@ def test_two_runs_do_not_share_a_folder(cholec: Path, tmp_path: Path) -> None:
 def test_a_server_that_lets_nobody_in_is_not_a_model_that_is_wrong(clips: Path) -> None:
     runner, app, runs = CliRunner(), build_app(), clips / "runs"
     with serving(says(Answer(b'{"error": {"message": "bad key"}}', 401))) as server:
-        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        asked = ["task", "run", str(clips / "clip.toml"), "--data", str(clips), "--store", str(clips / "store")]
         done = runner.invoke(app, [*asked, "--model", f"openai:m@{server.url}", "--out", str(runs)])
     assert done.exit_code == 1
     assert "requests are to be asked again (HTTP 401" in task_board([runs]).table["doubt"][0]
 
 
 def test_no_secret_of_an_address_or_a_key_is_written_or_said(clips: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SURGEVAL_API_KEY", "sk-of-ours-0123456789")
+    monkeypatch.setenv("SURGVALID_API_KEY", "sk-of-ours-0123456789")
     secrets = ("pass-word", "query-secret", "sk-of-ours-0123456789")
     with serving(says(completion("clip"))) as server:
         spec = f"openai:m@{server.url.replace('http://', 'http://me:pass-word@')}?key=query-secret"
-        asked = ["task", "run", str(clips / "clip.toml"), "--root", str(clips), "--store", str(clips / "store")]
+        asked = ["task", "run", str(clips / "clip.toml"), "--data", str(clips), "--store", str(clips / "store")]
         said = CliRunner().invoke(build_app(), [*asked, "--out", str(clips / "runs"), "--model", spec])
         said_dry = CliRunner().invoke(build_app(), [*asked, "--model", spec, "--dry-run"])
         assert server.asked == 4

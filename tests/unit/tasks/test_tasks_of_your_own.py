@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.errors import InputInvalid
-from surgeval.tasks import open_task
-from surgeval.tasks.prompts import prompts_of
+from surgvalid.errors import InputInvalid
+from surgvalid.tasks import open_task
+from surgvalid.tasks.prompts import prompts_of
 
 TASK = """
 title = "Clip"

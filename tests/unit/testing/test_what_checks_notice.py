@@ -12,17 +12,18 @@ import pytest
 
 from data_set_files import BUILDERS
 from metric_examples import all_examples
-from surgeval.datasets import open_data_set
-from surgeval.errors import ContractBroken, HiddenDataRefused
-from surgeval.judges import JudgeCase, Verdict
-from surgeval.metrics import open_metric
-from surgeval.report.chart import Chart
-from surgeval.report.charts import CHARTS
-from surgeval.sandbox import ImageFacts, Launch, Running
-from surgeval.sandbox.process import ProcessEngine
-from surgeval.schema.metric_facts import MetricFacts
-from surgeval.stats.ranking import RULES, RankOptions, RankResult
-from surgeval.testing import check_chart, check_data_set, check_engine, check_judge, check_metric, check_rule
+from surgvalid.datasets import open_data_set
+from surgvalid.errors import ContractBroken, HiddenDataRefused
+from surgvalid.judges import JudgeCase, Verdict
+from surgvalid.metrics import open_metric
+from surgvalid.report.chart import Chart
+from surgvalid.report.charts import CHARTS
+from surgvalid.report.drawing.svg import Svg
+from surgvalid.sandbox import ImageFacts, Launch, Running
+from surgvalid.sandbox.process import ProcessEngine
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.stats.ranking import RULES, RankOptions, RankResult
+from surgvalid.testing import check_chart, check_data_set, check_engine, check_judge, check_metric, check_rule
 
 EXAMPLE = all_examples()["accuracy"]
 
@@ -123,15 +124,28 @@ def test_a_rule_that_looks_at_the_order_of_rows_and_hides_its_name_is_noticed() 
         assert words in problems_of(error), words
 
 
+class _Outside:
+    def draw(self, width: float) -> Svg:
+        image = Svg(width, 100)
+        image.elements.append('<image href="http://x" fill="red"/>')
+        return image
+
+
 def test_a_chart_that_says_nothing_and_loads_its_data_is_noticed() -> None:
     def mute(names: Sequence[str]) -> Chart:
         rows = pl.DataFrame({"model": names or ["one"]}).with_columns(value=0.5, low=0.4, high=0.6, n=9)
         chart = CHARTS["value_intervals"](rows)
-        return replace(chart, alt="A chart.", spec={**chart.spec, "usermeta": {"url": "http://x"}})
+        return replace(chart, alt="A chart.", image=_Outside())
 
     with pytest.raises(ContractBroken, match="chart 'mute': ") as error:
         check_chart("mute", mute)
-    for words in ("text alternative of 8 letters", "without rows", "address to load from"):
+    for words in (
+        "text alternative of 8 letters",
+        "without rows",
+        "address to load from",
+        "element",
+        "colour of its own",
+    ):
         assert words in problems_of(error), words
 
 

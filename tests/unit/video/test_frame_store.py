@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from surgeval.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
-from surgeval.video import FrameStore, frame_name, iterate_frames, sample, store_frames
+from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
+from surgvalid.video import FrameStore, frame_name, iterate_frames, sample, store_frames
 from timecode_videos import read_stamp, stamped_video
 
 pytest.importorskip("av")

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from surgeval.errors import ExtraNeeded, Misuse
-from surgeval.video import probe, sample, write_png
+from surgvalid.errors import ExtraNeeded, Misuse
+from surgvalid.video import probe, sample, write_png
 
 pytest.importorskip("av")
 
@@ -28,5 +28,5 @@ def test_arrays_that_are_no_pictures_are_refused(rgb, tmp_path):
 def test_without_pyav_the_extra_is_named(monkeypatch, tmp_path):
     (tmp_path / "v.mp4").touch()
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(ExtraNeeded, match=r"install surgeval\[video\]"):
+    with pytest.raises(ExtraNeeded, match=r"install surgvalid\[video\]"):
         probe(tmp_path / "v.mp4")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surgeval.errors import FileUnreadable, Misuse, UnknownName
-from surgeval.video import converted
-from surgeval.video.probe import probe, time_index
-from surgeval.video.sampling import sample
+from surgvalid.errors import FileUnreadable, Misuse, UnknownName
+from surgvalid.video import converted
+from surgvalid.video.probe import probe, time_index
+from surgvalid.video.sampling import sample
 from timecode_videos import jittered_milliseconds, read_stamp, stamped_video
 
 av = pytest.importorskip("av")
@@ -104,7 +104,7 @@ def test_repeated_times_give_the_same_frame_twice(jittered):
 
 
 def test_long_gaps_are_jumped_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("surgeval.video.sampling._JUMP_PACKETS", 30)
+    monkeypatch.setattr("surgvalid.video.sampling._JUMP_PACKETS", 30)
     path = stamped_video(tmp_path / "long.mp4", range(0, 20_000, 40), size=(96, 48), keyframe_frames=25, b_frames=3)
     times = [0.0, 1.0, 10.0, 10.5, 15.01, 19.96]
     assert stamps(path, times, how="in-order") == [0, 1000, 10_000, 10_480, 15_000, 19_960]
@@ -194,7 +194,7 @@ def test_sound_without_a_picture_is_refused(tmp_path):
         frame.rate, frame.pts = 8000, 0
         container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    with pytest.raises(FileUnreadable, match="no picture"):
+    with pytest.raises(FileUnreadable, match="no image"):
         probe(path)
 
 

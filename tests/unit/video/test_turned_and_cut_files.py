@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from surgeval.errors import FileUnreadable, Misuse
-from surgeval.video.clips import build_clip
-from surgeval.video.probe import probe
-from surgeval.video.sampling import sample
+from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.video.clips import build_clip
+from surgvalid.video.probe import probe
+from surgvalid.video.sampling import sample
 
 av = pytest.importorskip("av")
 CORNERS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}

@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, jaccard_score, precision_recall_fscore_support
 
-import surgeval
+import surgvalid
 from planted_tables import PLANTED, planted_tables
 from printed_confusions import Honest, honest_tables, metrics, multi_class
-from surgeval.audit.tables.rules import RULES, no_solution
+from surgvalid.audit.tables.rules import RULES, possible_counts
 
 LEAST_SHARE = {"labelwise-accuracy": 0.1, "no-solution": 0.2, "whole-counts": 0.4}
 """Of planted errors that a rule must find, where most of them are small or have an explanation."""
 
 
-def audited(tables: list[Honest]) -> surgeval.TableAudit:
+def audited(tables: list[Honest]) -> surgvalid.TableAudit:
     cells = [cell for table in tables for cell in table.cells]
-    return surgeval.audit_tables(cells, facts=[table.facts for table in tables if table.facts] or None)
+    return surgvalid.audit_tables(cells, facts=[table.facts for table in tables if table.facts] or None)
 
 
 def test_honest_tables_have_no_grave_finding() -> None:
@@ -69,9 +69,9 @@ def test_the_slopes_of_the_search_are_those_of_its_metrics() -> None:
     logits = np.random.default_rng(1).normal(size=(3, 3, 4))
 
     def values(at: np.ndarray) -> np.ndarray:
-        return no_solution._metrics(1 / (1 + np.exp(-at)), 5)[0]
+        return possible_counts._metrics(1 / (1 + np.exp(-at)), 5)[0]
 
-    slopes = no_solution._metrics(1 / (1 + np.exp(-logits)), 5)[1]
+    slopes = possible_counts._metrics(1 / (1 + np.exp(-logits)), 5)[1]
     for quantity in range(3):
         for label in range(4):
             moved = logits.copy()

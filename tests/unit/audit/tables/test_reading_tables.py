@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from surgeval.audit.tables.cells import cells_in
-from surgeval.audit.tables.files import cell_rows, long_tables, printed_tables
-from surgeval.audit.tables.layout import PrintedTable
-from surgeval.errors import FileUnreadable, TableInvalid
+from surgvalid.audit.tables.cells import cells_in
+from surgvalid.audit.tables.files import cell_rows, long_tables, printed_tables
+from surgvalid.audit.tables.layout import PrintedTable
+from surgvalid.errors import FileUnreadable, TableInvalid
 
 
 def read(tmp_path: Path, name: str, text: str) -> list[PrintedTable]:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    return printed_tables([tmp_path / name])
+    return printed_tables([tmp_path / name]).tables
 
 
 def values(table: PrintedTable) -> list[list[float | None]]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import surgeval
+import surgvalid
 
 Row = dict[str, str]
 
@@ -19,7 +19,7 @@ def audit(*rows: Row, facts: dict[str, Any] | None = None, **options: Any) -> pl
         for column, text in row.items()
     ]
     sidecar = None if facts is None else [{"table": "t", **facts}]
-    return surgeval.audit_tables(cells, facts=sidecar, **options).table
+    return surgvalid.audit_tables(cells, facts=sidecar, **options).table
 
 
 def rules(*rows: Row, **options: Any) -> list[str]:
@@ -192,7 +192,7 @@ def test_splits_sum_to_their_total() -> None:
 def test_totals_below_a_column_are_seen_too() -> None:
     cells = [("A", "1,200"), ("B", "800"), ("Total", "2,100")]
     rows = [{"table": "t", "row": row, "column": "cases", "value": text} for row, text in cells]
-    assert surgeval.audit_tables(rows).table["rule"].to_list() == ["total"]
+    assert surgvalid.audit_tables(rows).table["rule"].to_list() == ["total"]
 
 
 def test_what_is_printed_twice_is_noticed() -> None:
@@ -204,7 +204,7 @@ def test_what_is_printed_twice_is_noticed() -> None:
         for n in range(2)
         for column, text in row.items()
     ]
-    assert surgeval.audit_tables(cells).table.select("rule", "table").rows() == [("repeated-table", "Table 2. Two")]
+    assert surgvalid.audit_tables(cells).table.select("rule", "table").rows() == [("repeated-table", "Table 2. Two")]
 
 
 @pytest.mark.parametrize(("text", "found"), [("1.03", True), ("-0.10", True), ("1.00", False)])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surgeval.errors import UnknownName
-from surgeval.metrics import open_metric
-from surgeval.metrics.classification.averages import ClassAverage, class_counts
-from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases, SetCases
-from surgeval.metrics.metric import value_of
+from surgvalid.errors import UnknownName
+from surgvalid.metrics import open_metric
+from surgvalid.metrics.classification.averages import ClassAverage, class_counts
+from surgvalid.metrics.classification.cases import NO_ANSWER, LabelCases, SetCases
+from surgvalid.metrics.metric import value_of
 
 # The four answers to one question: references 0 and 1, one stray prediction of class 2, class 3 declared only.
 STRAY = LabelCases(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]), 4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surgeval.errors import InputInvalid
-from surgeval.metrics.classification.cases import LabelCases, ScoreCases, SetCases
+from surgvalid.errors import InputInvalid
+from surgvalid.metrics.classification.cases import LabelCases, ScoreCases, SetCases
 
 
 def test_labels_list_every_problem() -> None:

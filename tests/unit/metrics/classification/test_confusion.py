@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from surgeval.errors import Misuse, UnknownName
-from surgeval.metrics import open_metric
-from surgeval.metrics.classification.cases import NO_ANSWER, LabelCases
-from surgeval.metrics.classification.confusion import ExpectedCost, Kappa, costs_of
-from surgeval.metrics.counts import expected_cost
-from surgeval.metrics.metric import value_of
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.metrics import open_metric
+from surgvalid.metrics.answer_errors import expected_cost
+from surgvalid.metrics.classification.cases import NO_ANSWER, LabelCases
+from surgvalid.metrics.classification.confusion import ExpectedCost, Kappa, costs_of
+from surgvalid.metrics.metric import value_of
 
 
 def labels(reference: list[int], prediction: list[int], classes: int = 3) -> LabelCases:

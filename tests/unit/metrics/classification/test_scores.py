@@ -1,4 +1,4 @@
-"""Rankings, top-k, F1-max: absent classes, ties and floors."""
+"""Rankings, top-k, F1-max: absent classes, ties and trivial baselines."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, top_k_accuracy_score
 
-from surgeval.errors import Misuse, UnknownName
-from surgeval.metrics import open_metric
-from surgeval.metrics.classification.cases import ScoreCases
-from surgeval.metrics.classification.f1_max import F1Max
-from surgeval.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
-from surgeval.metrics.classification.top_k import TopK
-from surgeval.metrics.metric import value_of
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.metrics import open_metric
+from surgvalid.metrics.classification.cases import ScoreCases
+from surgvalid.metrics.classification.f1_max import F1Max
+from surgvalid.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision, TopK
+from surgvalid.metrics.metric import value_of
 
 ABSENT = ScoreCases(np.array([[1, 0], [0, 0], [1, 0]], bool), np.array([[0.9, 0.5], [0.8, 0.1], [0.7, 0.2]]))
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from surgeval.errors import Misuse
-from surgeval.metrics.detection.masks import intersection, mask_of_coco, mask_of_pixels
+from surgvalid.errors import Misuse
+from surgvalid.metrics.detection.masks import intersection, mask_of_coco, mask_of_pixels
 
 sizes = st.tuples(st.integers(1, 40), st.integers(1, 40))
 

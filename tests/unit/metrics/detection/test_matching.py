@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from metric_examples.detection import cases as cases_of
 from metric_examples.detection import video
-from surgeval.errors import ExtraNeeded, InputInvalid, Misuse, UnknownName
-from surgeval.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
-from surgeval.metrics.detection.cases import DetectionCases, Objects
-from surgeval.metrics.detection.counts import DetectionF1, FalseAlarmsPerImage
-from surgeval.metrics.detection.matching import COCO_SIZES, match
-from surgeval.metrics.metric import value_of
+from surgvalid.errors import ExtraNeeded, InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
+from surgvalid.metrics.detection.cases import DetectionCases, Objects
+from surgvalid.metrics.detection.counts import DetectionF1, FalseAlarmsPerImage
+from surgvalid.metrics.detection.matching import COCO_SIZES, match
+from surgvalid.metrics.metric import value_of
 
 
 def objects(boxes: list[list[float]], **more: Any) -> Objects:

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
 from how_many import many
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.metrics.detection.coco_records import coco_cases
-from surgeval.metrics.detection.masks import mask_of_coco, mask_of_pixels
-from surgeval.metrics.detection.polygons import joined_runs, mask_of_polygons, mask_of_segmentation
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.metrics.detection.cases import coco_cases
+from surgvalid.metrics.detection.masks import (
+    joined_runs,
+    mask_of_coco,
+    mask_of_pixels,
+    mask_of_polygons,
+    mask_of_segmentation,
+)
 
 corner = st.one_of(
     st.integers(-20, 80).map(float), st.integers(-40, 160).map(lambda half: half / 2), st.floats(-20, 80, width=32)

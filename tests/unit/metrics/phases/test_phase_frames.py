@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics.compat import compat_gap
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.phases import AllowedTransitions, PhaseAccuracy, PhaseMeasure, PhaseVideo
+from compat_gaps import compat_gap
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.phases.frames import AllowedTransitions, PhaseAccuracy, PhaseMeasure
+from surgvalid.metrics.phases.videos import PhaseVideo
 
 PHASES = (1, 2, 3, 4, 5, 6, 7)
 NEXT = AllowedTransitions("one step", late={p: (p - 1,) for p in PHASES[1:]}, early={p: (p + 1,) for p in PHASES[:-1]})
@@ -55,7 +56,7 @@ def test_forgiven_frames_lift_precision_above_one_unless_a_rule_stops_it() -> No
 
 
 def _coded(video: PhaseVideo) -> list:
-    from surgeval.metrics.phases.videos import coded_videos
+    from surgvalid.metrics.phases.videos import coded_videos
 
     return coded_videos([video], PHASES)
 

@@ -7,22 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse, UnknownName
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.phases import (
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.phases.segmental import (
     EditScore,
-    PhaseVideo,
     SegmentF1,
     ShortSegments,
-    TransitionDelay,
-    TransitionDetection,
     edit_score,
     label_changes,
-    match_transitions,
     segment_counts,
-    segments,
     spurious_switches,
 )
+from surgvalid.metrics.phases.transitions import TransitionDelay, TransitionDetection, match_transitions
+from surgvalid.metrics.phases.videos import PhaseVideo, segments
 
 labels = st.lists(st.integers(0, 3), min_size=1, max_size=20)
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from surgeval.metrics.segmentation import MaskVideo, instance_counts, mask_stability, mi_dsc, mi_nsd
+from surgvalid.metrics.segmentation.instances import instance_counts, mi_dsc, mi_nsd
+from surgvalid.metrics.segmentation.overlap import MaskVideo, mask_stability
 
 REFERENCE = np.array([[1, 1, 1, 1, 0, 2, 2, 0]])
 

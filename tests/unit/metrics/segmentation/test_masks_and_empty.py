@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.segmentation import EMPTY_RULES, Dsc, EmptyRule, MaskCases, dsc_of, empty_counts, pixel_counts
-from surgeval.metrics.segmentation.empty import empty_rule
-from surgeval.metrics.segmentation.overlap import class_counts
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.segmentation.masks import EMPTY_RULES, EmptyRule, MaskCases, empty_rule, pixel_counts
+from surgvalid.metrics.segmentation.overlap import Dsc, class_counts, dsc_of, empty_counts
 
 NOTHING, SOMETHING = np.zeros((3, 3), bool), np.ones((3, 3), bool)
 

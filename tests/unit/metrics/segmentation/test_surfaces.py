@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from how_many import many
 from metric_examples.segmentation import brute_distances, one_border_nsd, random_mask
-from surgeval.errors import Misuse, UnknownName
-from surgeval.metrics.segmentation import hausdorff_px, nsd, surfaces
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.metrics.segmentation import surfaces
+from surgvalid.metrics.segmentation.surfaces import hausdorff_px, nsd
 
 SQUARE = np.zeros((12, 12), bool)
 SQUARE[4:8, 4:8] = True

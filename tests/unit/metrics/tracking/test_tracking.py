@@ -8,21 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metric_examples.tracking import iou, random_sequence, sequence_of
-from surgeval.errors import InputInvalid, Misuse, UnknownName
-from surgeval.metrics.metric import value_of
-from surgeval.metrics.tracking import (
-    PERSPECTIVES,
-    Hota,
-    IdentityF1,
-    IdentitySwitches,
-    Mota,
-    PerspectiveSequence,
-    TrackSequence,
-    overlaps,
-    perspective_table,
-    tracking_table,
-)
-from surgeval.metrics.tracking.matching import best_in_frame, best_pairs
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.metric import value_of
+from surgvalid.metrics.tracking.measures import Hota, IdentityF1, IdentitySwitches, Mota
+from surgvalid.metrics.tracking.sequences import TrackSequence, best_in_frame, best_pairs, overlaps
+from tracking_tables import PERSPECTIVES, PerspectiveSequence, perspective_table, tracking_table
 
 BOX = (0.0, 0.0, 4.0, 4.0)
 

@@ -9,19 +9,18 @@ from docs.validate_stages import link_errors, painted_boxes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.questions.stages.appearance import (
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.questions.stages.appearance import (
     BINS,
     checked_looks,
     colour_histogram,
     likeness,
     looks_in_videos,
 )
-from surgeval.questions.stages.box_tables import SIDES, boxes_of
-from surgeval.questions.stages.consistency import consistency_flags
-from surgeval.questions.stages.instances import propose_instances
-from surgeval.questions.stages.returns import strange_returns
-from surgeval.simulation import BoxAnnotator, Renderer, annotate, draw_scene, true_procedure, write_film
+from surgvalid.questions.stages.box_tables import SIDES, boxes_of
+from surgvalid.questions.stages.consistency import consistency_flags, strange_returns
+from surgvalid.questions.stages.linking import propose_instances
+from surgvalid.simulation import BoxAnnotator, Renderer, annotate, draw_scene, true_procedure, write_clip
 
 
 def painted(colour, size=(20, 30)) -> np.ndarray:
@@ -148,7 +147,7 @@ def test_looks_that_belong_to_other_boxes_do_not_help():
 def test_looks_come_from_the_frames_of_a_film(tmp_path):
     pytest.importorskip("av")
     scene = draw_scene(21, 0, minutes=(1, 1), width_px=240, height_px=136)
-    write_film(scene, plain=tmp_path / "film.mp4", end_s=20)
+    write_clip(scene, plain=tmp_path / "film.mp4", end_s=20)
     boxes = boxes_of(true_procedure(scene)).filter(pl.col("second") < 20).sort("second", descending=True)
     if boxes.is_empty():
         boxes = pl.DataFrame([row(3, 50) | {"video": scene.video}, row(1, 80) | {"video": scene.video}])

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from surgeval.datasets.cvat_review import read_corrected, read_review, seconds_under_review, write_review
-from surgeval.errors import Misuse
-from surgeval.questions.stages.corrections import Corrections, corrected_boxes
+from surgvalid.datasets.tools.cvat_review import read_corrected, read_review, seconds_under_review, write_review
+from surgvalid.errors import Misuse
+from surgvalid.questions.stages.corrections import Corrections, corrected_boxes
 
 BOXES = pl.DataFrame(
     {

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import InputInvalid, Misuse
-from surgeval.questions.stages.box_tables import SIDES, boxes_of, checked_boxes, overlap_matrix
-from surgeval.questions.stages.cross_check import KINDS, Thresholds, cross_check, predictions_from_coco
-from surgeval.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.questions.stages.box_tables import SIDES, boxes_of, checked_boxes, overlap_matrix
+from surgvalid.questions.stages.cross_check import KINDS, Thresholds, cross_check, predictions_from_coco
+from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
 
 STUDENT = BoxAnnotator("student", jitter=0.04, missed=0.04, lag=0.04, confusion=0.15, spurious_per_minute=0.7)
 

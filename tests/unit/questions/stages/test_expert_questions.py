@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import FileUnreadable, Misuse, QuestionsInvalid, TableInvalid
-from surgeval.questions.catalogue import template_named, templates_for
-from surgeval.questions.drafts import Tally, drafts_of
-from surgeval.questions.stages.expert_questions import (
+from surgvalid.errors import FileUnreadable, Misuse, QuestionsInvalid, TableInvalid
+from surgvalid.questions.catalogue import template_named, templates_for
+from surgvalid.questions.drafts import DraftTally, drafts_of
+from surgvalid.questions.stages.expert_questions import (
     FORM_COLUMNS,
     confirmed,
     data_set_table,
@@ -21,14 +21,14 @@ from surgeval.questions.stages.expert_questions import (
     read_form,
     repetitions,
 )
-from surgeval.questions.stages.history import Action, ReviewState
-from surgeval.questions.stages.tolerance import tolerance_from_spread
-from surgeval.questions.template import PROCEDURE, QuestionTrack, Scene
-from surgeval.schema.intervals import Window
-from surgeval.schema.ledger import Ledger
-from surgeval.schema.question_files import load_questions
-from surgeval.schema.tracks import Procedure, track_from_points
-from surgeval.simulation import draw_scene, true_procedure
+from surgvalid.questions.stages.history import Action, ReviewState
+from surgvalid.questions.stages.tolerance import tolerance_from_spread
+from surgvalid.questions.template import PROCEDURE, QuestionScene, QuestionTrack
+from surgvalid.schema.procedures.ledger import Ledger
+from surgvalid.schema.procedures.spans import Window
+from surgvalid.schema.procedures.tracks import Procedure, track_from_points
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.simulation import draw_scene, true_procedure
 
 
 @cache
@@ -41,7 +41,7 @@ def lines() -> tuple[dict, ...]:
     """A sound form: clear questions with a closed answer, as an expert could have written them."""
     rows, rng = [], np.random.default_rng(1)
     for track in QuestionTrack:
-        for draft in drafts_of(ledger(), track, templates_for(track), 30, rng, Tally()):
+        for draft in drafts_of(ledger(), track, templates_for(track), 30, rng, DraftTally()):
             if draft.template.format not in ("binary", "number", "time", "percentage"):
                 continue
             rows.append(
@@ -122,7 +122,7 @@ def test_a_count_that_hangs_on_a_glimpse_is_ambiguous(tmp_path):
     for seconds, codes in (((*range(50, 90), 200), ["ambiguous"]), (range(50, 90), [])):
         sponge = track_from_points("s", "Sponge", [(s, (10, 10, 20, 20)) for s in seconds])
         own = Ledger(Procedure("v", "p", "c", 400, 640, 360, (sponge,)))
-        answer = template_named("absence-count").answer(Scene(own, Window(0, 399), PROCEDURE), slots)
+        answer = template_named("absence-count").answer(QuestionScene(own, Window(0, 399), PROCEDURE), slots)
         (question,) = form(tmp_path, [row | {"answer": answer.text}])
         assert [finding.code for finding in ledger_findings(question, own)] == codes
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.questions.stages.history import Action, History, ReviewState, history_from
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.questions.stages.history import Action, History, ReviewState, history_from
 
 P, C, A, NO, _UPHELD = Action
 

@@ -7,13 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.questions.stages.box_tables import SIDES, boxes_of
-from surgeval.questions.stages.consistency import KINDS, consistency_flags
-from surgeval.questions.stages.instances import propose_instances
-from surgeval.questions.stages.linking import affinity
-from surgeval.schema.tracks import EventKind
-from surgeval.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.questions.stages.box_tables import SIDES, boxes_of
+from surgvalid.questions.stages.consistency import KINDS, consistency_flags
+from surgvalid.questions.stages.linking import affinity, propose_instances
+from surgvalid.schema.procedures.tracks import EventKind
+from surgvalid.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
 
 
 @cache

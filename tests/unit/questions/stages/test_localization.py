@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.questions.stages.box_tables import SIDES, boxes_of, frames_of, matched
-from surgeval.questions.stages.localization import fuse, gatherings, gold_check
-from surgeval.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.questions.stages.box_tables import SIDES, boxes_of, frames_of, matched
+from surgvalid.questions.stages.localization import fuse, gatherings, gold_check
+from surgvalid.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
 
 ANNOTATORS = [
     BoxAnnotator("careful", jitter=0.05, missed=0.08, spurious_per_minute=0.3),

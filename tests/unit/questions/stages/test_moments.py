@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from surgeval.errors import TableInvalid
-from surgeval.questions.needs import needed_events
-from surgeval.questions.stages.moments import KINDS, moment_form, settle_moments, with_moments
-from surgeval.schema.tracks import EventKind, Procedure, track_from_points
+from surgvalid.errors import TableInvalid
+from surgvalid.questions.stages.moments import KINDS, moment_form, settle_moments, with_moments
+from surgvalid.questions.template import needed_events
+from surgvalid.schema.procedures.tracks import EventKind, Procedure, track_from_points
 
 Rating = tuple[str, str, str, str, int | None]
 BOX = (1, 2, 10, 10)

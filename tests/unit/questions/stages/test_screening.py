@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.questions.stages.screening import screen
-from surgeval.simulation import CrowdWorker, draw_scene, screen_presence, true_procedure
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.questions.stages.screening import screen
+from surgvalid.simulation import CrowdWorker, draw_scene, screen_presence, true_procedure
 
 WORKERS = [
     CrowdWorker("expert", 0.97, 0.995),

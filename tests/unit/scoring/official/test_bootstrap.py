@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.scoring.official.bootstrap import OfficialBootstrap, WordStream, indices_below, sorted_by_video
+from surgvalid.scoring.official.summary import OfficialBootstrap, WordStream, indices_below, sorted_by_video
 
 
 @given(st.lists(st.integers(2, 2**32 - 1), min_size=1, max_size=60), st.integers(0, 2**31))

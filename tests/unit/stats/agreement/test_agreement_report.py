@@ -1,17 +1,13 @@
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.stats.agreement.coefficients import Units, cohen, fleiss, icc, krippendorff
-from surgeval.stats.agreement.ratings import segment_ratings, unit_ratings
-from surgeval.stats.agreement.report import agreement
+from shared_data import shared
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.stats.agreement.coefficients import Units, cohen, fleiss, icc, krippendorff
+from surgvalid.stats.agreement.ratings import segment_ratings, unit_ratings
+from surgvalid.stats.agreement.report import agreement
 
-ROOT = Path(__file__).resolve().parents[4]
-PLACES = [folder / "shared" / "data" / "poem" / "segments.csv" for folder in ROOT.parents]
-POEM = next((path for path in PLACES if path.is_file()), None)
 COLUMNS = {"rater": "annotator", "label": "phase", "video": "video", "start": "start_s", "end": "end_s"}
 
 
@@ -201,10 +197,8 @@ def test_coefficients_that_cannot_be_computed_are_none() -> None:
         krippendorff(codes, 2, Units.single(3), scale="ratio")
 
 
-@pytest.mark.skipif(POEM is None, reason="no shared/data/poem/segments.csv beside the repository")
 def test_three_people_on_fourteen_real_procedures() -> None:
-    assert POEM is not None
-    frame = pl.read_csv(POEM)
+    frame = pl.read_csv(shared("data", "poem", "segments.csv"))
     with pytest.raises(TableInvalid, match="overlap at 3473"):
         agreement(frame, **COLUMNS)
     table = agreement(frame, **COLUMNS, overlaps="last").table

@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from small_questions import questions
-from surgeval import agreement, results
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.schema.question_files import load_references
-from surgeval.schema.rows import write_json_rows
-from surgeval.stats.agreement.tolerance import RaterPairs
-from surgeval.stats.pooled_quantile import pooled_quantile_interval
+from surgvalid import agreement, results
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.schema.questions.question_files import load_references
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.stats.agreement.tolerance import RaterPairs
+from surgvalid.stats.intervals.pooled_quantile import pooled_quantile_interval
 
 ASKED = {"rater": "rater", "label": "seconds", "unit": "question", "video": "video", "scale": "interval"}
 
@@ -107,9 +107,19 @@ def test_the_tolerance_reaches_the_question_file_and_only_questions_of_its_forma
     ratings(45).write_csv(tmp_path / "ratings.csv")
     _, references = questions()
     write_json_rows((reference.as_row() for reference in references), tmp_path / "references.json")
-    words = ["agreement", tmp_path / "ratings.csv", "--rater", "rater", "--label", "seconds", "--unit", "question"]
-    words += ["--video", "video", "--scale", "interval", "--tolerance", "0.95", "--boot", "10"]
-    words += ["--into", tmp_path / "references.json", "--out", tmp_path / "agreed"]
+    words = [
+        "analyse",
+        "agreement",
+        tmp_path / "ratings.csv",
+        "--model-column",
+        "rater",
+        "--label",
+        "seconds",
+        "--case",
+        "question",
+    ]
+    words += ["--unit", "video", "--scale", "interval", "--tolerance", "0.95", "--resamples", "10"]
+    words += ["--references", tmp_path / "references.json", "--out", tmp_path / "agreed"]
     done = CliRunner().invoke(build_app(), [str(word) for word in words])
     assert done.exit_code == 0, done.output
     stored = results.read(tmp_path / "agreed")
@@ -121,7 +131,7 @@ def test_the_tolerance_reaches_the_question_file_and_only_questions_of_its_forma
         assert new[old.case].parameters == expected
         assert (new[old.case].answer, new[old.case].ood) == (old.answer, old.ood)
     assert stored.records["references"] == json.loads((tmp_path / "agreed" / "references.json").read_text())
-    again = CliRunner().invoke(build_app(), ["rerun", str(tmp_path / "agreed")])
+    again = CliRunner().invoke(build_app(), ["tools", "rerun", str(tmp_path / "agreed")])
     assert again.exit_code == 0, again.output
 
 

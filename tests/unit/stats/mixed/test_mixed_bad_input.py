@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import SurgevalError, TableInvalid
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.predict import predict
+from mixed_predictions import predict
+from surgvalid.errors import SurgvalidError, TableInvalid
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 UNITS = ["algorithm", "patient", "image", "instance"]
 TABLE = nested_table(cell=0.5)
@@ -59,7 +59,7 @@ def test_properties_that_separate_together_are_warned_of() -> None:
 
 def test_negative_weights_and_nested_groups_are_refused() -> None:
     with pytest.raises(TableInvalid, match="negative in 120 rows"):
-        fit(TABLE.with_columns(w=pl.lit(-1.0)), Model.parse("correct ~ smoke", weights="w"))
+        fit(TABLE.with_columns(w=pl.lit(-1.0)), ModelFormula.parse("correct ~ smoke", weights="w"))
     with pytest.raises(TableInvalid, match="expected names or numbers of groups"):
         fit(TABLE.with_columns(g=pl.lit([1])), "correct ~ (1 | g)")
 
@@ -103,5 +103,5 @@ def test_any_small_table_is_analysed_or_refused(rows: list[tuple[object, ...]]) 
     for outcome in ({"successes": "y", "trials": "n"}, {"outcome": "y"}):
         try:
             failures(table, **outcome, fixed=["x"], random=["a", "b"]).as_dict()
-        except SurgevalError:
+        except SurgvalidError:
             continue

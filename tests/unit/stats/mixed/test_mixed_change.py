@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from scipy import special
 
-from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.report.failure_change import FailureChangeResult, failure_change
-from surgeval.stats.comparison import compare
-from surgeval.stats.draws import stream
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.stats.comparing.comparison import compare
+from surgvalid.stats.draws import stream
+from surgvalid.studies.failure_change import FailureChangeResult, failure_change
 
 ASKED: dict[str, Any] = {"outcome": "score", "fixed": ["smoke", "size"], "random": ["model", "video", "case"],
                          "better": "larger", "family": "gaussian"}  # fmt: skip

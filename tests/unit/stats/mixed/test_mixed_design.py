@@ -3,13 +3,13 @@ import polars as pl
 import pytest
 
 from mixed_data import nested_table
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.formula import Model
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 
 def design(table: pl.DataFrame, text: str, **options: object):
-    return design_of(table, Model.parse(text, **options))  # type: ignore[arg-type]
+    return design_of(table, ModelFormula.parse(text, **options))  # type: ignore[arg-type]
 
 
 def test_numbers_enter_as_they_are_and_categories_against_their_first_level() -> None:
@@ -139,11 +139,11 @@ def test_the_outcome_cannot_explain_itself(text: str, what: str) -> None:
 
 def test_columns_beside_the_model_are_kept_and_their_gaps_counted() -> None:
     table = nested_table().with_columns(center=pl.Series([None, *["c"] * 119]))
-    found = design_of(table, Model.parse("hits / total ~ smoke"), also=["center", "smoke"])
+    found = design_of(table, ModelFormula.parse("hits / total ~ smoke"), also=["center", "smoke"])
     assert found.frame.columns == ["hits", "total", "smoke", "center"]
     assert found.excluded == {"no value in center": 1}
     with pytest.raises(TableInvalid, match="'centre' does not exist; did you mean 'center'"):
-        design_of(table, Model.parse("hits / total ~ smoke"), also=["centre"])
+        design_of(table, ModelFormula.parse("hits / total ~ smoke"), also=["centre"])
 
 
 def test_weights_beyond_computing_are_refused_and_rows_are_counted_from_one() -> None:

@@ -6,13 +6,13 @@ import pytest
 from scipy import stats
 
 from mixed_data import RANDOM, nested_table
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.families import BetaBinomial, Binomial, Poisson
-from surgeval.stats.mixed.fit import kernel_for
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.laplace import LaplaceDeviance
-from surgeval.stats.mixed.lmm import LinearDeviance
-from surgeval.stats.mixed.optimise import hessian, minimise
+from surgvalid.stats.mixed.fit.fit import kernel_for
+from surgvalid.stats.mixed.fit.laplace import LaplaceDeviance
+from surgvalid.stats.mixed.fit.lmm import LinearDeviance
+from surgvalid.stats.mixed.fit.optimise import hessian, minimise
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.families import BetaBinomial, Binomial, Poisson
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 FORMULAS = {
     "counts": f"hits / total ~ smoke + size + {RANDOM}",
@@ -23,7 +23,9 @@ FORMULAS = {
 
 
 def laplace(text: str, *, kind: str = "binomial") -> LaplaceDeviance:
-    design = design_of(nested_table(cell=0.5), Model.parse(text, family="poisson" if kind == "poisson" else "binomial"))
+    design = design_of(
+        nested_table(cell=0.5), ModelFormula.parse(text, family="poisson" if kind == "poisson" else "binomial")
+    )
     families = {
         "binomial": lambda: Binomial(design.response, design.trials),
         "poisson": lambda: Poisson(design.response),
@@ -68,7 +70,7 @@ def test_laplace_is_exact_where_the_integrand_is_normal() -> None:
     """One level per row and many trials: compare with brute-force integration."""
     hits, trials = np.array([3000.0, 7000.0, 5500.0]), np.full(3, 10_000.0)
     design = design_of(
-        pl.DataFrame({"y": hits, "n": trials, "g": ["a", "b", "c"]}), Model.parse("y / n ~ (1 | g)")
+        pl.DataFrame({"y": hits, "n": trials, "g": ["a", "b", "c"]}), ModelFormula.parse("y / n ~ (1 | g)")
     )  # fmt: skip
     kernel, _ = kernel_for(design.factors, 3, "numpy")
     family = Binomial(hits, trials)
@@ -82,7 +84,7 @@ def test_laplace_is_exact_where_the_integrand_is_normal() -> None:
 
 @pytest.mark.parametrize("restricted", [True, False])
 def test_linear_gradients_are_exact_profiled_or_not(restricted: bool) -> None:
-    design = design_of(nested_table(), Model.parse(f"score ~ smoke + size + {RANDOM}", family="gaussian"))
+    design = design_of(nested_table(), ModelFormula.parse(f"score ~ smoke + size + {RANDOM}", family="gaussian"))
     kernel, _ = kernel_for(design.factors, design.rows, "numpy")
     weights = np.random.default_rng(0).uniform(0.5, 2, design.rows)
     deviance = LinearDeviance(design.response, design.fixed, weights, kernel, restricted=restricted)
@@ -91,7 +93,7 @@ def test_linear_gradients_are_exact_profiled_or_not(restricted: bool) -> None:
 
 
 def test_the_linear_likelihood_is_the_normal_density() -> None:
-    design = design_of(nested_table(), Model.parse(f"score ~ smoke + {RANDOM}", family="gaussian"))
+    design = design_of(nested_table(), ModelFormula.parse(f"score ~ smoke + {RANDOM}", family="gaussian"))
     kernel, _ = kernel_for(design.factors, design.rows, "numpy")
     deviance = LinearDeviance(design.response, design.fixed, np.ones(design.rows), kernel, restricted=False)
     sd, sigma = np.array([0.4, 0.3, 0.6, 0.5]), 0.9

@@ -1,25 +1,24 @@
-"""Table 2 of seed 001: every cell is the separate fit of its outcome and group."""
+"""Table 2 of Roß et al. (2023): every cell is the separate fit of its outcome and group."""
 
 import numpy as np
 import polars as pl
 import pytest
+from examples.simulated_instruments import Simulation
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from surgeval.cli import build_app
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.stats.mixed.failure_table import failure_table
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.simulated import Simulation
+from surgvalid.cli import build_app
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.stats.mixed.failures import failures
 
 OPTIONS = {"fixed": ["i_dark", "i_instrument", "b_smoke"], "random": ["algorithm", "patient", "image", "instance"],
            "slopes": False}  # fmt: skip
 OUTCOMES = {"precision": "tp / predicted", "recall": "tp / reference"}
 
 
-def instruments(seed: int = 1) -> pl.DataFrame:
+def instruments(seed: int = 1, patients: int = 5) -> pl.DataFrame:
     """Simulated instances with the number of instruments of their image; only several can cover each other."""
-    frame = Simulation(patients=5, images=50, instances=80, algorithms=3).frame(seed)
+    frame = Simulation(patients=patients, images=50, instances=80, algorithms=3).frame(seed)
     count = frame.select("image", "instance").unique().group_by("image").len("instruments")
     several = pl.col("instruments") > 1
     return frame.join(count, on="image", maintain_order="left").with_columns(
@@ -29,7 +28,7 @@ def instruments(seed: int = 1) -> pl.DataFrame:
 
 def test_every_cell_is_the_separate_fit_of_its_rows() -> None:
     frame = instruments()
-    result = failure_table(frame, outcomes=OUTCOMES, split="instruments > 1", **OPTIONS)
+    result = failures(frame, form="symbols", outcomes=OUTCOMES, split="instruments > 1", **OPTIONS)
     groups = {"instruments > 1": pl.col("instruments") > 1, "instruments <= 1": pl.col("instruments") <= 1}
     assert result.shown.columns == ["term", *(f"{o}, {g}" for o in OUTCOMES for g in groups)]
     for outcome, trials in (("precision", "predicted"), ("recall", "reference")):
@@ -45,14 +44,15 @@ def test_every_cell_is_the_separate_fit_of_its_rows() -> None:
 
 def test_the_verb_writes_the_table_and_shows_it_in_symbols(tmp_path) -> None:
     instruments().write_csv(tmp_path / "scores.csv")
-    words = ["failure-table", str(tmp_path / "scores.csv"), "--outcomes", "precision=tp/predicted,recall=tp/reference",
-             "--split", "instruments>1", "--fixed", ",".join(OPTIONS["fixed"]), "--random",
-             ",".join(OPTIONS["random"]), "--slopes", "none", "--out", str(tmp_path / "out")]  # fmt: skip
+    words = ["analyse", "failures", str(tmp_path / "scores.csv"), "--form", "symbols", "--outcome",
+             "precision=tp/predicted,recall=tp/reference",
+             "--by", "instruments>1", "--fixed", ",".join(OPTIONS["fixed"]), "--random",
+             ",".join(OPTIONS["random"]), "--spec", "slopes=none", "--out", str(tmp_path / "out")]  # fmt: skip
     done = CliRunner().invoke(build_app(), words)
     assert done.exit_code == 0, done.output
     assert "recall, instruments <= 1" in done.stdout
     written = pl.read_csv(tmp_path / "out" / "failure_table.csv")
-    made = failure_table(instruments(), outcomes=OUTCOMES, split="instruments>1", **OPTIONS).table
+    made = failures(instruments(), form="symbols", outcomes=OUTCOMES, split="instruments>1", **OPTIONS).table
     assert_frame_equal(written.select("estimate", "p_value"), made.select("estimate", "p_value"), rel_tol=1e-9)
 
 
@@ -60,11 +60,11 @@ def test_a_group_that_cannot_be_fitted_is_crosses_and_a_warning() -> None:
     frame = instruments().with_columns(
         tp=pl.when(pl.col("instruments") > 1).then(pl.col("reference")).otherwise(pl.col("tp"))
     )
-    result = failure_table(frame, outcomes={"recall": "tp/reference"}, split="instruments>1", **OPTIONS)
+    result = failures(frame, form="symbols", outcomes={"recall": "tp/reference"}, split="instruments>1", **OPTIONS)
     assert set(result.table.filter(group="instruments > 1")["symbol"]) == {"x"}
     assert any("recall, instruments > 1" in text and "always a success" in text for text in result.warnings)
     with pytest.raises(TableInvalid, match=r"recall, instruments = 1: .*always a success"):
-        failure_table(frame.with_columns(tp=pl.col("reference")), outcomes={"recall": "tp/reference"},
+        failures(frame.with_columns(tp=pl.col("reference")), form="symbols", outcomes={"recall": "tp/reference"},
                       split="instruments", **OPTIONS)  # fmt: skip
 
 
@@ -72,8 +72,8 @@ def test_columns_are_renamed_in_every_option() -> None:
     frame = instruments().rename({"algorithm": "network", "patient": "operation"})
     names = {"model": "network", "video": "operation"}
     options = OPTIONS | {"random": ["network", "operation", "image", "instance"]}
-    renamed = failure_table(frame, outcomes={"recall": "tp/reference"}, columns=names, **options)
-    plain = failure_table(instruments(), outcomes={"recall": "tp/reference"}, **OPTIONS)
+    renamed = failures(frame, form="symbols", outcomes={"recall": "tp/reference"}, columns=names, **options)
+    plain = failures(instruments(), form="symbols", outcomes={"recall": "tp/reference"}, **OPTIONS)
     assert renamed.table["p_value"].to_list() == pytest.approx(plain.table["p_value"].to_list(), nan_ok=True)
 
 
@@ -88,13 +88,13 @@ def test_columns_are_renamed_in_every_option() -> None:
 )
 def test_what_makes_no_table_is_refused(options: dict, message: str) -> None:
     with pytest.raises(Misuse, match=message):
-        failure_table(instruments(), **({"outcomes": OUTCOMES} | OPTIONS | options))
+        failures(instruments(), form="symbols", **({"outcomes": OUTCOMES} | OPTIONS | options))
 
 
 def scored(seed: int = 1) -> pl.DataFrame:
     """Instances with scores that `i_dark` spoils: overlap, distance, a 0/1 failure and a number of no known kind."""
     rng = np.random.default_rng(seed)
-    frame = instruments(seed)
+    frame = instruments(seed, patients=8)
     spoilt = 0.8 * frame["i_dark"].to_numpy() + rng.normal(0, 0.6, frame.height)
     return frame.with_columns(
         dice=pl.Series(0.7 - 0.05 * spoilt), hd95=pl.Series(5 + spoilt), blurriness=pl.Series(spoilt),
@@ -105,15 +105,17 @@ def scored(seed: int = 1) -> pl.DataFrame:
 @pytest.mark.long
 def test_a_minus_hurts_and_a_plus_helps_whatever_is_better() -> None:
     outcomes = {"overlap": "dice", "distance": "hd95", "unknown": "blurriness"}
-    result = failure_table(scored(), outcomes=outcomes, **OPTIONS)
+    result = failures(scored(), form="symbols", outcomes=outcomes, **OPTIONS)
     dark = dict(result.table.filter(term="i_dark").select("outcome", "symbol").iter_rows())
-    assert dark == {"overlap": "-", "distance": "-", "unknown": "larger"}
+    assert {outcome: mark.strip("-") or "-" for outcome, mark in dark.items()} == {
+        "overlap": "-", "distance": "-", "unknown": "larger",
+    }  # fmt: skip
     estimates = dict(result.table.filter(term="i_dark").select("outcome", "estimate").iter_rows())
     assert estimates["overlap"] < 0 < estimates["distance"]
     assert "a plus helps, a minus hurts, in every column" in result.prose
     assert "In unknown nobody said which values are better: the symbols say larger or smaller" in result.prose
-    told = failure_table(scored(), outcomes=outcomes, better={"blurriness": "smaller"}, **OPTIONS)
-    assert set(told.table.filter(term="i_dark")["symbol"]) == {"-"}
+    told = failures(scored(), form="symbols", outcomes=outcomes, better={"blurriness": "smaller"}, **OPTIONS)
+    assert {mark[0] for mark in told.table.filter(term="i_dark")["symbol"]} == {"-"}
 
 
 def test_odds_of_something_bad_turn_the_symbol_and_the_sentence() -> None:
@@ -129,6 +131,6 @@ def test_odds_of_something_bad_turn_the_symbol_and_the_sentence() -> None:
 
 def test_symbols_of_linear_models_are_not_explained_as_odds_ratios() -> None:
     frame = instruments().with_columns(hd95=1.0 + pl.int_range(pl.len()).hash(seed=1) % 1000 / 100)
-    result = failure_table(frame, outcomes={"hd": "hd95", "recall": "tp / reference"}, **OPTIONS)
-    assert "In hd (linear models) + and - do not say by how much." in result.prose
-    assert "linear models" not in failure_table(frame, outcomes=OUTCOMES, **OPTIONS).prose
+    result = failures(frame, form="symbols", outcomes={"hd": "hd95", "recall": "tp / reference"}, **OPTIONS)
+    assert "In hd (linear models) the steps are 0.2, 0.5 and 0.8 SD of the outcome." in result.prose
+    assert "linear models" not in failures(frame, form="symbols", outcomes=OUTCOMES, **OPTIONS).prose

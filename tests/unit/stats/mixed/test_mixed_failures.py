@@ -4,15 +4,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from examples.simulated_instruments import EFFECTS, Simulation
 from scipy import special
 
-import surgeval
+import surgvalid
 from mixed_data import nested_table
-from surgeval.errors import FileUnreadable, Misuse, TableInvalid, UnknownName, WouldOverwrite
-from surgeval.results.tables import failures as tables
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation
-from surgeval.stats.mixed.workflow import choose_family, choose_transform, transformed
+from surgvalid.errors import FileUnreadable, Misuse, TableInvalid, UnknownName, WouldOverwrite
+from surgvalid.results.tables import failures as tables
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.model.workflow import choose_family, choose_transform, transformed
 
 UNITS = ["algorithm", "patient", "image", "instance"]
 COUNTS = {"successes": "hits", "trials": "total", "fixed": ["smoke", "size"], "random": UNITS}
@@ -21,7 +21,7 @@ COUNTS = {"successes": "hits", "trials": "total", "fixed": ["smoke", "size"], "r
 def test_the_default_specification_adds_model_by_unit_for_counts() -> None:
     result = failures(nested_table(cell=1.0), **COUNTS)
     assert result.variance["group"].to_list() == [*UNITS, "algorithm:instance"]
-    paper = failures(nested_table(cell=1.0), **COUNTS, spec="paper")
+    paper = failures(nested_table(cell=1.0), **COUNTS, spec="ross")
     assert paper.variance["group"].to_list() == UNITS
     assert result.specifications is not None
     assert result.specifications.test is not None
@@ -83,7 +83,7 @@ def test_rows_without_trials_of_all_models_alike_are_counted_but_are_no_selectio
 
 
 def test_contrasts_of_models_carry_a_warning_under_the_paper_specification() -> None:
-    paper = failures(nested_table(cell=1.0), **COUNTS, spec="paper")
+    paper = failures(nested_table(cell=1.0), **COUNTS, spec="ross")
     assert paper.contrasts()["warning"].str.contains("too small").all()
     assert any("tens of times too small" in warning for warning in paper.warnings)
     default = failures(nested_table(cell=1.0), **COUNTS)
@@ -198,7 +198,7 @@ def test_a_table_of_several_metrics_needs_a_choice() -> None:
         ({"successes": "hits", "random": UNITS}, Misuse),
         ({**COUNTS, "leave_out": ["hospital"]}, TableInvalid),
         ({**COUNTS, "cluster": ["hospital"]}, TableInvalid),
-        ({**COUNTS, "role": "fixed", "random": []}, Misuse),
+        ({**COUNTS, "role": "fixed", "random": ["image"]}, Misuse),
         ({**COUNTS, "role": "removed", "random": ["algoritm", "image"]}, TableInvalid),
         ({**COUNTS, "family": "poisson"}, Misuse),
         ({**COUNTS, "family": "gaussian"}, Misuse),
@@ -227,7 +227,7 @@ def test_contradictory_options_are_refused(options: dict[str, object], error: ty
 def test_files_are_written_and_never_overwritten_silently(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     nested_table(cell=0.5).write_csv(table)
-    result = surgeval.failures(str(table), **COUNTS, per_model=True, cluster=["image"])
+    result = surgvalid.failures(str(table), **COUNTS, per_model=True, cluster=["image"])
     result.to_dir(tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written >= {"effects.csv", "variance.csv", "fit.json", "manifest.json", "per_model.csv", "marginal.csv"}
@@ -247,6 +247,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         failures(tmp_path / "none.csv", **COUNTS)
 
 
+@pytest.mark.long
 def test_prose_and_repr_name_what_was_found() -> None:
     result = failures(Simulation(images=60, instances=150).frame(3), successes="tp", trials="reference",
                       fixed=list(EFFECTS), random=UNITS)  # fmt: skip
@@ -284,7 +285,7 @@ def test_bad_residuals_lead_to_the_advice_to_restate_as_counts() -> None:
     table = nested_table().with_columns(
         dice=pl.Series(np.where(rng.random(120) < 0.4, 0.0, 0.97)) + 0.01 * pl.col("smoke")
     )
-    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS, spec="paper")
+    result = failures(table, outcome="dice", fixed=["smoke"], random=UNITS, spec="ross")
     assert any("Restate the outcome as counts" in str(decision) for decision in result.decisions)
     assert any("p values are withheld" in warning for warning in result.warnings)
     assert result.table["p_value"].null_count() == result.table.height

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surgeval.stats.mixed.families import BetaBinomial, Binomial, Family, Poisson
+from surgvalid.stats.mixed.model.families import BetaBinomial, Binomial, Family, Poisson
 
 RNG = np.random.default_rng(3)
 TRIALS = RNG.integers(1, 30, 40)
@@ -45,13 +45,3 @@ def test_extreme_predictors_stay_finite() -> None:
     family = Binomial(np.array([0.0, 3.0, 1.0]), np.array([3.0, 3.0, 3.0]))
     assert np.isfinite(family.value(eta))
     assert np.isfinite(family.terms(eta).score).all()
-
-
-def test_the_compiled_binomial_equals_numpy() -> None:
-    twins = pytest.importorskip("surgeval.stats.mixed.kernels_numba")
-    plain = Binomial(HITS, TRIALS, WEIGHTS)
-    fast = twins.compiled(plain)
-    assert type(fast) is not Binomial
-    assert fast.value(ETA) == pytest.approx(plain.value(ETA), rel=1e-12)
-    np.testing.assert_allclose(fast.terms(ETA), plain.terms(ETA), rtol=1e-12)
-    np.testing.assert_allclose(fast.slope(ETA), plain.slope(ETA), rtol=1e-9, atol=1e-14)

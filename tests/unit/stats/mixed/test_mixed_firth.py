@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from scipy import optimize, special
 
-from surgeval.errors import Misuse
-from surgeval.stats.draws import stream
-from surgeval.stats.firth import fit_firth, profile_drop
-from surgeval.stats.mixed.failures import failures
+from surgvalid.errors import Misuse
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.logistic import fit_firth, profile_drop
 
 
 def separated(rows: int = 80) -> pl.DataFrame:

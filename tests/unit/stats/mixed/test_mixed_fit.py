@@ -3,11 +3,11 @@ import polars as pl
 import pytest
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import ExtraNeeded, Misuse, UnknownName
-from surgeval.stats.mixed import fit as fit_module
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.quadrature import fit_quadrature
-from surgeval.stats.mixed.result import MixedFit
+from mixed_quadrature import fit_quadrature
+from surgvalid.errors import ExtraNeeded, Misuse, UnknownName
+from surgvalid.stats.mixed.fit import fit as fit_module
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
 
 COUNTS = f"hits / total ~ smoke + size + {RANDOM} + (1 | algorithm:instance)"
 BINARY = "correct ~ smoke + size + (1 | algorithm) + (1 | image)"
@@ -72,7 +72,7 @@ def test_counts_equal_their_expansion_into_single_trials() -> None:
 def test_a_weight_of_two_equals_writing_the_row_twice() -> None:
     table = nested_table(6)
     terms = "correct ~ smoke + size + (1 | image)"
-    weighted = fit(table.with_columns(w=pl.lit(2.0)), fit_module.Model.parse(terms, weights="w"))
+    weighted = fit(table.with_columns(w=pl.lit(2.0)), fit_module.ModelFormula.parse(terms, weights="w"))
     doubled = fit(pl.concat([table, table]), terms)
     np.testing.assert_allclose(weighted.beta, doubled.beta, atol=1e-5)
     np.testing.assert_allclose(weighted.standard_errors, doubled.standard_errors, rtol=1e-5)
@@ -81,7 +81,7 @@ def test_a_weight_of_two_equals_writing_the_row_twice() -> None:
 
 def test_scaling_the_weights_of_a_linear_model_rescales_only_the_residual() -> None:
     table = nested_table(7).with_columns(w=1 + pl.col("smoke"), w4=4.0 * (1 + pl.col("smoke")))
-    one, four = (fit(table, fit_module.Model.parse(LINEAR, family="gaussian", weights=w)) for w in ("w", "w4"))
+    one, four = (fit(table, fit_module.ModelFormula.parse(LINEAR, family="gaussian", weights=w)) for w in ("w", "w4"))
     np.testing.assert_allclose(one.beta, four.beta, atol=1e-5)
     np.testing.assert_allclose(one.standard_errors, four.standard_errors, rtol=1e-5)
     assert four.sigma == pytest.approx(2 * one.sigma, rel=1e-5)  # type: ignore[operator]
@@ -175,6 +175,6 @@ def test_unknown_or_missing_engines_are_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(UnknownName, match="did you mean 'numba'"):
         fit(nested_table(), BINARY, engine="nunba")  # type: ignore[arg-type]
     monkeypatch.setattr(fit_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ExtraNeeded, match=r"surgeval\[fast\]"):
+    with pytest.raises(ExtraNeeded, match=r"surgvalid\[fast\]"):
         fit(nested_table(), BINARY, engine="numba")
     assert fit(nested_table(), BINARY).convergence.engine == "numpy"

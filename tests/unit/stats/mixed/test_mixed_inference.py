@@ -8,21 +8,20 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import Misuse, UnknownName
-from surgeval.stats.corrections import adjusted
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.components import explained, residual_variance, variance_table
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.diagnostics import co_occurrence, diagnose, inflation, prevalences
-from surgeval.stats.mixed.families import Binomial
-from surgeval.stats.mixed.fit import fit, laplace_deviance
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.inference import bootstrap, drop_one, likelihood_ratio, profile_interval, simulate, wald_table
-from surgeval.stats.mixed.influence import leave_one_out
-from surgeval.stats.mixed.marginal import marginal_means
-from surgeval.stats.mixed.profiles import profile_deviation, variance_intervals
-from surgeval.stats.mixed.residuals import normal_correlation, pearson_dispersion, quantile_residuals
-from surgeval.stats.mixed.symbols import symbol
+from mixed_profiles import bootstrap, drop_one, profile_deviation, profile_interval, variance_intervals
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.stats.comparing.corrections import adjusted
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.fit.fit import fit, laplace_deviance
+from surgvalid.stats.mixed.inference.diagnostics import co_occurrence, diagnose, inflation, leave_one_out, prevalences
+from surgvalid.stats.mixed.inference.fit_tables import explained, residual_variance, variance_table
+from surgvalid.stats.mixed.inference.inference import likelihood_ratio, simulate, wald_table
+from surgvalid.stats.mixed.inference.marginal import marginal_means
+from surgvalid.stats.mixed.inference.residuals import normal_correlation, pearson_dispersion, quantile_residuals
+from surgvalid.stats.mixed.inference.term_tests import symbol
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.families import Binomial
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 TABLE = nested_table(11, trials=20, cell=0.0)
 COUNTS = fit(TABLE, f"hits / total ~ smoke + size + {RANDOM}")
@@ -46,7 +45,7 @@ def test_missing_p_values_do_not_count() -> None:
 def test_wald_intervals_are_estimate_plus_minus_quantile_times_error() -> None:
     row = wald_table(COUNTS).row(1, named=True)
     assert row["high"] - row["estimate"] == pytest.approx(1.959964 * row["std_error"], rel=1e-6)
-    assert row["p_value"] == pytest.approx(2 * stats.norm.sf(abs(row["z"])))
+    assert row["p_value"] == pytest.approx(2 * stats.norm.sf(abs(row["t"])))
     assert wald_table(COUNTS)["p_holm"][0] is None
 
 
@@ -54,7 +53,7 @@ def test_linear_models_use_degrees_of_freedom_of_satterthwaite() -> None:
     assert LINEAR.freedom is not None
     assert (LINEAR.freedom < TABLE.height).all()
     row = wald_table(LINEAR).row(1, named=True)
-    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(row["z"]), LINEAR.freedom[1]))
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(row["t"]), LINEAR.freedom[1]))
 
 
 def test_balanced_one_way_data_have_the_textbook_degrees_of_freedom() -> None:
@@ -214,7 +213,7 @@ def test_variance_inflation_is_one_for_independent_columns_and_large_for_overlap
 
 
 def test_prevalence_and_co_occurrence_describe_the_properties() -> None:
-    design = design_of(TABLE.with_columns(clear=1 - pl.col("smoke"), odd=pl.int_range(120) % 2), Model.parse(
+    design = design_of(TABLE.with_columns(clear=1 - pl.col("smoke"), odd=pl.int_range(120) % 2), ModelFormula.parse(
         "hits / total ~ smoke + odd + (1 | instance)"))  # fmt: skip
     shares = prevalences(design)
     assert shares["share"][0] == pytest.approx(TABLE["smoke"].mean())

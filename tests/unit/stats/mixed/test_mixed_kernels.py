@@ -7,23 +7,23 @@ from hypothesis import strategies as st
 
 from how_many import many
 from mixed_data import factor
-from surgeval.stats.mixed.kernels import Effects, Kernel, NumpyKernel, parts_of, predictor_of, trace_of
-from surgeval.stats.mixed.structure import Factor, Layout, layout_of
+from surgvalid.stats.mixed.fit.kernels import Effects, Kernel, bent, parts_of, remainder, trace_of
+from surgvalid.stats.mixed.model.structure import EliminationLayout, Factor, layout_of
 
-KERNELS: list[type] = [NumpyKernel]
+KERNELS: list[type] = [Kernel]
 try:
-    from surgeval.stats.mixed.kernels_numba import NumbaKernel
+    from surgvalid.stats.mixed.fit.kernels_numba import NumbaKernel
 
     KERNELS.append(NumbaKernel)
 except ModuleNotFoundError:
     pass
 
 
-def flat(layout: Layout, effects: Effects) -> np.ndarray:
+def flat(layout: EliminationLayout, effects: Effects) -> np.ndarray:
     return np.concatenate([effects.nodes[layout.node_factor >= 0], effects.border, effects.rows])
 
 
-def dense_indicator(layout: Layout, sd: np.ndarray) -> np.ndarray:
+def dense_indicator(layout: EliminationLayout, sd: np.ndarray) -> np.ndarray:
     """Z L with columns in the order of `flat`, for sorted rows."""
     columns = []
     node_column = np.zeros((layout.rows, layout.nodes))
@@ -73,7 +73,7 @@ def test_elimination_equals_dense_algebra(kind: type, problem: tuple[list[Factor
     np.testing.assert_allclose(flat(layout, effects), inverse @ scaled.T @ target, atol=1e-10)
     np.testing.assert_allclose(predictor, scaled @ inverse @ scaled.T @ target, atol=1e-10)
 
-    np.testing.assert_allclose(predictor_of(layout, effects, sd), predictor, atol=1e-10)
+    np.testing.assert_allclose(kernel.predictor(effects, sd), predictor, atol=1e-10)
     np.testing.assert_allclose(sum(parts_of(layout, effects, sd), np.zeros(rows)), predictor, atol=1e-10)
 
     spread = kernel.spread()
@@ -99,13 +99,13 @@ def test_bending_equals_dense_algebra_for_every_set_of_weights(
         rng.uniform(0.1, 3, (rows, many)),
         rng.normal(size=(rows, many)),
     )
-    bent = kind(layout).bend(weights, slopes, sd)
+    moved = bent(kind(layout), weights, slopes, sd)
     scaled = dense_indicator(layout, sd)
     for k in range(many):
         full = np.eye(scaled.shape[1]) + scaled.T @ (weights[:, [k]] * scaled)
         covariance = scaled @ np.linalg.inv(full) @ scaled.T
         change = np.diag(covariance) * slopes[:, k]
-        np.testing.assert_allclose(bent[:, k], change - weights[:, k] * (covariance @ change), atol=1e-9)
+        np.testing.assert_allclose(moved[:, k], change - weights[:, k] * (covariance @ change), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -123,10 +123,10 @@ def test_a_border_too_wide_for_the_loops_gives_the_same_as_dense_algebra(kind: t
     assert kernel.log_determinant == pytest.approx(np.linalg.slogdet(full)[1], abs=1e-8)
     np.testing.assert_allclose(kernel.solve(target)[0], scaled @ np.linalg.solve(full, scaled.T @ target), atol=1e-9)
     slopes = rng.normal(size=(rows, 2))
-    bent = kernel.bend(np.column_stack([weight, weight]), slopes, sd)
+    moved = bent(kernel, np.column_stack([weight, weight]), slopes, sd)
     covariance = scaled @ np.linalg.inv(full) @ scaled.T
     change = np.diag(covariance)[:, None] * slopes
-    np.testing.assert_allclose(bent, change - weight[:, None] * (covariance @ change), atol=1e-9)
+    np.testing.assert_allclose(moved, change - weight[:, None] * (covariance @ change), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -157,10 +157,9 @@ def test_the_compiled_twin_equals_numpy(problem: tuple[list[Factor], int, np.ran
 @pytest.mark.skipif(len(KERNELS) < 2, reason="numba is not installed")
 @given(problem=problems(), repeats=st.integers(2, 4))
 @settings(max_examples=40)
-def test_columns_that_do_not_change_inside_leaves_are_summed_by_leaf(
+def test_both_twins_leave_the_same_over_of_columns_that_do_not_change_inside_leaves(
     problem: tuple[list[Factor], int, np.random.Generator], repeats: int
 ) -> None:
-    """The compiled twin takes one row of each leaf; the numbers are those of all rows."""
     factors, rows, rng = problem
     several = [
         factor("row", np.arange(rows * repeats))
@@ -179,8 +178,6 @@ def test_columns_that_do_not_change_inside_leaves_are_summed_by_leaf(
         kernel = kind(layout)
         kernel.factorise(weight, sd)
         gram, effects = kernel.gram(kernel.collect(matrix))
-        results.append([gram, effects.nodes, effects.border, *kernel.remainder(matrix, effects, sd, middle)])
-        if kind is not NumpyKernel and 2 * layout.spans[0][1] <= layout.rows:
-            assert kernel._by_leaf(matrix) is not None
+        results.append([gram, effects.nodes, effects.border, *remainder(kernel, matrix, effects, sd, middle)])
     for left, right in zip(*results, strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-8, atol=1e-9)

@@ -6,10 +6,10 @@ import pytest
 from scipy import integrate, special, stats
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import UnknownName
-from surgeval.stats.mixed.fit import fit
-from surgeval.stats.mixed.marginal import marginal_means
-from surgeval.stats.mixed.result import MixedFit
+from surgvalid.errors import UnknownName
+from surgvalid.stats.mixed.fit.fit import fit
+from surgvalid.stats.mixed.fit.result import MixedFit
+from surgvalid.stats.mixed.inference.marginal import marginal_means
 
 TABLE = nested_table(3, trials=15, cell=0.0)
 COUNTS = fit(TABLE, f"hits / total ~ smoke + size + {RANDOM}")

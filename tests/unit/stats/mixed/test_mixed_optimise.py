@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surgeval.stats.mixed.optimise import hessian, minimise, optimum
+from surgvalid.stats.mixed.fit.optimise import hessian, minimise, optimum
 
 
 class Quadratic:

@@ -5,13 +5,19 @@ import polars as pl
 import pytest
 from scipy import integrate, special, stats
 
-from surgeval.errors import Misuse, TableInvalid
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.fit import family_of, fit, laplace_deviance
-from surgeval.stats.mixed.ordered_beta import Cutpoints, OrderedBeta, drawn_scores, expected_score, expected_slope
-from surgeval.stats.mixed.restricted import RestrictedDeviance
-from surgeval.stats.mixed.workflow import Workflow, choose_transform
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.fit import family_of, fit, laplace_deviance
+from surgvalid.stats.mixed.fit.restricted import RestrictedDeviance
+from surgvalid.stats.mixed.model.ordered_beta import (
+    Cutpoints,
+    OrderedBeta,
+    drawn_scores,
+    expected_score,
+    expected_slope,
+)
+from surgvalid.stats.mixed.model.workflow import Workflow, choose_transform
 
 
 def scores(

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgeval.stats.mixed import products
-from surgeval.stats.mixed.products import dot, inner, outer, pulled, times
+from surgvalid.stats.mixed.fit import products
+from surgvalid.stats.mixed.fit.products import dot, inner, outer, pulled, times
 
 
 @given(rows=st.integers(0, 300), seed=st.integers(0, 99))

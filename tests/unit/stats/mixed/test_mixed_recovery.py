@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+from examples.simulated_instruments import EFFECTS, Simulation, Spreads
 
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.simulated import EFFECTS, Simulation, Spreads
+from surgvalid.stats.mixed.failures import failures
 
 UNITS = ["algorithm", "patient", "image", "instance"]
 COUNTS = {"successes": "tp", "trials": "reference", "fixed": list(EFFECTS), "random": UNITS}
 TRUTH = np.array(list(EFFECTS.values()))
 
 
+@pytest.mark.long
 def test_effects_and_deviations_come_back_under_overdispersion() -> None:
     result = failures(Simulation().frame(0), **COUNTS)
     error = (result.fit.beta[1:] - TRUTH) / result.fit.standard_errors[1:]
@@ -25,11 +26,12 @@ def test_effects_and_deviations_come_back_under_overdispersion() -> None:
 @pytest.mark.long
 def test_the_paper_specification_understates_errors_of_overdispersed_counts() -> None:
     frame = Simulation().frame(0)
-    default, paper = (failures(frame, **COUNTS, spec=spec, role="fixed") for spec in ("default", "paper"))
+    default, paper = (failures(frame, **COUNTS, spec=spec, role="fixed") for spec in ("default", "ross"))
     ratio = default.contrasts()["std_error"] / paper.contrasts()["std_error"]
     assert ratio.min() > 10
 
 
+@pytest.mark.long
 def test_binary_answers_with_video_template_and_model_effects_come_back() -> None:
     frame = Simulation(outcome="binary", spreads=Spreads(cell=0.0)).frame(1)
     result = failures(frame, outcome="correct", fixed=list(EFFECTS), random=UNITS, cluster=["patient"])

@@ -5,21 +5,23 @@ import polars as pl
 import pytest
 
 from mixed_data import RANDOM, nested_table
-from surgeval.errors import Misuse
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.fit import family_of, fit, laplace_deviance
-from surgeval.stats.mixed.formula import Model, Slope
-from surgeval.stats.mixed.inference import likelihood_ratio
-from surgeval.stats.mixed.optimise import minimise
-from surgeval.stats.mixed.restricted import RestrictedDeviance, penalty_scale
+from surgvalid.errors import Misuse
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.fit.fit import family_of, fit, laplace_deviance
+from surgvalid.stats.mixed.fit.optimise import minimise
+from surgvalid.stats.mixed.fit.restricted import RestrictedDeviance, penalty_scale
+from surgvalid.stats.mixed.inference.inference import likelihood_ratio
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula, Slope
 
 TABLE = nested_table(cell=0.8)
 COUNTS = f"hits / total ~ smoke + size + {RANDOM}"
 
 
 def restricted(formula: str, penalty: np.ndarray | None = None) -> RestrictedDeviance:
-    design = design_of(TABLE, Model.parse(formula, family="poisson" if formula.startswith("count") else "binomial"))
+    design = design_of(
+        TABLE, ModelFormula.parse(formula, family="poisson" if formula.startswith("count") else "binomial")
+    )
     return RestrictedDeviance(laplace_deviance(design, family_of(design), design.factors, "numpy", penalty))
 
 
@@ -85,12 +87,12 @@ def test_numeric_columns_are_penalised_in_units_of_two_deviations() -> None:
 
 
 def test_slopes_are_part_of_a_formula() -> None:
-    model = Model.parse("y ~ x + (x || video) + (0 + z | a:b)")
+    model = ModelFormula.parse("y ~ x + (x || video) + (0 + z | a:b)")
     assert model.random == ("video",)
     assert model.slopes == (Slope("x", "video"), Slope("z", "a:b"))
     assert str(model) == "y ~ x + (1 | video) + (0 + x | video) + (0 + z | a:b)"
     with pytest.raises(Misuse, match=r"\(x \|\| video\)"):
-        Model.parse("y ~ x + (x | video)")
+        ModelFormula.parse("y ~ x + (x | video)")
 
 
 def test_the_minimum_is_where_the_gradient_vanishes() -> None:
@@ -104,7 +106,7 @@ def test_the_minimum_is_where_the_gradient_vanishes() -> None:
 def test_the_value_does_not_depend_on_where_the_search_came_from() -> None:
     """Effects of one set of deviations are no starting point for another; steps once stuck between the two."""
     table = TABLE.with_columns(hits=pl.when(pl.col("algorithm") == "C").then(0).otherwise(pl.col("hits")))
-    design = design_of(table, Model.parse(f"{COUNTS} + (1 | algorithm:instance)"))
+    design = design_of(table, ModelFormula.parse(f"{COUNTS} + (1 | algorithm:instance)"))
     points = np.array([[0.5, -1.7, -1.2, -0.9, -0.9], [1.3, -1.5, -0.8, -0.3, -0.7], [1.6, -1.5, -1.2, -0.4, -1.0]])
     deviance = RestrictedDeviance(laplace_deviance(design, family_of(design), design.factors, "numpy"))
     for point in points:

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from scipy import special
 
-from surgeval.errors import Misuse, TableInvalid, TooFewVideos
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.report import FailuresResult
-from surgeval.stats.mixed.risk import risk_tables
+from surgvalid.errors import Misuse, TableInvalid, TooFewVideos
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.report import FailuresResult
+from surgvalid.stats.mixed.risk import risk_tables
 
 ASKED: dict[str, Any] = {"successes": "hits", "trials": "all", "fixed": ["smoke", "phase"],
                          "random": ["model", "video", "case"], "slopes": False}  # fmt: skip

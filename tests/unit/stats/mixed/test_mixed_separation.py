@@ -3,14 +3,14 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.separation import separating_terms
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.fit.separation import separating_terms
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
 
 
 def design(frame: pl.DataFrame, fixed: tuple[str, ...]):
-    return design_of(frame, Model("y", None, fixed, ("g",), None, None, "binomial"), where="table")
+    return design_of(frame, ModelFormula("y", None, fixed, ("g",), None, None, "binomial"), where="table")
 
 
 def table(cells: dict[tuple[int, int], tuple[int, int]]) -> pl.DataFrame:

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse
-from surgeval.stats.draws import stream
-from surgeval.stats.mixed.failures import failures
+from surgvalid.errors import Misuse
+from surgvalid.stats.draws import stream
+from surgvalid.stats.mixed.failures import failures
 
 ASKED: dict[str, Any] = {"outcome": "score", "fixed": ["smoke", "phase", "dark"], "random": ["model", "video", "case"],
                          "family": "gaussian", "transform": "none", "better": "larger"}  # fmt: skip

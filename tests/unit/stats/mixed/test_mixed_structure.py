@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from mixed_data import factor, nested_table
-from surgeval.errors import Misuse
-from surgeval.stats.mixed import structure
-from surgeval.stats.mixed.structure import is_nested, layout_of
+from surgvalid.errors import Misuse
+from surgvalid.stats.mixed.model import structure
+from surgvalid.stats.mixed.model.structure import is_nested, layout_of
 
 TABLE = nested_table()
 NAMES = ("algorithm", "patient", "image", "instance")

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from mixed_data import nested_table
-from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.results.table_result import rows_of
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.mixed.design import design_of
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.formula import Model
-from surgeval.stats.mixed.table import averaged_over_models, of_metric, with_properties
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.results.result import rows_of
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.model.design import design_of
+from surgvalid.stats.mixed.model.formula import ModelFormula
+from surgvalid.stats.mixed.model.table import averaged_over_models, of_metric, with_properties
 
 TABLE = nested_table()
 UNITS = ["algorithm", "patient", "image", "instance"]
@@ -88,7 +88,7 @@ def test_answers_added_over_models_say_the_same_about_properties_as_single_answe
 
 def test_events_added_over_models_keep_their_rate() -> None:
     table = TABLE.filter((pl.col("algorithm") != "C") | (pl.col("smoke") == 1))
-    options = {"outcome": "count", "family": "poisson", "fixed": ["smoke"], "random": UNITS, "spec": "paper"}
+    options = {"outcome": "count", "family": "poisson", "fixed": ["smoke"], "random": UNITS, "spec": "ross"}
     summed, single = (failures(table, **options, role=role) for role in ("aggregated", "removed"))
     assert summed.fit.design.rows == 40
     np.testing.assert_allclose(summed.fit.beta, single.fit.beta, atol=1e-4)
@@ -116,7 +116,7 @@ def test_models_added_up_can_still_be_fitted_one_by_one_and_counted() -> None:
 
 def test_averaging_needs_units_that_remain() -> None:
     with pytest.raises(Misuse, match="name them as random effects"):
-        averaged_over_models(design_of(TABLE, Model.parse("hits / total ~ 1")))
+        averaged_over_models(design_of(TABLE, ModelFormula.parse("hits / total ~ 1")))
 
 
 def several_metrics() -> pl.DataFrame:

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from mixed_data import nested_table
-from surgeval.errors import TableInvalid
-from surgeval.stats.mixed.failures import failures
-from surgeval.stats.mixed.workflow import choose_family
+from surgvalid.errors import TableInvalid
+from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.model.workflow import choose_family
 
 TABLE = nested_table()
 SCORE = {"outcome": "score", "fixed": ["smoke"], "random": ["algorithm", "patient", "image", "instance"]}
@@ -56,12 +56,13 @@ def test_roles_are_on_record_with_their_reason() -> None:
         role: str(failures(TABLE, **options, role=role).decisions[-1])
         for role in ("random", "fixed", "removed", "aggregated")
     }
-    assert "3 models stand for others like them" in reasons["random"]
+    assert "effects are for these 3 models, on average" in reasons["random"]
     assert "of interest" in reasons["fixed"]
     assert "removed: asked for" in reasons["removed"]
     assert "averaged over models" in reasons["aggregated"]
 
 
 def test_a_fit_without_random_effects_says_that_rows_count_as_independent() -> None:
-    result = failures(TABLE, outcome="correct", fixed="smoke")
+    result = failures(TABLE.drop("patient"), outcome="correct", fixed="smoke")
     assert "independent rows" in str(result.decisions[-1])
+    assert "independent rows" not in str(failures(TABLE, outcome="correct", fixed="smoke").decisions)

@@ -1,18 +1,16 @@
 import numpy as np
 import pytest
 
-from surgeval.stats.planning.closed_forms import (
-    cheapest_questions,
+from surgvalid.stats.intervals.video_jackknife import mean_interval
+from surgvalid.stats.planning.closed_forms import (
     difference_chance,
     expected_width,
     fewest_videos,
     total_for,
     videos_for_difference,
-    videos_like_these,
     width_chance,
     width_error,
 )
-from surgeval.stats.video_jackknife import mean_interval
 
 
 @pytest.mark.parametrize(
@@ -82,16 +80,3 @@ def test_more_comparisons_and_unequal_videos_take_more_videos():
     plain = videos_for_difference(0.5, 1.0)
     assert videos_for_difference(0.5, 1.0, tests=10) > plain
     assert videos_for_difference(0.5, 1.0, freedom=0.4) > plain
-
-
-def test_videos_like_these_scale_variance_and_freedom():
-    assert videos_like_these(0.5, 1 / np.sqrt(10), 9.0, 10, most=100) == videos_for_difference(0.5, 1.0)
-    assert videos_like_these(0.001, 1 / np.sqrt(10), None, 10, most=100) is None
-
-
-def test_cochrans_number_of_questions_costs_least():
-    between, within = 0.01, 0.16
-    best = cheapest_questions(between, within, 100.0, 1.0)
-    cost = {n: (between + within / n) * (100 + n) for n in range(1, 200)}
-    assert min(cost, key=cost.__getitem__) == best == 40
-    assert cheapest_questions(between, within, 100.0, 0.0) == np.inf

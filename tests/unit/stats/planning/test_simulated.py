@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from surgeval.stats.paired_tests import flip_p
-from surgeval.stats.planning.closed_forms import difference_chance
-from surgeval.stats.planning.focus_order import made_up_board, order_chances
-from surgeval.stats.planning.simulated import Design, difference_found, differences, is_found, values, widths
-from surgeval.stats.planning.spread import Spread
-from surgeval.stats.ranking import RankOptions
+from surgvalid.stats.comparing.paired_tests import flip_p
+from surgvalid.stats.planning.closed_forms import difference_chance
+from surgvalid.stats.planning.orders import made_up_leaderboard, order_chances
+from surgvalid.stats.planning.simulated import Design, difference_found, differences, is_found, values, widths
+from surgvalid.stats.planning.spread import Spread
+from surgvalid.stats.ranking import RankOptions
 
 SPREAD = Spread.stated(0.4, 0.2, 10.0)
 
@@ -66,7 +66,7 @@ def test_widths_come_from_the_interval_of_this_package():
 
 def test_models_in_steps_are_ordered_firmly_with_more_videos():
     rng = np.random.default_rng(2)
-    board = made_up_board(3, 4, 0.1, 0.8, Spread.stated(0.4, 0.1, 5.0), rng)
+    board = made_up_leaderboard(3, 4, 0.1, 0.8, Spread.stated(0.4, 0.1, 5.0), rng)
     assert board.macro.tolist() == pytest.approx([0.8, 0.7, 0.6])
     few, many = (
         order_chances(board, [videos], RankOptions(), np.random.default_rng(3), studies=200) for videos in (10, 80)

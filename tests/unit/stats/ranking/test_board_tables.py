@@ -4,10 +4,10 @@ import pytest
 from scipy import special, stats
 
 from ranking_tables import focus_table, from_bucket_scores
-from surgeval.stats.ranking import RankOptions, rank
-from surgeval.stats.ranking._focus.buckets import prepare
-from surgeval.stats.ranking._focus.confidence_set import confidence_set_p
-from surgeval.stats.sign_flip_interval import difference_interval
+from surgvalid.stats.intervals.sign_flip_interval import difference_interval
+from surgvalid.stats.ranking import RankOptions, rank
+from surgvalid.stats.ranking._focus.buckets import prepare
+from surgvalid.stats.ranking._focus.tables import confidence_set_p
 
 STAIRS = [[[1, 1, 1]] * 6 + [[1, 1, 0]] * 20 + [[1, 0, 0]] * 20 for _ in range(2)]
 """A is right wherever B is, and B wherever C is; all differences are significant."""

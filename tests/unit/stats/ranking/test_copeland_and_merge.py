@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surgeval.stats.ranking import MERGES
-from surgeval.stats.ranking._focus.copeland import copeland
-from surgeval.stats.ranking._focus.letters import compact_letters
-from surgeval.stats.ranking._focus.merge import bucket_rank, preferred
+from surgvalid.stats.ranking import MERGES
+from surgvalid.stats.ranking._focus.merge import bucket_rank, copeland, preferred
+from surgvalid.stats.ranking._focus.tables import compact_letters
 
 RELATIONS = hnp.arrays(bool, st.tuples(st.integers(1, 5), st.just(5), st.just(5)))
 

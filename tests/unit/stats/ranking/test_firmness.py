@@ -1,18 +1,18 @@
-"""How firm the order is: shares of first places, sets of ranks, and what a reader is told."""
+"""How firm the order is: shares of first final ranks, sets of ranks, and what a reader is told."""
 
 import numpy as np
 import polars as pl
 import pytest
 
 from ranking_tables import focus_frame, focus_table, from_bucket_scores, long_table, nested_scores
-from surgeval.errors import TableInvalid
-from surgeval.schema.findings import Finding, Severity
-from surgeval.stats.rank_sets import rank_sets
-from surgeval.stats.ranking import RankOptions, RankResult, rank
-from surgeval.stats.ranking._focus.buckets import prepare
-from surgeval.stats.ranking._focus.firmness import firmness_findings, possible_ranks
-from surgeval.stats.ranking._focus.nested_ties import counts_of, place_shares
-from surgeval.stats.ranking._focus.standing import standing
+from surgvalid.errors import TableInvalid
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.stats.comparing.rank_sets import rank_sets
+from surgvalid.stats.ranking import RankOptions, RankResult, rank
+from surgvalid.stats.ranking._focus.buckets import prepare
+from surgvalid.stats.ranking._focus.firmness import firmness_findings, possible_ranks
+from surgvalid.stats.ranking._focus.stability import counts_of, place_shares
+from surgvalid.stats.ranking._focus.standing import standing
 
 
 def by_board(frame: pl.DataFrame, column: str, key: str = "board") -> list[float]:
@@ -126,11 +126,11 @@ def test_an_order_without_any_significant_pair_is_said_to_rest_on_the_tie_break(
     (finding,) = told(rank(table, board="technical", replicates=0), "nothing-significant")
     assert finding.severity is Severity.WARNING
     assert finding.text == (
-        "technical board: no difference between two models is significant in any bucket; places rest on the tie-break"
-        " alone"
+        "technical leaderboard: no difference between two models is significant in any bucket; final ranks rest on the "
+        "tie-break alone"
     )
     (paid,) = told(rank(table, board="technical", replicates=0, prize_pool=100), "nothing-significant")
-    assert "places and prizes rest on the tie-break alone" in paid.message
+    assert "final ranks and prizes rest on the tie-break alone" in paid.message
     (plain,) = told(rank(table, board="technical", replicates=0, merge="accuracy"), "nothing-significant")
     assert "rest on accuracies alone" in plain.message
 
@@ -150,7 +150,7 @@ def test_places_that_a_tie_break_orders_are_named() -> None:
     buckets = [[[1, 1, 0]] * 12 + [[1, 0, 0], [1, 1, 0]] for _ in range(2)]
     result = rank(from_bucket_scores(buckets, ["A", "B", "C"]), board="technical", replicates=0)
     (finding,) = told(result, "places-by-tie-break")
-    assert finding.message == "places 1 to 2 rest on the tie-break: A, B have the same Copeland score"
+    assert finding.message == "final ranks 1 to 2 rest on the tie-break: A, B have the same Copeland score"
 
 
 def test_a_model_above_a_more_accurate_one_is_explained_by_the_buckets_that_decide() -> None:
@@ -158,7 +158,8 @@ def test_a_model_above_a_more_accurate_one_is_explained_by_the_buckets_that_deci
     result = rank(from_bucket_scores([narrow, narrow, [[0, 1]] * 20], ["A", "B"]), board="technical", replicates=0)
     (finding,) = told(result, "order-against-accuracy")
     assert finding.text == (
-        "technical board: places and macro accuracies disagree: A (place 1, 0.667) stands above B (place 2, 0.767)"
+        "technical leaderboard: final ranks and macro accuracies disagree: A (final rank 1, 0.667) stands above B "
+        "(final rank 2, 0.767)"
         " because it is ahead in object_recognition, ID; object_recognition, OOD, behind in temporal_grounding, ID"
     )
 
@@ -167,7 +168,8 @@ def test_a_model_above_a_more_accurate_one_is_explained_by_other_models_or_the_t
     result = rank(focus_table(6, videos=16, seed=4, gap=1.2), board="technical", replicates=0)
     (finding,) = told(result, "order-against-accuracy")
     assert (
-        "D (place 3, 0.471) stands above C (place 4, 0.545) because its Copeland score is 1 against 0" in finding.text
+        "D (final rank 3, 0.471) stands above C (final rank 4, 0.545) because its Copeland score is 1 against 0"
+        in finding.text
     )
     assert finding.text.endswith("it does better against E")
     dominated = result.dominance.filter(pl.col("a_dominates_b")).select("model_a", "model_b").rows()
@@ -186,7 +188,7 @@ def test_an_order_against_a_significant_difference_over_all_buckets_is_named_as_
     better = np.zeros((6, 6), dtype=bool)
     better[2, 3] = True
     texts = [one.text for one in firmness_findings(found, sets._replace(better=better), options)]
-    assert any("above C (place 4, 0.545), which is significantly better over all buckets together, because" in text
+    assert any("above C (final rank 4, 0.545), which is significantly better over all buckets together, because" in text
                for text in texts)  # fmt: skip
 
 
@@ -204,7 +206,7 @@ def test_a_correction_that_no_bucket_can_pass_is_said_with_the_videos_needed() -
     assert {finding.message for finding in findings} == {
         "9 videos cannot reach significance with 28 pairs; 11 are needed."
     }
-    assert findings[0].subject == "technical board, object_recognition, ID"
+    assert findings[0].subject == "technical leaderboard, object_recognition, ID"
     assert not told(rank(focus_table(8, videos=11), board="technical", replicates=0), "correction-unreachable")
     assert not told(rank(focus_table(8, videos=9), board="technical", replicates=0, correction="none"),
                     "correction-unreachable")  # fmt: skip
@@ -297,8 +299,8 @@ def test_sets_of_the_consensus_hold_on_all_tasks_together() -> None:
     """Three tasks at 95 % each would not; every task then answers for a third of the error."""
     prose = rank(_tasks({"x": 1, "y": 1, "z": 1}), "mean-then-rank", better="larger", replicates=0).prose
     assert "at level 0.9833" in prose
-    few = rank(_tasks({"x": 2.0, "y": 2.0}, videos=6), "mean-then-rank", better="larger", replicates=0)
-    assert few.ranks["rank_high"].min() == 1, "six videos can tell two models apart on one task"
+    few = rank(_tasks({"x": 2.0, "y": 2.0}, videos=7), "mean-then-rank", better="larger", replicates=0)
+    assert few.ranks["rank_high"].min() == 1, "seven videos can tell three models apart on one task"
     assert few.consensus["rank_high"].min() == 3, "and not on two tasks together"
 
 
@@ -326,7 +328,7 @@ def test_influence_speaks_of_the_published_places_with_ties_broken() -> None:
     assert "nothing-significant" in [one.code for one in result.findings]
     assert result.places["place"].n_unique() > 1
     moved = result.influence.group_by("left_out").agg(pl.col("models_moved").sum()).sort("left_out")
-    assert moved["models_moved"].min() > 0, "with unbroken places nothing would ever move"
+    assert moved["models_moved"].min() > 0, "with unbroken final ranks nothing would ever move"
 
 
 def test_leaving_out_a_model_closes_the_ranks_and_moves_nobody_else() -> None:
@@ -346,6 +348,6 @@ def test_several_models_that_can_be_first_are_named_where_others_cannot() -> Non
     values = np.random.default_rng(1).normal(0, 0.2, (12, 4)) + np.array([1.0, 1.0, 0.0, 0.0])
     table = long_table(values, np.arange(12)).with_columns(metric=pl.lit("score"))
     found = rank(table, "mean-then-rank", better="larger", replicates=0)
-    assert "2 of 4 models can be first by these data: A, B." in [one.message for one in found.findings]
+    assert "2 of 4 models can be first by these data: A and B." in [one.message for one in found.findings]
     clear = rank(_tasks({"x": 2.0, "y": 2.0}), "mean-then-rank", better="larger", replicates=0)
     assert "first-open" not in [one.code for one in clear.findings]

@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranking_tables import GROUPS, focus_frame, focus_table, from_bucket_scores, long_table
-from surgeval.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.draws import stream, video_counts
-from surgeval.stats.paired_tests import adjusted, is_significant, pair_tests
-from surgeval.stats.ranking import MERGES, rank
-from surgeval.stats.ranking._focus.buckets import prepare
-from surgeval.stats.ranking._focus.stability import _holm_rejected, replicate
-from surgeval.stats.ranking._focus.standing import standing
-from surgeval.stats.ranking._options import RankOptions
+from surgvalid.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.comparing.paired_tests import adjusted, is_significant, pair_tests
+from surgvalid.stats.draws import stream, video_counts
+from surgvalid.stats.ranking import MERGES, rank
+from surgvalid.stats.ranking._focus.buckets import prepare
+from surgvalid.stats.ranking._focus.stability import _holm_rejected, replicate
+from surgvalid.stats.ranking._focus.standing import standing
+from surgvalid.stats.ranking._options import RankOptions
 
 CONTRACT = {
     "places": "board model place copeland dominated dominated_by macro_accuracy win_rate baseline".split(),
@@ -329,7 +329,7 @@ def test_a_table_without_the_columns_lists_every_one_missing() -> None:
 def test_a_missing_clinical_column_leaves_the_technical_board() -> None:
     result = rank(focus_frame(3).drop("clinical"), replicates=0)
     assert result.places["board"].unique().to_list() == ["technical"]
-    assert any("clinical board is left out" in w for w in result.warnings)
+    assert any("clinical leaderboard is left out" in w for w in result.warnings)
 
 
 def test_unreadable_strata_are_all_listed() -> None:
@@ -356,7 +356,7 @@ def test_one_model_one_video_and_wrong_options_are_refused() -> None:
         rank(focus_frame(2), merge="wnis")
     with pytest.raises(UnknownName, match="ranking rule"):
         rank(focus_frame(2), "copland")
-    with pytest.raises(UnknownName, match="board"):
+    with pytest.raises(UnknownName, match="leaderboard 'all'"):
         rank(focus_frame(2), board="all")
     with pytest.raises(Misuse, match=r"alpha.*replicates.*seed"):
         rank(focus_frame(2), alpha=2, replicates=-1, seed=-1, missing="guess")

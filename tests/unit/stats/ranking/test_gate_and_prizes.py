@@ -3,10 +3,10 @@ import polars as pl
 import pytest
 
 from ranking_tables import focus_frame, focus_table
-from surgeval.errors import Misuse, UnknownName
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.ranking import rank
-from surgeval.stats.ranking._focus.prizes import prizes
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.ranking import rank
+from surgvalid.stats.ranking._focus.gate import prizes
 
 
 def paid(place: list[int], *, above: list[bool] | None = None, unpaid: tuple[str, ...] = (), pool: float = 100.0):
@@ -32,13 +32,13 @@ def test_places_are_counted_among_those_who_may_be_paid() -> None:
     assert amounts == {"A": 0.0, "B": 0.0, "C": 50.0, "D": 30.0}
     reasons = dict(zip(frame["model"], frame["reason"], strict=True))
     assert reasons["A"] == "excluded from prizes"
-    assert reasons["B"] == "not above every baseline on this board"
-    assert reasons["C"] == "award place 1"
+    assert reasons["B"] == "not above every baseline on this leaderboard"
+    assert reasons["C"] == "award final rank 1"
 
 
 def test_what_is_not_paid_out_is_said() -> None:
     _, notes, _ = paid([1, 2], pool=99.99)
-    assert [finding.text for finding in notes] == ["technical board: 20.01 of the pool of 99.99 is not paid out"]
+    assert [finding.text for finding in notes] == ["technical leaderboard: 20.01 of the pool of 99.99 is not paid out"]
 
 
 @pytest.mark.parametrize("pool", [0.0, 0.03, 1234.56, 20000.0])

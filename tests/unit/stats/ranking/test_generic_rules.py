@@ -2,11 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from surgeval.errors import Misuse, TableInvalid, UnknownName
-from surgeval.schema.metric_facts import MetricFacts
-from surgeval.schema.score_table import ScoreTable
-from surgeval.stats.ranking import rank
-from surgeval.stats.ranking._ranks import case_ranks, min_ranks, weighted_quantile
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.ranking import rank
+from surgvalid.stats.ranking._ranks import case_ranks, min_ranks, weighted_quantile
 
 
 def scores(**models: list[float | None]) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from surgeval.stats.draws import stream, video_counts
-from surgeval.stats.paired_tests import PairedScores
-from surgeval.stats.ranking._focus.buckets import Board, Bucket
-from surgeval.stats.ranking._focus.nested_ties import (
+from surgvalid.stats.comparing.paired_tests import PairedScores
+from surgvalid.stats.draws import stream, video_counts
+from surgvalid.stats.ranking._focus.buckets import Bucket, FocusLeaderboard
+from surgvalid.stats.ranking._focus.stability import (
     _inner_counts,
     broken_places,
     place_shares,
@@ -13,7 +13,9 @@ from surgeval.stats.ranking._focus.nested_ties import (
 )
 
 
-def board_of(videos: int = 9, models: int = 4, buckets: int = 3, seed: int = 0, binary: bool = True) -> Board:
+def board_of(
+    videos: int = 9, models: int = 4, buckets: int = 3, seed: int = 0, binary: bool = True
+) -> FocusLeaderboard:
     """Several questions per video; the last bucket lacks every third video."""
     rng = np.random.default_rng(seed)
     made = []
@@ -23,10 +25,10 @@ def board_of(videos: int = 9, models: int = 4, buckets: int = 3, seed: int = 0, 
         values = rng.random((len(code), models))
         values = (values < 0.6).astype(float) if binary else values
         made.append(Bucket(f"group {b}", False, PairedScores(values, code), held))
-    return Board("technical", [f"m{i}" for i in range(models)], tuple(made), videos)
+    return FocusLeaderboard("technical", [f"m{i}" for i in range(models)], tuple(made), videos)
 
 
-def rates_by_force(board: Board, members: np.ndarray, weights: np.ndarray, one: np.ndarray, group: list[int],
+def rates_by_force(board: FocusLeaderboard, members: np.ndarray, weights: np.ndarray, one: np.ndarray, group: list[int],
                    inner: int, seed: int) -> np.ndarray:  # fmt: skip
     """Win rates of one replicate, every inner resample written out as a list of videos."""
     rate = np.zeros(len(group))
@@ -75,7 +77,7 @@ def test_only_shared_places_at_the_top_change_and_blocks_do_not_matter(monkeypat
                 assert (after[group] == p).all()
             else:
                 assert sorted(after[group]) == list(range(p, p + len(group)))
-    monkeypatch.setattr("surgeval.stats.ranking._focus.nested_ties._CELLS", 2000)
+    monkeypatch.setattr("surgvalid.stats.ranking._focus.stability._CELLS", 2000)
     again = broken_places(board, members, np.ones(3), lists, place, macro, seed=1, inner=30)
     assert (again == broken).all()
 

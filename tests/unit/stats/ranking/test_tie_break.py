@@ -2,23 +2,23 @@ import numpy as np
 import pytest
 
 from ranking_tables import from_bucket_scores
-from surgeval.stats.paired_tests import PairedScores
-from surgeval.stats.ranking import rank
-from surgeval.stats.ranking._focus.buckets import Board, Bucket
-from surgeval.stats.ranking._focus.tie_break import Draws, break_ties, win_rates
+from surgvalid.stats.comparing.paired_tests import PairedScores
+from surgvalid.stats.ranking import rank
+from surgvalid.stats.ranking._focus.buckets import Bucket, FocusLeaderboard
+from surgvalid.stats.ranking._focus.standing import Draws, break_ties, win_rates
 
 
-def board_of(*buckets: np.ndarray) -> Board:
+def board_of(*buckets: np.ndarray) -> FocusLeaderboard:
     """One question per video; `buckets[b][video, model]`."""
     made = tuple(
         Bucket("aggregation", bool(b), PairedScores(scores.astype(float), np.arange(len(scores))),
                np.arange(len(scores)))
         for b, scores in enumerate(buckets)
     )  # fmt: skip
-    return Board("technical", [f"m{i}" for i in range(buckets[0].shape[1])], made, len(buckets[0]))
+    return FocusLeaderboard("technical", [f"m{i}" for i in range(buckets[0].shape[1])], made, len(buckets[0]))
 
 
-def draws_of(board: Board, replicates: int = 4000) -> Draws:
+def draws_of(board: FocusLeaderboard, replicates: int = 4000) -> Draws:
     return Draws(board, np.arange(len(board.models)), replicates=replicates, seed=1)
 
 

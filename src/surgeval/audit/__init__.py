@@ -1,3 +1,0 @@
-"""Checks of what others print and claim: for reviewers, organisers and authors, with the evidence shown."""
-
-__all__ = ["audit", "badge", "data_card", "evidence", "new_study", "pitfall", "pitfalls", "study", "tables"]

@@ -1,8 +1,0 @@
-"""The challenge as one versioned file. No web framework is needed to read or check it."""
-
-__all__ = [
-    "challenge",
-    "entries",
-    "example",
-    "reading",
-]

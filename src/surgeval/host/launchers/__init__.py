@@ -1,3 +1,0 @@
-"""Start workers on clusters: one file each. The job table stays the record; a launcher only starts workers."""
-
-__all__ = ["kubernetes_jobs", "ray_workers"]

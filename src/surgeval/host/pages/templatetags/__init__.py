@@ -1,5 +1,0 @@
-"""Words that templates use."""
-
-__all__ = [
-    "house",
-]

@@ -1,3 +1,0 @@
-"""Steps of the tables from version to version."""
-
-__all__ = []

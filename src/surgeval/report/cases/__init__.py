@@ -1,3 +1,0 @@
-"""Wrong answers and worst cases one by one, with what was asked, what is right and what every model said."""
-
-__all__ = ["collect", "frames", "originals", "properties"]

@@ -1,0 +1,108 @@
+"""The part of a reply that states its answer: in a tag or a box, after a label, or after a correction.
+
+Where there is one, only it is read. Two that differ are none; so all of them are handed over.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_TAGS = re.compile(
+    r"<(answer|output|final_answer|final|response|result|verdict|solution)>(.*?)</\1>", re.DOTALL | re.IGNORECASE
+)
+_BOX_TOKENS = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_TEX_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}")
+_LABEL_WORDS = (
+    r"answer|final answer|final verdict|verdict|output|result|response|conclusion|prediction|final|antwort|ergebnis"
+    r"|réponse(?: finale)?|respuesta(?: final)?|答案|最终答案|结论|回答"
+    r"|die antwort lautet|la réponse est|la respuesta es"
+    r"|the (?:final |correct |best )?answer is|my (?:final |best )?answer is|answer is|endgültige antwort"
+)
+_LABEL = re.compile(
+    rf"(?:^|(?<=[\n.!?;。]))[ \t>#*_\-]*(?:(?:so|thus|hence|therefore|my|the|here is (?:the|my))[ ,]+)*[*_]*"
+    rf"(?P<label>{_LABEL_WORDS})[*_]*[ \t]*(?P<mark>[:：=][*_]*|(?<= is)\b|(?<= lautet)\b|(?<= est)\b|(?<= es)\b"
+    rf"|[*_]*\n+)[ \t]*",
+    re.IGNORECASE,
+)
+_CORRECTED = re.compile(
+    r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正|revised(?: answer)?|"
+    r"i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather|no[,.]? wait|"
+    r"wait[,.]? no|actually[,.]? no|sorry[,.]? i meant)\b\s*[:,.\-—]*\s*"
+    r"|(?:\.\.\.|…|—|–|\s-)\s*(?:no|nein|non)[,:]\s+",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```[\w+-]*[ \t]*\n?|~~~\w*\n?")
+_OBJECT_BEGINS = re.compile(r"[\s*`$\\(]*[{\[\"'“]")
+
+
+class StatedPart(NamedTuple):
+    """What is to be read of a reply."""
+
+    text: str
+    path: str
+    """Empty for the whole reply."""
+
+
+def without_fences(text: str) -> str:
+    """The text without marks of code."""
+    return _FENCE.sub("", text).strip()
+
+
+def stated_parts(text: str, *, one_line: bool = True) -> list[StatedPart]:
+    """The parts that state the answer; the whole reply where none does.
+
+    Args:
+        text: A reply without its reasoning.
+        one_line: Whether what follows a label ends with its line, unless an object begins there.
+
+    Example:
+        >>> [stated.text for stated in stated_parts("It may be 1 or 3. Answer: 3")]
+        ['3']
+    """
+    marked = [StatedPart(match[2], "tag") for match in _TAGS.finditer(text)]
+    marked += [StatedPart(match[1], "box") for match in _BOX_TOKENS.finditer(text)]
+    marked += [StatedPart(inner, "box") for inner in _boxed(text)]
+    if marked:
+        return [StatedPart(without_fences(stated.text), stated.path) for stated in marked if stated.text.strip()]
+    text = without_fences(text)
+    corrections = list(_CORRECTED.finditer(text))
+    if corrections and text[corrections[-1].end() :].strip():
+        after = text[corrections[-1].end() :].strip()
+        labelled = _labelled(after, one_line)
+        return [StatedPart(labelled[-1].text if labelled else after, "correction")]
+    return _labelled(text, one_line) or [StatedPart(text, "")]
+
+
+def _boxed(text: str) -> list[str]:
+    r"""What stands in `\boxed{}`; braces within are balanced."""
+    inner = []
+    for match in _BOXED.finditer(text):
+        depth, at = 1, match.end()
+        while at < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            at += 1
+        if not depth:
+            content = _TEX_TEXT.sub(r"\1", text[match.end() : at - 1]).strip()
+            inner.append(content.replace("\\{", "{").replace("\\}", "}").replace("\\%", "%"))
+        if len(inner) > 20:
+            break
+    return inner
+
+
+def _labelled(text: str, one_line: bool) -> list[StatedPart]:
+    """What follows the labels; those of a final answer before others."""
+    marks = [match for match in _LABEL.finditer(text) if text[match.end() :].strip()]
+    final = [match for match in marks if "final" in match["label"].lower() or "最终" in match["label"]]
+    parts = []
+    for place, match in enumerate(marks):
+        if final and match not in final:
+            continue
+        end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+        rest = text[match.end() : end].strip()
+        if one_line and not _OBJECT_BEGINS.match(rest):
+            rest = rest.split("\n")[0].strip()
+        if rest:
+            parts.append(StatedPart(rest, "label"))
+    return parts

@@ -1,0 +1,11 @@
+"""Checks of what others print and claim: for reviewers, organisers and authors, with the evidence shown."""
+
+__all__ = [
+    "audit",
+    "data_card",
+    "evidence",
+    "new_study",
+    "pitfall",
+    "study",
+    "tables",
+]

@@ -1,0 +1,105 @@
+"""The few computations that checks share: means and differences of cases with whole videos as the unit.
+
+A check calls something seen at `ALPHA`, after Holm's correction over everything that it tests: of sound studies one in
+a hundred may be accused by each check that tests, whatever the number of columns, models or thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr, stdtrit
+
+from surgvalid.stats.intervals.sign_flip_interval import Differences, difference_interval
+from surgvalid.stats.intervals.video_jackknife import Jackknifed, mean_interval
+
+ALPHA = 0.01
+FEWEST_TESTED = 8
+"""Videos below which no exact test over videos reaches `ALPHA`: with seven its smallest p-value is 1/64."""
+
+
+def coded(names: Sequence[Any] | pl.Series) -> tuple[list[str], np.ndarray]:
+    """The different names in order, and the place of each entry's name among them."""
+    series = names if isinstance(names, pl.Series) else pl.Series(names)
+    known, codes = np.unique(series.cast(pl.String).fill_null("").to_numpy().astype(str), return_inverse=True)
+    return known.tolist(), codes
+
+
+def video_sums(values: np.ndarray, codes: np.ndarray, videos: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and number of the values of each video, column by column; NaN counts as not there."""
+    columns = values[:, None] if values.ndim == 1 else values
+    held = np.isfinite(columns)
+    totals = np.zeros((videos, columns.shape[1]))
+    sizes = np.zeros_like(totals)
+    np.add.at(totals, codes, np.where(held, columns, 0.0))
+    np.add.at(sizes, codes, held.astype(np.float64))
+    return totals, sizes
+
+
+def means(
+    values: np.ndarray, codes: np.ndarray, *, level: float = 0.95, low: float = 0.0, high: float = 1.0
+) -> Jackknifed:
+    """The mean of each column with its interval over videos."""
+    totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
+    return mean_interval(totals, sizes, level=level, low=low, high=high)
+
+
+def differences(values: np.ndarray, codes: np.ndarray, *, level: float = 0.95) -> Differences:
+    """The mean of each column of paired differences, with the exact test over videos."""
+    totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
+    return difference_interval(totals, sizes, level=level)
+
+
+def grid_means(values: np.ndarray, *, low: float = -np.inf, high: float = np.inf) -> Jackknifed:
+    """The mean over videos of each column of `values[video, column]`; NaN counts as not there."""
+    held = np.isfinite(values)
+    return mean_interval(np.where(held, values, 0.0), held.astype(np.float64), low=low, high=high)
+
+
+def grid_differences(values: np.ndarray) -> Differences:
+    """The mean over videos of each column of differences, with the exact test over videos."""
+    held = np.isfinite(values)
+    return difference_interval(np.where(held, values, 0.0), held.astype(np.float64))
+
+
+class Jackknife(NamedTuple):
+    """A number with its interval and p-value against 0, from leaving out one video at a time."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+
+def jackknifed(value: float, without: np.ndarray, *, level: float = 0.95) -> Jackknife:
+    """The interval of a number from its values without each video: Student's t on videos - 1 degrees of freedom."""
+    videos = len(without)
+    spread = float(np.sqrt((videos - 1) / videos * ((without - value) ** 2).sum()))
+    if spread <= 1e-12:
+        return Jackknife(value, value, value, float(abs(value) <= 1e-12))
+    reach = float(stdtrit(videos - 1, 0.5 + level / 2)) * spread
+    return Jackknife(value, value - reach, value + reach, float(2 * stdtr(videos - 1, -abs(value) / spread)))
+
+
+def end(value: float) -> float | None:
+    """An end of an interval as evidence holds it: None where there is none."""
+    return float(value) if np.isfinite(value) else None
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """A number with its noun.
+
+    Example:
+        >>> counted(1, "class", "classes"), counted(2, "video")
+        ('1 class', '2 videos')
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a sentence, the first few and how many more."""
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -1,0 +1,156 @@
+"""A study file to fill in: what is known stands in it, what can be computed is not asked, the rest are questions."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.audit import audited
+from surgvalid.audit.study import TABLES, AuditedStudy
+from surgvalid.audit.study_files import STUDY_FILE, read_study, table_problems
+from surgvalid.errors import FileUnreadable, InputInvalid, SurgvalidError, WouldOverwrite
+from surgvalid.schema.tables.table_files import read_frame
+from surgvalid.schema.tables.table_reading import read_scores
+
+_WIDTH = 116
+_HEAD = """\
+# A study, to be audited with `surgvalid audit {place}`.
+# Remove the # before what the study has; paths are relative to this file.
+"""
+
+
+def new_study(folder: str | Path, *, ask: Callable[[str], str] | None = None, force: bool = False) -> Path:
+    """Write `study.toml` into the folder, made from what is in it, and give its path.
+
+    With `ask`, a study file that is there keeps what it says, and only what it leaves open is asked. Questions that the
+    results in the folder answer do not stand in it, nor those of checks that need data which are not there.
+
+    Args:
+        folder: Where the study is; made if it does not exist.
+        ask: Asks a person one question and gives the answer, empty for none; nobody is asked if left out.
+        force: Replace a study file that is there.
+
+    Raises:
+        WouldOverwrite: There is one, nobody is asked, and `force` is off.
+    """
+    home = Path(folder)
+    path = home / STUDY_FILE
+    there = path.exists() and not force
+    if there and ask is None:
+        raise WouldOverwrite(path)
+    study = read_study(path)[0] if there else _known(home)
+    keys = _open_questions(study)
+    answers = {key: given for key in keys if ask is not None and (given := ask(_asked(key)).strip())}
+    home.mkdir(parents=True, exist_ok=True)
+    text = _with_answers(path, answers) if there else "\n".join(_lines(home, study, keys, answers))
+    waiting = path.with_name(f".{STUDY_FILE}.new")
+    waiting.write_text(text + "\n", encoding="utf-8")
+    os.replace(waiting, path)
+    return path
+
+
+def _with_answers(path: Path, answers: Mapping[str, str]) -> str:
+    """A study file with further answers; what stands in it stays."""
+    text = path.read_text(encoding="utf-8").rstrip("\n")
+    given = "".join(f"\n{key} = {_as_toml(QUESTIONS[key].kind, value)}" for key, value in answers.items())
+    head, section, rest = text.partition("\n[answers]")
+    return f"{head}{section}{given}{rest}" if section else f"{text}\n\n[answers]{given}"
+
+
+def _known(home: Path) -> AuditedStudy | None:
+    """The study as far as the folder holds it already, an earlier study file left aside."""
+    stands = home / STUDY_FILE
+    if not home.is_dir() or stands.exists():
+        return None
+    try:
+        return read_study(home)[0]
+    except FileUnreadable:
+        scores = _score_tables(home)
+        return read_study(home / scores[0])[0] if len(scores) == 1 else None
+
+
+def _open_questions(study: AuditedStudy | None) -> list[str]:
+    """What a person has to say; everything where nothing is known yet."""
+    if study is None:
+        return list(QUESTIONS)
+    asked = audited(study).tables["questions"]["key"].to_list()
+    return [key for key in QUESTIONS if key in asked]
+
+
+def _asked(key: str) -> str:
+    return f"{QUESTIONS[key].text} (such as {QUESTIONS[key].example})"
+
+
+def _lines(home: Path, study: AuditedStudy | None, keys: Sequence[str], answers: Mapping[str, str]) -> Iterator[str]:
+    name = home.resolve().name
+    yield _HEAD.format(place=name)
+    yield f"title = {json.dumps(study.name if study else name, ensure_ascii=False)}"
+    yield "\n[data]"
+    if study is not None and study.stored:
+        yield 'results = "."'
+    elif study is not None and study.scores is not None:
+        yield f"scores = {json.dumps(_score_tables(home), ensure_ascii=False)}"
+    else:
+        yield '# scores = ["scores.csv"]   # model, case, video, value (and metric, phase, conditions)'
+        yield '# results = "results"       # folders that verbs of surgvalid wrote'
+    for table, kind in TABLES.items():
+        if (stands := _named_after(home, table)) is not None:
+            yield f"{table} = {json.dumps(stands, ensure_ascii=False)}"
+        elif study is None or table not in study.tables:
+            columns = ", ".join(dict.fromkeys((*kind.needed, *kind.texts, *kind.numbers)))
+            yield f'# {table} = "{table}.csv"   # {kind.what}: {columns}'
+    yield from ("", "# [columns.scores]", '# model = "algorithm"', "", "# [better]", '# dsc = "larger"')
+    yield from ("", "# [metrics.dsc]", '# empty = "both empty: 1"', "# threshold = 0.5")
+    yield "\n[answers]\n# false is an answer too: it was not done."
+    for key in keys:
+        question = QUESTIONS[key]
+        yield from ("", *(f"# {line}" for line in textwrap.wrap(f"{question.pitfall}: {question.text}", _WIDTH)))
+        if key in answers:
+            yield f"{key} = {_as_toml(question.kind, answers[key])}"
+        else:
+            yield f"# {key} = {question.example}"
+
+
+def _tables(home: Path) -> list[Path]:
+    there = home.iterdir() if home.is_dir() else ()
+    return sorted(path for path in there if path.suffix.lower() in (".csv", ".parquet"))
+
+
+def _score_tables(home: Path) -> list[str]:
+    """The names of the files that are score tables."""
+    named = (path for path in _tables(home) if path.stem not in TABLES)
+    return [path.name for path in named if not _is_broken(read_scores, path)]
+
+
+def _named_after(home: Path, table: str) -> str | None:
+    """The file that has the name of a table and its columns; None where there is none."""
+    named = [path for path in _tables(home) if path.stem == table]
+    return next((path.name for path in named if not _is_broken(lambda p: _checked(table, p), path)), None)
+
+
+def _checked(table: str, path: Path) -> None:
+    if problems := list(table_problems(table, read_frame(path))):
+        raise InputInvalid(path.name, problems)
+
+
+def _is_broken(reader: Callable[[Path], object], path: Path) -> bool:
+    try:
+        reader(path)
+    except SurgvalidError:
+        return True
+    return False
+
+
+def _as_toml(kind: str, given: str) -> str:
+    """What a person typed, as TOML; a text needs no quotes."""
+    if given.lower() in ("false", "no"):
+        return "false"
+    if kind == "text":
+        return json.dumps(given, ensure_ascii=False)
+    if kind == "names" and not given.startswith("["):
+        return json.dumps([name.strip() for name in given.split(",")], ensure_ascii=False)
+    return given

@@ -1,0 +1,186 @@
+"""P1.6: what is tested on was seen before."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import polars as pl
+
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.measures import listed
+from surgvalid.audit.pitfall import Category, Pitfall, Seldom
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.datasets import DATA_SETS, leakage_table, shared_videos
+from surgvalid.errors import Misuse
+
+ABOUT = Pitfall(
+    "P1.6",
+    "Poor splits",
+    Category.DATA,
+    "Frames, videos or patients of the test set are in the training set as well, or models and thresholds were chosen "
+    "on the test set, so that memory is measured instead of skill.",
+    ("leakage", "unreliable"),
+    (
+        Seldom(14.0, "did not leave the test set untouched", 43),
+        Seldom(37.2, "left it unclear whether the test set was touched", 43),
+        Seldom(26.7, "did not handle hierarchies in splits properly", 45),
+    ),
+    "Videos, patients, cases and contents that stand in two splits, also where names differ in case, separators, "
+    "leading zeros or words such as patient; videos that known data sets share, and on what models were chosen. Fails "
+    "on every overlap with a test split, and where models were chosen on it.",
+    "Split by patient; keep copies and follow-up operations on one side; choose everything on a validation split.",
+    ("TRIPOD+AI 12a", "CLAIM 19", "CLAIM 20", "CLAIM 26"),
+)
+TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
+_DOUBTFUL = frozenset(
+    "not no never without except but validation valid val train training dev cross-validation".split()
+)
+"""Words beside which a mention of the test split may mean anything."""
+_PIECES = re.compile(r"[^\W\d_]+|\d+")
+_ID_WORDS = frozenset(
+    "p pat patient subj subject person case id no nr v vid video op operation surgery procedure".split()
+)
+"""Words before the number of an identifier that people write or leave out."""
+_WEIGHTS = {"patient": Weight.HIGH, "video": Weight.HIGH, "case": Weight.HIGH, "content": Weight.HIGH}
+
+
+def is_test(split: str) -> bool:
+    """Whether a split is one that values are reported on."""
+    return any(split.strip().lower().startswith(word) for word in TEST_WORDS)
+
+
+def test_pairs(rows: pl.DataFrame) -> list[tuple[str, str]]:
+    """Pairs of splits, one of them a test split.
+
+    Raises:
+        NotThere: There are no two splits, or none of them is called a test split.
+    """
+    splits = rows["split"].unique().sort().to_list()
+    pairs = [pair for pair in itertools.combinations(splits, 2) if is_test(pair[0]) != is_test(pair[1])]
+    if not pairs:
+        raise NotThere(f"a split called test beside another one (there are {listed(splits)})")
+    return pairs
+
+
+def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """What stands on both sides: videos, patients, cases, contents."""
+    rows = study.table("splits")
+    pairs = test_pairs(rows)
+    for column, weight in _WEIGHTS.items():
+        if column not in rows.columns or rows[column].null_count() == rows.height:
+            if column == "patient":
+                yield from _patients_unknown(rows)
+            continue
+        held = {name: _names(rows.filter(pl.col("split") == name), column) for name in rows["split"].unique()}
+        shared = {pair: _in_both(held[pair[0]], held[pair[1]]) for pair in pairs}
+        numbers = [
+            AuditNumber(f"{column}s in both", float(len(both)), subject=f"{one} and {other}")
+            for (one, other), both in shared.items()
+        ]
+        bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
+        if bad:
+            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=weight)
+        else:
+            yield passed(f"No {column} stands in a test split and in another one.", *numbers)
+
+
+def plain_name(name: str) -> str:
+    """What is left of an identifier without case, separators, zeros before numbers and words such as `patient`.
+
+    Example:
+        >>> plain_name("pat003") == plain_name("Patient-3"), plain_name("A3") == plain_name("B3")
+        (True, False)
+    """
+    pieces = _PIECES.findall(name.casefold())
+    kept = [piece.lstrip("0") or "0" if piece.isdigit() else piece for piece in pieces if piece not in _ID_WORDS]
+    return " ".join(kept) if any(piece.isdigit() for piece in kept) else " ".join(pieces)
+
+
+def _names(rows: pl.DataFrame, column: str) -> dict[tuple[str, ...], str]:
+    """Names by themselves without case, and but for contents by what else is left of them within one data set."""
+    source = pl.col("data_set").fill_null("") if "data_set" in rows.columns else pl.lit("")
+    named = rows.drop_nulls(column).select(pl.col(column).cast(pl.String).str.strip_chars(), source.alias("source"))
+    names: dict[tuple[str, ...], str] = {}
+    for name, of_set in named.unique().sort(column, "source").iter_rows():
+        names[(name.casefold(),)] = name
+        if column != "content":
+            names[plain_name(name), of_set] = name
+    return names
+
+
+def _in_both(some: dict[tuple[str, ...], str], others: dict[tuple[str, ...], str]) -> list[str]:
+    """Names on both sides; those that are written in two ways with both."""
+    pairs = {some[key]: others[key] for key in sorted(some.keys() & others.keys(), key=len, reverse=True)}
+    return sorted(one if one.casefold() == other.casefold() else f"{one} = {other}" for one, other in pairs.items())
+
+
+def _patients_unknown(rows: pl.DataFrame) -> Iterator[AuditEvidence]:
+    from surgvalid.audit.evidence import unknown
+
+    count = rows["video"].n_unique()
+    yield unknown(f"Patients are not named; each of the {count} videos counts as a patient.")
+
+
+def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Videos that public data sets share, where the splits come from several."""
+    rows = study.table("splits", "data_set").drop_nulls("data_set")
+    test_pairs(rows)
+    test = rows.filter(pl.col("split").map_elements(is_test, return_dtype=pl.Boolean))
+    other = rows.filter(~pl.col("split").map_elements(is_test, return_dtype=pl.Boolean))
+    pairs = set(itertools.product(test["data_set"].unique(), other["data_set"].unique()))
+    known = {frozenset(row[:2]) for row in leakage_table().select("data_set_a", "data_set_b").rows()}
+    looked_at = sorted(pair for pair in pairs if frozenset(pair) in known and set(pair) <= set(DATA_SETS))
+    if not looked_at:
+        raise NotThere("two data sets of which it is known which videos they share")
+    for ours, theirs in looked_at:
+        mine = test.filter(pl.col("data_set") == ours)["video"].unique().to_list()
+        yours = other.filter(pl.col("data_set") == theirs)["video"].unique().to_list()
+        try:
+            both = shared_videos(ours, mine, theirs, yours)
+        except Misuse as error:
+            raise NotThere(f"names by which shared videos are known ({error})") from None
+        number = AuditNumber("shared videos", float(len(both)), subject=f"{ours} and {theirs}")
+        text = f"{ours} (test) and {theirs} (trained on) share {len(both)} videos"
+        if both:
+            yield failed(f"{text}: {listed(both)}.", number, weight=Weight.HIGH)
+        else:
+            yield passed(f"{text}.", number)
+
+
+def tuned_elsewhere(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """On what models and thresholds were chosen."""
+    answer = study.answer("tuned_on")
+    if answer is False:
+        yield passed("By the study's own word nothing was chosen.")
+        return
+    words = re.findall(r"[\w-]+", str(answer).lower())
+    if not any(map(is_test, words)):
+        yield passed(f"Models and thresholds were chosen on {answer!r}.")
+    elif _DOUBTFUL & set(words):
+        raise NotThere(f"whether {answer!r} means the test split (answers.tuned_on: the name of the split is enough)")
+    else:
+        yield failed(
+            f"Models or thresholds were chosen on {answer!r}, which values are reported on.", weight=Weight.HIGH
+        )
+
+
+def no_defects(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """What the data cards of question sets say of leaks between splits."""
+    cards = [result.records.get("data_card") for result in study.of("questions")]
+    leaks = [
+        text for card in cards if isinstance(card, dict) for text in card.get("defects", ()) if "share" in str(text)
+    ]
+    if not any(isinstance(card, dict) for card in cards):
+        raise NotThere("the data card of a question set")
+    kept = f" ({len(leaks)} pairs of videos with common frames are kept on one side)" if leaks else ""
+    yield passed(f"The question set was split by patient, copies on one side{kept}.")
+
+
+LOOKS = (
+    Look("overlaps between splits", overlaps),
+    Look("choice of models and thresholds", tuned_elsewhere),
+    Look("videos shared with known data sets", known_data_sets, needed=False),
+    Look("copies between splits", no_defects, needed=False),
+)

@@ -1,0 +1,78 @@
+"""P2.4: a value moves with the frame rate or the resolution, although the model does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, end, grid_differences, grid_means
+from surgvalid.audit.pitfall import Category, Pitfall, Seldom
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.audit.timelines import accuracy, fitting_steps, grid, step_of, timelines
+from surgvalid.stats.comparing.corrections import adjusted
+
+ABOUT = Pitfall(
+    "P2.4",
+    "Values that move with recording conditions",
+    Category.METRICS,
+    "Frame rate, resolution, smoke or zoom change the value of a metric although the model behaves alike, so values "
+    "from two recordings or two studies cannot be compared.",
+    ("unreliable",),
+    (
+        Seldom(58.8, "did not consider the frame rate", 34),
+        Seldom(56.5, "did not consider image quality", 46),
+    ),
+    "Where predictions over time are there, the frame-wise value with every moment, every second and every fifth one "
+    "(videos weigh the same). Fails where it moves by 0.02 or more, and by more than chance.",
+    "Fix and report the frame rate and resolution at which a metric is computed, and show the value at others.",
+    ("TRIPOD+AI 12d", "CLAIM 13", "CLAIM 30", "FUTURE-AI Robustness 1", "FUTURE-AI Robustness 3"),
+)
+FACTORS = (2, 5)
+MOVED = 0.02
+
+
+def at_other_rates(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """The frame-wise value at lower frame rates."""
+    lines = timelines(study)
+    whole, models, videos = grid(lines, accuracy)
+    steps = list(fitting_steps(lines, FACTORS))
+    if not steps:
+        raise NotThere("videos of twenty moments or more")
+    if len(videos) < FEWEST_TESTED:
+        raise NotThere(f"{FEWEST_TESTED} videos with predictions over time")
+    step_s, numbers, moves, p_values = step_of(lines), [], [], []
+    for factor in (1, *steps):
+        values = grid([line.every(factor) for line in lines], accuracy)[0]
+        around = grid_means(values, low=0.0, high=1.0)
+        numbers += [
+            AuditNumber(
+                "accuracy at a frame rate",
+                float(around.value[place]),
+                end(around.low[place]),
+                end(around.high[place]),
+                subject=model,
+                setting=f"{1 / (factor * step_s):.3g} per s",
+                n=len(videos),
+            )
+            for place, model in enumerate(models)
+        ]
+        if factor > 1:
+            moved = grid_differences(values - whole)
+            moves.append(moved.value)
+            p_values.append(moved.p_value)
+    corrected = adjusted(np.concatenate(p_values), "holm")
+    sizes = np.concatenate(moves)
+    bad = (np.abs(sizes) >= MOVED) & (corrected < ALPHA)
+    most = float(np.abs(sizes).max())
+    text = f"Thinned out to {', '.join(f'1/{factor}' for factor in steps)} the accuracy moves by up to {most:.3f}"
+    if bad.any():
+        who = models[int(np.flatnonzero(bad)[0]) % len(models)]
+        yield failed(f"{text}; for {who} by more than chance.", *numbers, weight=Weight.MEDIUM, picture="curves")
+    else:
+        little = f"less than {MOVED}" if most < MOVED else "no more than chance"
+        yield passed(f"{text}: {little}.", *numbers, picture="curves")
+
+
+LOOKS = (Look("values at other frame rates", at_other_rates),)

@@ -1,0 +1,205 @@
+"""P3.1: frames of one video are counted as independent evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.measures import listed, video_sums
+from surgvalid.audit.pitfall import Category, Pitfall, Seldom
+from surgvalid.audit.study import AuditedStudy
+from surgvalid.stats.intervals.dependence import design_effects
+from surgvalid.stats.intervals.interval import interval
+
+ABOUT = Pitfall(
+    "P3.1",
+    "Frames counted as independent",
+    Category.REPORTING,
+    "Frames, clips or questions of one video or patient are alike. Intervals and tests that take them as independent "
+    "are far too narrow and find differences that are none.",
+    ("unreliable",),
+    (
+        Seldom(5.1, "with hierarchies in their data addressed them properly", 39),
+        Seldom(28.3, "had test cases that were not independent", 46),
+    ),
+    "The width of intervals with videos as units over that with single cases as units, and the design effect. Fails "
+    "where reported intervals or tests took cases as units although the design effect is above 1.1, whether the study "
+    "says so or a result records it, and where a printed interval has less than 0.8 of the width that resampled videos "
+    "give, whatever one video is left out and however its ends were rounded.",
+    "Resample or test whole videos (the default of every verb here), or report one value per video.",
+    ("TRIPOD+AI 12d", "TRIPOD+AI 23b", "CLAIM 29"),
+)
+MATTERS = 1.1
+"""Design effect from which on the unit changes an interval."""
+_ROWS = re.compile(r"\b(row|frame|image|question|naive|clip|pixel)", re.IGNORECASE)
+_VIDEOS = re.compile(r"\b(video|patient|procedure|surger|operation|cent(er|re)s?\b)", re.IGNORECASE)
+_NESTED = re.compile(r"\b(cluster|hierarch|nested|multi-?level)", re.IGNORECASE)
+"""Words of how the study says what its units are; a case may be a frame or an operation, so it says nothing."""
+NARROW = 0.8
+"""Share of the expected width below which a printed interval is too narrow, whatever video is left out."""
+_NORMAL = 1.959964
+
+
+def widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Both intervals of every model, and the design effect."""
+    matrix = study.clustered
+    effect, numbers = effects(study)
+    ratio = _width_ratio(numbers)
+    text = (
+        f"Over {len(matrix.video_names)} videos with {len(matrix.values):,} cases the design effect is {effect:.2g} in "
+        f"the median; intervals clustered by video are {ratio:.2g} times as wide as those that ignore videos."
+    )
+    yield passed(text, *numbers, picture="widths")
+
+
+def effects(study: AuditedStudy) -> tuple[float, list[AuditNumber]]:
+    """The median design effect, and the numbers behind it."""
+    rows = design_effects(study.matrix).table
+    known = rows["design_effect"].drop_nulls()
+    if known.is_empty():
+        raise NotThere("scores that vary, so that a design effect can be had")
+    numbers = [
+        AuditNumber("design effect", row["design_effect"], subject=row["model"], n=row["videos"])
+        for row in rows.to_dicts()
+        if row["design_effect"] is not None
+    ]
+    for resample in ("naive", "cluster"):
+        table = interval(study.scores, resample=resample, **study.options).table
+        numbers += [
+            AuditNumber(
+                "value with its interval", row["value"], row["low"], row["high"], row["model"], resample, row["videos"]
+            )
+            for row in table.drop_nulls(["value", "low", "high"]).to_dicts()
+        ]
+    return float(known.median()), numbers  # type: ignore[arg-type]
+
+
+def _width_ratio(numbers: list[AuditNumber]) -> float:
+    spans = {(one.subject, one.setting): (one.high or 0.0) - (one.low or 0.0) for one in numbers if one.setting}
+    ratios = [
+        spans[model, "cluster"] / naive
+        for (model, kind), naive in spans.items()
+        if kind == "naive" and naive > 0 and (model, "cluster") in spans
+    ]
+    return float(np.median(ratios)) if ratios else float("nan")
+
+
+def units(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Which units reported intervals and tests rest on."""
+    naive = [result.label for result in study.stored if _took_rows(result.frame("result"))]
+    ours = study.of("score", "evaluate", "rank", "rank-tasks", "combine", "supplement")
+    if naive:
+        yield from _judged(study, f"Results with single cases as units: {listed(naive)}.")
+    elif ours:
+        yield passed(f"Intervals and tests of {len(ours)} results take whole videos as units.")
+    else:
+        yield from _stated_units(study)
+
+
+def _stated_units(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """What the study says of its units."""
+    answer = study.answer("intervals")
+    words = str(answer).lower()
+    rows, videos = bool(_ROWS.search(words)), bool(_VIDEOS.search(words))
+    if answer is False or words in ("none", "no"):
+        if printed := _printed(study):
+            raise NotThere(
+                f"the units of {printed} printed intervals: the study says that there are none (answers.intervals)"
+            )
+        yield passed("The study reports no intervals and no tests (see P3.4).")
+    elif _NESTED.search(words) or (videos and not rows):
+        yield passed(f"Units of intervals and tests: {answer}.")
+    elif rows and not videos:
+        yield from _judged(study, f"Units of intervals and tests: {answer}.")
+    else:
+        raise NotThere(f"whether {answer!r} means whole videos or single frames (answers.intervals: say one of them)")
+
+
+def _printed(study: AuditedStudy) -> int:
+    """How many printed numbers have an interval."""
+    frame = study.tables.get("reported")
+    if frame is None or not {"low", "high"} <= set(frame.columns):
+        return 0
+    return frame.drop_nulls(["low", "high"]).height
+
+
+def _took_rows(frame: pl.DataFrame) -> bool:
+    return "resample" in frame.columns and "naive" in frame["resample"].to_list()
+
+
+def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
+    """A failure where the unit matters."""
+    effect, numbers = effects(study)
+    if effect > MATTERS:
+        yield failed(
+            f"{text} The design effect is {effect:.2g}, so they are too narrow.",
+            *numbers,
+            weight=Weight.HIGH,
+            picture="widths",
+        )
+    else:
+        yield passed(f"{text} The design effect is {effect:.2g}: it makes no difference here.", *numbers)
+
+
+def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Whether printed intervals are narrower than whole videos allow."""
+    reported = study.table("reported", "low", "high").drop_nulls(["low", "high"])
+    matrix = study.clustered
+    mine = reported.filter(pl.col("metric") == matrix.metric.name, pl.col("model").is_in(matrix.models))
+    if mine.is_empty():
+        raise NotThere(f"printed intervals of {matrix.metric.name!r}")
+    narrow, numbers = [], []
+    for model, low, high in mine.select("model", "low", "high").iter_rows():
+        values = matrix.values[:, matrix.models.index(model)]
+        expected, least, most = expected_width(values, matrix.videos)
+        printed, digits = high - low, 10.0 ** -max(_decimals(low), _decimals(high))
+        if least <= 0:
+            continue
+        ratio = AuditNumber(
+            "printed width over that of resampled videos",
+            printed / expected,
+            max(printed - digits, 0.0) / most,
+            (printed + digits) / least,
+            model,
+            n=len(matrix.video_names),
+        )
+        numbers.append(ratio)
+        if (ratio.high or 0.0) < NARROW:
+            narrow.append(f"{model} {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})")
+    if narrow:
+        text = f"Printed intervals are too narrow for whole videos as units: {listed(narrow)} the width expected."
+        yield failed(text, *numbers, weight=Weight.HIGH)
+    else:
+        yield passed(f"None of {mine.height} printed intervals is narrower than whole videos allow.", *numbers)
+
+
+def expected_width(values: np.ndarray, codes: np.ndarray) -> tuple[float, float, float]:
+    """The width of a 95 % interval over resampled videos, and its least and greatest where any one video is left out.
+
+    The narrower of what the mean over cases and the mean of video means give, without Student's factor: no sound
+    method is expected to print less.
+    """
+    totals, sizes = (one[:, 0] for one in video_sums(values, codes, int(codes.max()) + 1))
+    totals, sizes = totals[sizes > 0], sizes[sizes > 0]
+    widths = []
+    for left_out in (None, *range(len(totals) if len(totals) > 2 else 0)):
+        kept = np.arange(len(totals)) != (-1 if left_out is None else left_out)
+        total, size = totals[kept], sizes[kept]
+        rows = np.sqrt(((total - total.sum() / size.sum() * size) ** 2).sum()) / size.sum()
+        widths.append(2 * _NORMAL * min(float(rows), float((total / size).std()) / np.sqrt(len(size))))
+    return widths[0], min(widths), max(widths)
+
+
+def _decimals(number: float) -> int:
+    return len(f"{number:.10g}".partition(".")[2])
+
+
+LOOKS = (
+    Look("how much videos matter", widths),
+    Look("units of intervals and tests", units),
+    Look("widths of printed intervals", printed_widths, needed=False),
+)

@@ -1,0 +1,42 @@
+"""The rules that printed tables are held against, one file per family; a rule yields what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from surgvalid.audit.tables.rows import PrintedRows
+from surgvalid.audit.tables.rules.constant_predictors import degenerate, prevalence
+from surgvalid.audit.tables.rules.laws import (
+    accuracy_recall,
+    f1_harmonic,
+    jaccard_bound,
+    jaccard_f1,
+    labelwise,
+    value_range,
+)
+from surgvalid.audit.tables.rules.possible_counts import no_solution, whole_counts
+from surgvalid.audit.tables.rules.printed import averages, bold, repeats, totals
+from surgvalid.audit.tables.vocabulary import TableFinding
+
+__all__ = ["RULES"]
+
+RULES: Mapping[str, Callable[[PrintedRows], Iterator[TableFinding]]] = {
+    rule.__name__: rule
+    for rule in (
+        value_range,
+        accuracy_recall,
+        jaccard_f1,
+        f1_harmonic,
+        jaccard_bound,
+        labelwise,
+        no_solution,
+        whole_counts,
+        degenerate,
+        repeats,
+        bold,
+        averages,
+        totals,
+        prevalence,
+    )
+}
+"""Every rule by name, in the order in which findings are listed."""

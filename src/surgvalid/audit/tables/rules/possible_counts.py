@@ -1,0 +1,226 @@
+"""Whether any counts or classes give the printed numbers: `no-solution` of a row, `whole-counts` of a share.
+
+`no-solution`: whether any prevalences, precisions and recalls of K classes give all numbers of a multi-label row.
+
+A class is its prevalence p, its recall r and the share f of its negatives that are wrongly named; K such classes give
+every average and label-wise accuracy. Searches from many places (Levenberg-Marquardt on the logits, all at once) look
+for values that print as the row does. Finding none proves nothing impossible, and is said as such. With r and f near 0
+precision can be anything, and with p near 0 recall can; classes without cases may also be left out of the averages. So
+no convention for undefined values is excluded.
+
+`whole-counts`: a share out of n cases is k/n for a whole k (the GRIM test of Brown and Heathers 2017).
+
+Looked at: accuracy where the number of cases is known (in multi-label tables out of cases times classes), and columns
+whose number of cases was named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from surgvalid.audit.tables.cells import PrintedCell
+from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, entries_where, number_text
+from surgvalid.audit.tables.vocabulary import Grade, TableFinding
+
+Array = npt.NDArray[np.float64]
+_SCORES = ("precision", "recall", "f1", "jaccard")
+METRICS = ("accuracy", *_SCORES, *(f"weighted_{name}" for name in _SCORES))
+_FEWEST = 4
+"""Metrics that a row must print, accuracy among them, before a search can say anything."""
+_STARTS = 128
+_STEPS = 200
+_STALLED = 30
+"""Steps after which a search must have come nearer to go on."""
+_WIDEST = 25.0
+"""Largest logit: a share of 1e-11."""
+_EXTREME = 8.0
+"""Logit of a share next to 0 or 1."""
+_CLOSE = 1e-4
+"""Misses below this are those of the search."""
+_ABSENT = (0, 1, 2, 0)
+"""Classes without cases that are left out of the averages, search by search."""
+_MOST_CLASSES = 40
+
+
+def no_solution(rows: PrintedRows) -> Iterator[TableFinding]:
+    """Multi-label rows for which no classes were found."""
+    values = np.stack([rows.value[name] for name in METRICS], axis=1)
+    printed = ~np.isnan(values)
+    asked = rows.is_kind("multi-label") & printed[:, 0] & (printed.sum(axis=1) >= _FEWEST)
+    for entry in entries_where(asked & (rows.classes > 0) & (rows.classes <= _MOST_CLASSES)):
+        names = [name for name, there in zip(METRICS, printed[entry], strict=True) if there]
+        low = np.array([rows.bounds["rounded"].low[name][entry] for name in names])
+        high = np.array([rows.bounds["truncated"].high[name][entry] for name in names])
+        if (distance := nearest(names, low, high, int(rows.classes[entry]))) > 0:
+            yield rows.finding(
+                entry,
+                Grade.SUSPICIOUS,
+                "no-solution",
+                names,
+                f"no solution found for K = {rows.classes[entry]} in {len(_ABSENT) * _STARTS} searches: the nearest "
+                f"leaves a metric {distance:.4f} (as a share) outside of what is printed",
+                "numbers of one row that seem not to come from the same predictions; accuracy is interpreted as "
+                "label-wise",
+            )
+
+
+def nearest(names: list[str], low: Array, high: Array, classes: int) -> float:
+    """How far from the ranges the best classes leave the worst metric; 0 where some give all of them.
+
+    Args:
+        names: Metrics of `METRICS`.
+        low: The least value of each.
+        high: The greatest value of each.
+        classes: How many there are; one or two of them may be left out of the averages.
+    """
+    chosen = [METRICS.index(name) for name in names]
+    best = np.inf
+    for seed, absent in enumerate(_ABSENT):
+        if classes > absent and best > 0:
+            starts = _starts(np.random.default_rng(seed), classes - absent)
+            best = min(best, _search(starts, chosen, low, high, classes))
+    return float(best)
+
+
+def _search(logits: Array, chosen: list[int], low: Array, high: Array, labels: int) -> float:
+    """How far the best of many searches ends from the ranges."""
+    damping = np.full(_STARTS, 1e-2)
+    misses, slopes = _misses(logits, chosen, low, high, labels)
+    earlier = np.inf
+    for step in range(_STEPS):
+        nearest_yet = float(np.abs(misses).max(axis=1).min())
+        if nearest_yet <= _CLOSE:
+            return 0.0
+        if step % _STALLED == 0:
+            if nearest_yet > 0.999 * earlier:
+                break
+            earlier = nearest_yet
+        moved = np.clip(logits + _step(misses, slopes, damping), -_WIDEST, _WIDEST)
+        new_misses, new_slopes = _misses(moved, chosen, low, high, labels)
+        better = (new_misses**2).sum(axis=1) < (misses**2).sum(axis=1)
+        logits[better], misses[better], slopes[better] = moved[better], new_misses[better], new_slopes[better]
+        damping = np.clip(np.where(better, damping / 3, damping * 4), 1e-9, 1e3)
+    return float(np.abs(misses).max(axis=1).min())
+
+
+def _starts(generator: np.random.Generator, classes: int) -> Array:
+    """Where searches begin: classes that are alike, classes that are not, and classes with shares next to 0 and 1."""
+    centre = generator.normal(0.0, 2.0, size=(_STARTS, 3, 1))
+    spread = generator.uniform(0.2, 4.0, size=(_STARTS, 1, 1))
+    draws = centre + spread * generator.normal(size=(_STARTS, 3, classes))
+    extreme = generator.random(draws.shape) < generator.choice([0.0, 0.2, 0.5], size=(_STARTS, 1, 1))
+    ends = generator.choice([-_EXTREME, _EXTREME], size=draws.shape)
+    return np.where(extreme, ends + generator.normal(size=draws.shape), draws)
+
+
+def _step(misses: Array, slopes: Array, damping: Array) -> Array:
+    """The damped step of least length that would undo the misses, were the slopes constant."""
+    flat = slopes.reshape(*slopes.shape[:2], -1)
+    normal = flat @ flat.transpose(0, 2, 1) + damping[:, None, None] * np.eye(flat.shape[1])
+    step = -(flat.transpose(0, 2, 1) @ np.linalg.solve(normal, misses[..., None]))[..., 0]
+    return step.reshape(slopes.shape[0], *slopes.shape[2:])
+
+
+def _misses(logits: Array, chosen: list[int], low: Array, high: Array, labels: int) -> tuple[Array, Array]:
+    """How far each metric lies outside of its range, and the slopes of that by start, metric, quantity and class."""
+    values, slopes = _metrics(1 / (1 + np.exp(-logits)), labels)
+    values, slopes = values[:, chosen], slopes[:, chosen]
+    outside = np.minimum(values - low, 0) + np.maximum(values - high, 0)
+    return outside, np.where((outside != 0)[:, :, None, None], slopes, 0.0)
+
+
+def _metrics(shares: Array, labels: int) -> tuple[Array, Array]:
+    """Each of `METRICS` for every set of classes, and its slopes in the logits of p, r and f.
+
+    Accuracy is over all labels; those without a class here have no case, and nobody names them.
+    """
+    p, r, f = (shares[:, None, place] for place in range(3))
+    zero, one = np.zeros_like(p), np.ones_like(p)
+    p_slope = np.concatenate([one, zero, zero], axis=1)
+    hits, hits_slope = p * r, np.concatenate([r, p, zero], axis=1)
+    wrong, wrong_slope = f * (1 - p), np.concatenate([-f, zero, 1 - p], axis=1)
+    scores = [
+        _ratio(hits, hits_slope, hits + wrong, hits_slope + wrong_slope),
+        (r, np.concatenate([zero, one, zero], axis=1)),
+        _ratio(2 * hits, 2 * hits_slope, p + hits + wrong, p_slope + hits_slope + wrong_slope),
+        _ratio(hits, hits_slope, p + wrong, p_slope + wrong_slope),
+    ]
+    count, total = p.shape[2], p.sum(axis=2, keepdims=True)
+    values = [1 - (p - hits + wrong).sum(axis=2) / labels]
+    slopes = [-(p_slope - hits_slope + wrong_slope) / labels]
+    for value, slope in scores:
+        values.append(value.mean(axis=2))
+        slopes.append(slope / count)
+    for value, slope in scores:
+        mean = (p * value).sum(axis=2, keepdims=True) / total
+        values.append(mean[..., 0])
+        slopes.append((p_slope * (value - mean) + p * slope) / total)
+    return np.concatenate(values, axis=1), np.stack(slopes, axis=1) * (shares * (1 - shares))[:, None]
+
+
+def _ratio(above: Array, above_slope: Array, below: Array, below_slope: Array) -> tuple[Array, Array]:
+    value = above / below
+    return value, (above_slope - value * below_slope) / below
+
+
+def prints_so(cell: PrintedCell, cases: int, *, percent: bool, truncated: bool) -> bool:
+    """Whether some whole number out of the cases is printed so.
+
+    Example:
+        >>> prints_so(PrintedCell("0.37", 0.37, 2), 36, percent=False, truncated=False)
+        False
+        >>> prints_so(PrintedCell("0.27", 0.27, 2), 36, percent=False, truncated=True)
+        True
+    """
+    unit = (0.01 if percent else 1.0) * cases
+    half = 0.5 * 10.0**-cell.decimals
+    value = cell.value or 0.0
+    low, high = (value, value + 2 * half) if truncated else (value - half, value + half)
+    return math.floor(high * unit + SLACK) >= math.ceil(low * unit - SLACK)
+
+
+def whole_counts(rows: PrintedRows) -> Iterator[TableFinding]:
+    """Shares that no whole number of cases gives."""
+    for read in rows.tables:
+        for index, cases, what in _shares(read):
+            yield from _shares_in(read, index, cases, what)
+
+
+def _shares(read: ReadTable) -> Iterator[tuple[int, int, str]]:
+    """Columns of shares, what they are out of, and that in words."""
+    facts = read.facts
+    for column in read.columns:
+        heading, leaf = read.table.column_name(column.place), read.table.columns[column.place][-1]
+        if cases := facts.column_cases.get(heading) or facts.column_cases.get(leaf):
+            yield column.place, cases, "cases"
+        elif not facts.cases or column.metric not in ("share", "accuracy"):
+            continue
+        elif column.metric == "share" or facts.kind in ("multi-class", "binary"):
+            yield column.place, facts.cases, "cases"
+        elif facts.kind == "multi-label" and facts.classes:
+            yield column.place, facts.cases * facts.classes, "cases times classes"
+
+
+def _shares_in(read: ReadTable, index: int, cases: int, what: str) -> Iterator[TableFinding]:
+    percent = read.percent[index]
+    name, table = read.table.column_name(index), read.table
+    for row, cell in zip(table.rows, table.values(index), strict=True):
+        if cell.value is None or any(prints_so(cell, cases, percent=percent, truncated=cut) for cut in (False, True)):
+            continue
+        unit, decimals = 100 if percent else 1, cell.decimals + 2
+        below = int(np.floor(cell.value / unit * cases + SLACK))
+        near = [f"{k}/{cases} = {number_text(unit * k / cases, decimals)}" for k in (below, below + 1)]
+        yield TableFinding(
+            Grade.INCONSISTENT,
+            "whole-counts",
+            table.name,
+            row,
+            name,
+            f"{name} = {cell.text}",
+            f"nearest shares out of {cases} {what}: {near[0]} and {near[1]}; neither is printed so, rounded or cut off",
+            f"no plain share of {cases} {what}: another number of cases, an average over folds or tasks, or an error",
+        )

@@ -1,0 +1,144 @@
+"""A bundle for Codabench: competition, pages, references, and a scoring program that uses the installed package.
+
+Codabench ranks by the columns of its leaderboard from left to right, and then by who came first. The second column
+here is how many baselines a submission is shown to be ahead of, so equal values are parted by evidence before time.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from surgvalid.bridges.grand_challenge import pack_files
+from surgvalid.bridges.method import MethodSettings, metrics, organisers_score, predictions, scored
+from surgvalid.errors import WouldOverwrite
+from surgvalid.schema.tables.table_files import read_frame
+
+COLUMNS = {"value": "value", "baselines_ahead": "baselines behind it", "low": "low end", "high": "high end"}
+_COMMAND = "python3 -m surgvalid.bridges.codabench $program $input $output"
+_TIME = (1980, 1, 1, 0, 0, 0)
+"""Of every member, so that equal bundles are equal files."""
+
+
+def write(
+    pack: str | Path, path: str | Path, *, title: str, image: str, start: str, end: str = "", force: bool = False
+) -> Path:
+    """Write the bundle, a zip file.
+
+    Args:
+        pack: A folder as `grand_challenge.new` writes it.
+        path: Of the zip.
+        title: Of the competition.
+        image: The name in a registry of an image with surgvalid in it; the platform's own are too old.
+        start: The first day of the phase, `YYYY-MM-DD`.
+        end: Its last day; open where none is said.
+        force: Whether a file there may be replaced.
+
+    Raises:
+        WouldOverwrite: There is a file.
+        FileUnreadable: The pack lacks one.
+    """
+    place, target = Path(pack), Path(path)
+    if target.exists() and not force:
+        raise WouldOverwrite(target)
+    settings = MethodSettings.read(place / "evaluate.toml")
+    held: dict[str, str | bytes] = {
+        "competition.yaml": _competition(settings, title, image, start, end),
+        "logo.png": _logo(),
+        "terms.md": "Say here what participants may do with the data.\n",
+        "overview.md": f"# {title}\n\nHand in `predictions.csv` with the columns `case` and `prediction`, in a zip.\n",
+        "scoring_program/metadata.yaml": f"command: {json.dumps(_COMMAND)}\n",
+        **{f"scoring_program/{name}": text for name, text in pack_files(place, "").items()},
+        **{f"reference_data/{name}": text for name, text in pack_files(place, "ground_truth").items()},
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in held.items():
+            archive.writestr(zipfile.ZipInfo(name, _TIME), data, zipfile.ZIP_DEFLATED)
+    target.write_bytes(content.getvalue())
+    return target
+
+
+def _competition(settings: MethodSettings, title: str, image: str, start: str, end: str) -> str:
+    """The description; JSON is YAML."""
+    sorting = "desc" if settings.better == "larger" else "asc"
+    columns = [
+        {
+            "title": text,
+            "key": key,
+            "index": index,
+            "sorting": sorting if key != "baselines_ahead" else "desc",
+            "precision": 4,
+        }
+        for index, (key, text) in enumerate(COLUMNS.items())
+    ]
+    phase = {"name": "Test", "description": "Test", "start": start, **({"end": end} if end else {}), "tasks": [0]}
+    task = {"index": 0, "name": "Test", "description": "Test"}
+    document = {
+        "version": 2,
+        "title": title,
+        "image": "logo.png",
+        "terms": "terms.md",
+        "docker_image": image,
+        "enable_detailed_results": True,
+        "pages": [{"title": "Overview", "file": "overview.md"}],
+        "tasks": [{**task, "reference_data": "reference_data", "scoring_program": "scoring_program"}],
+        "phases": [phase],
+        "leaderboards": [{"title": settings.metric, "key": "main", "columns": columns}],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _logo() -> bytes:
+    """An image of one pixel: the platform asks for one."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    rest = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\xff")) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + rest
+
+
+def run(program: Path, given: Path, out: Path) -> dict[str, float]:
+    """Score what was submitted: `ref` and `res` below `given`, `scores.json` and a page into `out`."""
+    settings, truth = MethodSettings.read(program / "evaluate.toml"), given / "ref"
+    rows = scored(predictions(given / "res", settings), truth, organisers_score(program / "scoring.py"))
+    place = truth / "baselines.csv"
+    summary = metrics(rows, settings, read_frame(place, ["model", "case"]) if place.is_file() else None)
+    ahead = sum(one["ahead"] for one in summary["baselines"].values())
+    scores = {key: {**summary, "baselines_ahead": ahead}.get(key, summary["value"]) for key in COLUMNS}
+    (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    (out / "detailed_results.html").write_text(_page(settings, summary), encoding="utf-8")
+    return scores
+
+
+def _page(settings: MethodSettings, summary: Mapping[str, Any]) -> str:
+    """What participants see: nothing of a single case, nothing from elsewhere."""
+    rows = [(settings.metric, summary, "value")]
+    rows += [
+        (f"{name} {level}", one, "value") for name, some in summary["strata"].items() for level, one in some.items()
+    ]
+    rows += [(f"minus {name}", one, "difference") for name, one in summary["baselines"].items()]
+    cells = [
+        [name, *(f"{one[key]:.4f}" if key in one else "" for key in (main, "low", "high"))] for name, one, main in rows
+    ]
+    lines = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
+    caption = f"{settings.level:.0%} intervals over {summary['videos']} videos ({summary['cases']} cases)"
+    head = f"<caption>{caption}</caption><tr><th></th><th>value</th><th>low</th><th>high</th></tr>"
+    title = escape(settings.metric)
+    start = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    return f"{start}<table>{head}{''.join(lines)}</table></html>"
+
+
+if __name__ == "__main__":
+    import sys
+
+    run(*map(Path, sys.argv[1:4]))

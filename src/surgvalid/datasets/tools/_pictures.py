@@ -1,0 +1,222 @@
+"""Images with shapes on them, as tools for still images keep them, brought into procedures.
+
+The images of a folder are the frames of one video, and the digits at the end of a file's name are the frame's number.
+Where that cannot be (names without digits or with different beginnings, images of different sizes), nothing is guessed:
+the file is refused, unless the caller says that every image is a video of its own. A shape without an identity is an
+object of its own that nobody has told apart from others, so it is only proposed; in a video of one frame there is
+nothing to tell apart.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from surgvalid.datasets.tools._about import About, Annotations, number
+from surgvalid.datasets.tools._draft import Rectangle, VideoDraft, finish
+from surgvalid.errors import ProcedureInvalid
+from surgvalid.schema.procedures.procedure_problems import RATE
+from surgvalid.schema.procedures.tracks import Visibility
+
+_NUMBERED = re.compile(r"(.*?)(\d{1,15})$", re.DOTALL)
+_STILLS = "say --stills where every image is a video of its own"
+_SHOWN = 3
+_JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_HEAD_BYTES = 1 << 20
+NOTES = {
+    "outline": ("shape-as-box", "shapes that are no boxes are kept as the box around them"),
+    "rotated": ("rotation", "rotated boxes are kept as the upright box around them"),
+    "points": ("not-kept", "points and lines have no box and are not kept"),
+    "labels": ("not-kept", "labels of whole images are not kept"),
+    "deleted": ("not-kept", "shapes are marked as deleted and are not kept"),
+    "difficult": ("not-kept", "objects are marked as difficult, which is not kept"),
+    "parts": ("not-kept", "parts of objects are not kept"),
+    "unlike": ("not-kept", "results of another kind are not kept"),
+}
+"""Code and text of the finding on each thing that a reader counts."""
+
+
+class DrawnShape(NamedTuple):
+    """One thing drawn on an image, as the upright box around it."""
+
+    label: str
+    box: Rectangle
+    instance: str = ""
+    """Which object it is; empty where the file does not tell."""
+    attributes: Mapping[str, str] = {}
+    occluded: bool = False
+
+
+class ShapedImage(NamedTuple):
+    """An image and what is drawn on it."""
+
+    name: str
+    """Its file, with the folders before it where they are told."""
+    shapes: Sequence[DrawnShape]
+    width_px: int | None = None
+    height_px: int | None = None
+    by: str = ""
+    """Who drew the shapes, where several did; theirs are videos of their own."""
+
+
+def annotations_of(
+    pictures: Iterable[ShapedImage],
+    *,
+    where: str,
+    about: About,
+    video: str = "",
+    counts: Counter[str] | None = None,
+    problems: Sequence[str] = (),
+) -> Annotations:
+    """The procedures that the images are frames of.
+
+    Args:
+        pictures: The images.
+        where: The file or folder that they come from.
+        about: What it does not tell.
+        video: What the video of images without a folder is called; by default as the file or folder.
+        counts: What the reader left out, by the keys of `NOTES`.
+        problems: What it could not read.
+
+    Raises:
+        ProcedureInvalid: Something cannot be true, or images have no place; every problem is listed.
+    """
+    gathered = _Gathered(where, about, video or Path(where).resolve().stem)
+    for picture in pictures:
+        gathered.take(picture)
+    wrong = [*problems, *gathered.problems()]
+    if not gathered.drafts and not wrong:
+        wrong.append("holds no image with annotations")
+    if wrong:
+        raise ProcedureInvalid(where, wrong)
+    gathered.say(counts or Counter())
+    return Annotations(*finish(list(gathered.drafts.values()), where))
+
+
+class _Gathered:
+    """The videos of the images so far."""
+
+    def __init__(self, where: str, about: About, video: str) -> None:
+        self.where, self.about, self.video = where, about, video
+        self.drafts: dict[str, VideoDraft] = {}
+        self.unplaced: list[str] = []
+        self.anonymous = 0
+        self.sizes: dict[str, set[tuple[int, int]]] = {}
+        self.beginnings: dict[str, set[str]] = {}
+        self.frames: Counter[tuple[str, int]] = Counter()
+
+    def take(self, picture: ShapedImage) -> None:
+        """Take over one image."""
+        path = PurePosixPath(picture.name.replace("\\", "/"))
+        numbered = _NUMBERED.fullmatch(path.stem)
+        if self.about.stills:
+            video, frame = path.with_suffix("").as_posix().lstrip("./"), 0
+        elif numbered is None:
+            self.unplaced.append(picture.name)
+            return
+        else:
+            video, frame = path.parent.name or self.video, int(numbered[2])
+            self.beginnings.setdefault(video, set()).add(numbered[1])
+        video += f" by {picture.by}" if picture.by else ""
+        self.frames[(video, frame)] += 1
+        draft = self.drafts.setdefault(video, VideoDraft(self.where, self.about, video=video))
+        if picture.width_px and picture.height_px:
+            self.sizes.setdefault(video, set()).add((picture.width_px, picture.height_px))
+            draft.width_px, draft.height_px = picture.width_px, picture.height_px
+        second = draft.second_of(frame)
+        if second is None:
+            draft.between += len(picture.shapes)
+            return
+        draft.duration_s = max(draft.duration_s or 0, second + 1)
+        self.anonymous += _take(draft, picture, frame, second, named=self.about.stills)
+
+    def problems(self) -> list[str]:
+        """Why images cannot be frames of videos."""
+        problems = []
+        if self.unplaced:
+            problems.append(
+                f"{len(self.unplaced)} images have no frame number at the end of their name ({_listed(self.unplaced)}),"
+                f" so they cannot be placed in a video; {_STILLS}"
+            )
+        for video, several in self.beginnings.items():
+            if len(several) > 1:
+                listed = _listed(sorted(several))
+                problems.append(f"video {video!r}: names of images begin in different ways ({listed}); {_STILLS}")
+        for video, sizes in self.sizes.items():
+            if len(sizes) > 1:
+                listed = _listed([f"{width} x {height}" for width, height in sorted(sizes)])
+                problems.append(f"video {video!r}: images of different sizes ({listed}); {_STILLS}")
+        repeated = [(video, frame, count) for (video, frame), count in self.frames.items() if count > 1]
+        return problems + [f"{count} images are frame {frame} of video {video!r}" for video, frame, count in repeated]
+
+    def say(self, counts: Counter[str]) -> None:
+        """Keep the findings on all images with the first video."""
+        first = next(iter(self.drafts.values()))
+        for key, (code, text) in NOTES.items():
+            if counts[key]:
+                first.note(code, f"{counts[key]} {text}")
+        if self.anonymous:
+            text = "shapes bear no identity; each is a proposed object of its own until somebody links them"
+            first.note("no-identity", f"{self.anonymous} {text}")
+        if not self.about.stills and self.about.fps is None:
+            message = "numbers at the end of image names are interpreted as seconds; give --fps where they count frames"
+            first.note("no-frame-rate", message)
+            for draft in self.drafts.values():
+                draft.assumed.append(RATE)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(map(repr, texts[:_SHOWN])) + (", ..." if len(texts) > _SHOWN else "")
+
+
+def _take(draft: VideoDraft, picture: ShapedImage, frame: int, second: int, *, named: bool) -> int:
+    """How many of the image's shapes bear no identity; all are taken over."""
+    anonymous = 0
+    for place, shape in enumerate(picture.shapes, start=1):
+        instance = shape.instance or (f"{shape.label} {place}" if named else f"{shape.label} {frame}.{place}")
+        if not shape.instance and not named:
+            draft.proposed.append(instance)
+            anonymous += 1
+        track = draft.track(instance, shape.label)
+        track.see(second, shape.box, Visibility.OCCLUDED if shape.occluded else Visibility.VISIBLE)
+        if shape.attributes:
+            track.attributes.update(shape.attributes)
+    return anonymous
+
+
+def box_around(points: Iterable[Sequence[object]]) -> Rectangle | None:
+    """The upright box around points; None where one is no pair of numbers, or where they span nothing."""
+    pairs = [(number(point[0]), number(point[1])) if len(point) >= 2 else (None, None) for point in points]
+    xs, ys = [x for x, _ in pairs if x is not None], [y for _, y in pairs if y is not None]
+    if not pairs or len(xs) < len(pairs) or len(ys) < len(pairs):
+        return None
+    return min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
+
+
+def box_around_ellipse(x: float, y: float, half_width: float, half_height: float, turn_deg: float = 0.0) -> Rectangle:
+    """The upright box around an ellipse that is turned about its centre."""
+    turn = math.radians(turn_deg)
+    wide = math.hypot(half_width * math.cos(turn), half_height * math.sin(turn))
+    high = math.hypot(half_width * math.sin(turn), half_height * math.cos(turn))
+    return x - wide, y - high, 2 * wide, 2 * high
+
+
+def image_size(path: Path) -> tuple[int, int] | None:
+    """Width and height of a PNG or JPEG file by its header; None where there is none to read."""
+    try:
+        with open(path, "rb") as handle:
+            head = handle.read(_HEAD_BYTES)
+    except OSError:
+        return None
+    if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) >= 24:
+        return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
+    at = 2 if head[:2] == b"\xff\xd8" else len(head)
+    while at + 9 <= len(head) and head[at] == 0xFF:
+        if head[at + 1] in _JPEG_SIZES:
+            return int.from_bytes(head[at + 7 : at + 9]), int.from_bytes(head[at + 5 : at + 7])
+        at += 2 + int.from_bytes(head[at + 2 : at + 4])
+    return None

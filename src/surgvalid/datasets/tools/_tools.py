@@ -1,0 +1,192 @@
+"""Files of annotation tools, whichever tool wrote them: the tool is found by name or by how the file begins.
+
+Of files that people take for annotations and that cannot become procedures, it is said what they are and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from surgvalid.datasets.tools._about import About, Annotations
+from surgvalid.errors import FileUnreadable, UnknownName
+from surgvalid.schema.findings import Finding
+from surgvalid.schema.legacy import former
+from surgvalid.schema.procedures.procedure_files import KEY
+from surgvalid.schema.procedures.procedure_problems import check_procedure
+from surgvalid.schema.procedures.tracks import Procedure
+
+_IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff")
+_FILMS = (".mp4", ".avi", ".mov", ".mkv", ".mpg", ".webm")
+_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar")
+_NUMBERS = re.compile(r"\s*\d+(\s+[-\d.eE]+){4,}\s*$")
+_VATIC = re.compile(r'\s*\d+(\s+-?\d+){8}\s+"')
+_SPACED = re.compile(r"\s*\d+(\s+-?[\d.]+){9,}\s*$")
+
+
+def reason_for(path: Path, head: str) -> str | None:
+    """Why a file or folder that no tool recognises cannot be read, or None where nothing is known about it."""
+    kind, line = path.suffix.lower(), head.split("\n", 1)[0]
+    if path.is_dir():
+        return "a folder in which no annotation tool recognises its files; name one file of it"
+    for kinds, text in (
+        (_IMAGES, "an image, no annotations; masks are compared by 'surgvalid evaluate segmentation'"),
+        (_FILMS, "a video file, no annotations; give it with --video beside the annotations"),
+        (_ARCHIVES, "an archive; unpack it first"),
+    ):
+        if kind in kinds:
+            return text
+    if kind == ".json":
+        return _json(head)
+    if kind == ".xml":
+        return "a labelling configuration of Label Studio, no annotations" if "<View" in head else None
+    if kind == ".csv":
+        return _csv(line)
+    return _text(line, head) if kind in (".txt", ".data", ".names", "") else None
+
+
+def _json(head: str) -> str | None:
+    if '"assets"' in head and '"tags"' in head:
+        return "a project of VoTT; export it as Pascal VOC or COCO"
+    if '"coordinates"' in head and '"image"' in head:
+        return "CreateML; export it as COCO or Pascal VOC"
+    if '"predicted_iou"' in head or ('"stability_score"' in head and '"segmentation"' in head):
+        return "masks of Segment Anything, which have no classes"
+    if head.lstrip().startswith("{") and f'"{KEY}"' not in head and f'"{former(KEY)}"' not in head:
+        return "an object without 'images' and 'annotations', so not COCO, nor of another tool that is known here"
+    return None
+
+
+def _csv(line: str) -> str | None:
+    columns = {cell.strip().strip('"') for cell in line.split(",")}
+    if {"annotation_id", "annotator"} <= columns:
+        return "Label Studio's CSV, in which values lose their kind; export as JSON or JSON_MIN"
+    if {"image", "xmin", "label"} <= columns:
+        return "VoTT's CSV, which tells no size of images; export as Pascal VOC or COCO"
+    return None
+
+
+def _text(line: str, head: str) -> str | None:
+    if _VATIC.match(line):
+        return "VATIC; export it as MOT or Pascal VOC"
+    if _SPACED.match(line):
+        return "columns that blanks part; MOT parts them by commas"
+    if _NUMBERS.match(line):
+        return (
+            "labels of one image as YOLO has them; give the folder with the class names "
+            "(obj.names, classes.txt, data.yaml)"
+        )
+    return "text that is no table of annotations" if head.strip() else "an empty file"
+
+
+TOOLS = ("cvat", "coco", "mot", "label_studio", "segments")
+"""Names of the files in this subpackage that read and write annotated procedures."""
+IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro")
+"""Names of those that only read, since they keep still images and have no place for most of a procedure."""
+_HEAD_BYTES = 1 << 16
+
+
+class ToolReader(Protocol):
+    """What the file of a tool that only reads offers."""
+
+    TITLE: str
+
+    def recognises(self, path: Path, head: str) -> bool:
+        """Whether a file that begins with `head` is one of this tool."""
+
+    def read(self, path: str | Path, about: About | None = None) -> Annotations:
+        """The procedures in the file."""
+
+
+class Tool(ToolReader, Protocol):
+    """What the file of a tool offers."""
+
+    FILE_NAME: str
+    """What a file of it is usually called."""
+
+    def write(self, procedure: Procedure, path: str | Path) -> list[Finding]:
+        """What the file cannot hold of the procedure; the rest is written."""
+
+
+def annotation_tool(name: str) -> Tool:
+    """The tool of that name, which reads and writes.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in TOOLS:
+        raise UnknownName("annotation tool that writes", name, TOOLS)
+    return cast(Tool, import_module(f"surgvalid.datasets.tools.{name}"))
+
+
+def annotation_reader(name: str) -> ToolReader:
+    """The tool of that name, which reads at least.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in (*TOOLS, *IMAGE_TOOLS):
+        raise UnknownName("annotation tool", name, (*TOOLS, *IMAGE_TOOLS))
+    return cast(ToolReader, import_module(f"surgvalid.datasets.tools.{name}"))
+
+
+def recognised_tool(path: str | Path) -> str | None:
+    """Name of the tool that wrote the file or folder, or None when none recognises it.
+
+    Raises:
+        FileUnreadable: No such file or folder.
+    """
+    head = _head(Path(path))
+    return next((name for name in _ORDER if annotation_reader(name).recognises(Path(path), head)), None)
+
+
+_ORDER = ("datumaro", "via", "cvat", "label_studio", "coco", "mot", "segments", "labelme", "voc", "yolo")
+"""The more particular first."""
+
+
+def _head(path: Path) -> str:
+    if path.is_dir():
+        return ""
+    try:
+        with open(path, "rb") as handle:
+            return _decoded(handle.read(_HEAD_BYTES))
+    except OSError as error:
+        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
+
+
+def _decoded(head: bytes) -> str:
+    wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return head.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+
+
+def read_annotations(path: str | Path, *, tool: str | None = None, about: About | None = None) -> Annotations:
+    """The procedures in a file or folder of an annotation tool, and what was noticed.
+
+    Args:
+        path: The file; or the folder of a MOT sequence, of YOLO labels, or of one file per image.
+        tool: Its name; by default it is found by how the file begins.
+        about: What the file does not tell: frame rate, centre, kind of procedure, ...
+
+    Raises:
+        UnknownName: There is no such tool.
+        FileUnreadable: No tool recognises the file, or it is not what it claims to be.
+        ProcedureInvalid: Something in it cannot be true; every problem is listed.
+    """
+    name = tool or recognised_tool(path)
+    if name is None:
+        known = ", ".join((*TOOLS, *IMAGE_TOOLS))
+        unknown = f"no annotation tool recognises it; name one of {known}, or unpack it first"
+        raise FileUnreadable(str(path), [reason_for(Path(path), _head(Path(path))) or unknown])
+    return annotation_reader(name).read(path, about)
+
+
+def write_annotations(procedure: Procedure, path: str | Path, *, tool: str) -> list[Finding]:
+    """What the tool's file cannot hold of the procedure; the rest is written to `path`.
+
+    Raises:
+        UnknownName: There is no such tool.
+        ProcedureInvalid: The procedure has problems, or texts that the format cannot write; nothing is written.
+    """
+    return annotation_tool(tool).write(check_procedure(procedure), path)

@@ -1,0 +1,81 @@
+"""Pascal VOC: an XML file per image (labelImg, CVAT, Roboflow, ...), a folder of them, or the data set's folder.
+
+Corners count pixels from 1 and belong to the box in VOC itself, while labelImg and CVAT write them as coordinates; a
+difference of one pixel, left as it is. The format tells no identity: an attribute `instance` or `track_id` does where
+a tool wrote one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from surgvalid.datasets.tools._about import About, Annotations, whole
+from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around
+from surgvalid.datasets.tools._xml import elements
+from surgvalid.errors import FileUnreadable
+
+TITLE = "Pascal VOC (a file or a folder)"
+_IDENTITY = ("instance", "track_id")
+_CORNERS = (("xmin", "ymin"), ("xmax", "ymax"))
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a folder, or a file that begins with `head`, is one of this tool."""
+    if path.is_dir():
+        return bool(files := _files(path)) and recognises(
+            files[0], files[0].read_bytes()[: 1 << 16].decode("utf-8", "replace")
+        )
+    return path.suffix.lower() == ".xml" and "<annotation" in head and "<size>" in head and "<annotations" not in head
+
+
+def read(path: str | Path, about: About | None = None) -> Annotations:
+    """The procedures whose frames are the images.
+
+    Raises:
+        FileUnreadable: Not such XML.
+        ProcedureInvalid: Something in it cannot be true; every problem is listed.
+    """
+    home, counts, problems = Path(path), Counter[str](), list[str]()
+    pictures = [_picture(one, counts, problems) for one in (_files(home) if home.is_dir() else [home])]
+    video = (home if home.is_dir() else home.parent).resolve().name
+    return annotations_of(
+        pictures, where=str(path), about=about or About(), video=video, counts=counts, problems=problems
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.xml")) or sorted(folder.glob("Annotations/**/*.xml"))
+
+
+def _picture(path: Path, counts: Counter[str], problems: list[str]) -> ShapedImage:
+    documents = list(elements(path, ("annotation",)))
+    if len(documents) != 1:
+        raise FileUnreadable(str(path), ["not Pascal VOC: expected one <annotation>"])
+    root, shapes = documents[0], list[DrawnShape]()
+    for place, element in enumerate(root.iterfind("object"), start=1):
+        label, corners = (element.findtext("name") or "").strip(), element.find("bndbox")
+        ends = [] if corners is None else [(corners.findtext(x), corners.findtext(y)) for x, y in _CORNERS]
+        box = box_around(ends)
+        if not label or box is None:
+            problems.append(f"{path.name}, object {place}: {'no name' if not label else 'no <bndbox> of four numbers'}")
+            continue
+        counts["difficult"] += (element.findtext("difficult") or "0").strip() == "1"
+        counts["parts"] += len(element.findall("part"))
+        attributes = _attributes(element)
+        identity = next((attributes.pop(key) for key in _IDENTITY if attributes.get(key)), "")
+        name = f"{label} {identity}" if identity.isdecimal() else identity
+        shapes.append(
+            DrawnShape(label, box, name, attributes, (element.findtext("occluded") or "").strip() in ("1", "yes"))
+        )
+    size = whole(root.findtext("size/width")), whole(root.findtext("size/height"))
+    name = (root.findtext("filename") or path.stem).strip().replace("\\", "/")
+    return ShapedImage(Path(name).name, shapes, size[0] or None, size[1] or None)
+
+
+def _attributes(element: Element) -> dict[str, str]:
+    stated = (
+        (one.findtext("name") or "", one.findtext("value") or "") for one in element.iterfind("attributes/attribute")
+    )
+    return {name.strip(): value.strip() for name, value in stated if name.strip() not in ("", "rotation", "occluded")}

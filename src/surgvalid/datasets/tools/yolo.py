@@ -1,0 +1,150 @@
+"""YOLO: a text file per image, as a folder with its class names (darknet, CVAT's YOLO 1.1, Ultralytics, labelImg).
+
+A row is class, then centre and size as shares of the image; five numbers are a box, six a box with a track, more an
+outline. Names of the classes are in `obj.names`, `classes.txt` or `data.yaml`. The size of images is read from the
+files where they lie beside, else `About(width_px, height_px)` tells it. An image without a file was not annotated; an
+empty file shows nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from surgvalid.datasets.tools._about import About, Annotations, number, whole
+from surgvalid.datasets.tools._draft import Rectangle
+from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around, image_size
+from surgvalid.errors import FileUnreadable
+from surgvalid.schema.documents import read_text
+
+TITLE = "YOLO folder (labels and class names)"
+_NAMES = ("obj.names", "classes.txt", "data.yaml", "data.yml", "dataset.yaml")
+_IMAGES = (".jpg", ".jpeg", ".png", ".JPG", ".PNG")
+_ENTRY = re.compile(r"^\s*(?:-|(\d+)\s*:)\s*['\"]?(.*?)['\"]?\s*$")
+_LISTS = ("classes.txt", "train.txt", "val.txt", "valid.txt", "test.txt", "README.txt")
+_BOX, _TRACKED = 5, 6
+
+
+def recognises(path: Path, _head: str) -> bool:
+    """Whether the folder, or the file of class names in it, is one of this tool."""
+    folder = path if path.is_dir() else path.parent
+    return (path.is_dir() or path.name in _NAMES) and _names_file(folder) is not None and bool(_labels(folder))
+
+
+def read(path: str | Path, about: About | None = None) -> Annotations:
+    """The procedures whose frames are the images.
+
+    Raises:
+        FileUnreadable: No class names, or no labels.
+        ProcedureInvalid: Something in it cannot be true, or the size of an image is not known; every problem is listed.
+    """
+    home = Path(path) if Path(path).is_dir() else Path(path).parent
+    named = _names_file(home)
+    if named is None or not (labels := _labels(home)):
+        raise FileUnreadable(str(path), [f"not YOLO: needs label files and one of {', '.join(_NAMES)} in the folder"])
+    names, counts, problems = _names(named), Counter[str](), list[str]()
+    about = about or About()
+    pictures = [_picture(one, home, names, about, counts, problems) for one in labels]
+    return annotations_of(
+        pictures, where=str(home), about=about, video=home.resolve().name, counts=counts, problems=problems
+    )
+
+
+def _names_file(folder: Path) -> Path | None:
+    return next((folder / name for name in _NAMES if (folder / name).is_file()), None)
+
+
+def _labels(folder: Path) -> list[Path]:
+    """The label files: those in the folder itself, or in the folders that exports put them in."""
+    direct = [one for one in folder.glob("*.txt") if one.name not in _LISTS]
+    below = [one for one in folder.glob("*/**/*.txt") if one.name not in _LISTS]
+    return sorted(direct + below)
+
+
+def _names(path: Path) -> list[str]:
+    lines = read_text(path).splitlines()
+    if path.suffix == ".names" or path.name == "classes.txt":
+        return [line.strip() for line in lines if line.strip()]
+    return _names_of_yaml(lines)
+
+
+def _names_of_yaml(lines: list[str]) -> list[str]:
+    """The list below or after `names:`, which is all of the file that is needed here."""
+    at = next((place for place, line in enumerate(lines) if line.startswith("names:")), None)
+    if at is None:
+        return []
+    rest = lines[at].removeprefix("names:").strip()
+    if rest:
+        return [one.strip().strip("'\"") for one in rest.strip("[]").split(",") if one.strip()]
+    listed: dict[int, str] = {}
+    for line in lines[at + 1 :]:
+        if (entry := _ENTRY.match(line)) is None:
+            break
+        listed[int(entry[1]) if entry[1] else len(listed)] = entry[2]
+    return [listed.get(place, "") for place in range(max(listed, default=-1) + 1)]
+
+
+def _picture(
+    path: Path, home: Path, names: list[str], about: About, counts: Counter[str], problems: list[str]
+) -> ShapedImage:
+    image = _image_of(path)
+    stated = (about.width_px, about.height_px)
+    width, height = stated if None not in stated else (image_size(image) if image else None) or (None, None)
+    lines = [line for line in read_text(path).splitlines() if line.strip()]
+    where = path.relative_to(home).as_posix()
+    if lines and (width is None or height is None):
+        problems.append(f"{where}: shares of an image whose size is not known; give --size or put the image beside it")
+        lines = []
+    size = width or 1, height or 1
+    shapes = [
+        one for one in (_shape(line, n, where, names, size, counts, problems) for n, line in enumerate(lines, 1)) if one
+    ]
+    return ShapedImage(where if path.parent != home else path.name, shapes, width, height)
+
+
+def _image_of(path: Path) -> Path | None:
+    """The image of a label file: beside it, or under `images` where labels are under `labels` (or `Annotations`)."""
+    places = [path.parent]
+    parts = list(path.parent.parts)
+    for labels, images in (("labels", "images"), ("Annotations", "Images")):
+        if labels in parts:
+            last = len(parts) - 1 - parts[::-1].index(labels)
+            places.append(Path(*parts[:last], images, *parts[last + 1 :]))
+    return next((one for folder in places for end in _IMAGES if (one := folder / f"{path.stem}{end}").is_file()), None)
+
+
+def _shape(
+    line: str, row: int, where: str, names: list[str], size: tuple[int, int], counts: Counter[str], problems: list[str]
+) -> DrawnShape | None:
+    values = [number(cell) for cell in line.split()]
+    numbers = [value for value in values if value is not None]
+    kind = whole(numbers[0]) if numbers else None
+    if len(numbers) < len(values) or kind is None or len(numbers) < _BOX:
+        problems.append(f"{where}, row {row}: expected a class and at least four numbers, got {line[:60]!r}")
+        return None
+    if not 0 <= kind < len(names):
+        problems.append(f"{where}, row {row}: class {kind} has no name; {len(names)} classes are named")
+        return None
+    identity, box = "", _box(numbers[1:_BOX], size)
+    if len(numbers) == _TRACKED:
+        track = whole(numbers[-1])
+        if track is None:
+            problems.append(f"{where}, row {row}: a confidence of {numbers[-1]:g}; that is a prediction, no annotation")
+            return None
+        identity = f"{names[kind]} {track}"
+    elif len(numbers) > _TRACKED:
+        counts["outline"] += 1
+        box = _hull(numbers[1:], size)
+    return DrawnShape(names[kind], box, identity)
+
+
+def _box(shares: list[float], size: tuple[int, int]) -> Rectangle:
+    x, y, width, height = (share * size[place % 2] for place, share in enumerate(shares))
+    return x - width / 2, y - height / 2, width, height
+
+
+def _hull(shares: list[float], size: tuple[int, int]) -> Rectangle:
+    pairs: Iterator[tuple[float, float]] = zip(shares[::2], shares[1::2], strict=False)
+    return box_around([(x * size[0], y * size[1]) for x, y in pairs]) or (0.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,496 @@
+"""Boxes beside the wrong image, moment or class, in another format, cut by score, or lacking in whole videos.
+
+The statistic is the mean over references of the best overlap (IoU) with a prediction in their image, classes left
+aside. Each alternative is compared with the file as read by `evidence`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.evaluation.alignment.box_readings import readings, typical_scale, typical_shift
+from surgvalid.evaluation.alignment.classes import class_checks
+from surgvalid.evaluation.alignment.evidence import (
+    EvidenceUnits,
+    Gain,
+    gain_between,
+    gain_of_means,
+    runs,
+    unit_means,
+    units_of_frames,
+)
+from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.metrics.metric import Floats, Indices
+from surgvalid.schema.findings import Severity
+
+LAGS = tuple(lag for step in range(1, 11) for lag in (step, -step))
+ON, FEWEST, MOST_IN_IMAGE = 0.5, 10, 10
+NOTHING = 0.02
+DRAWS = 5
+CUT, CUT_NOTE, FEWEST_SCORED = 0.3, 0.05, 100
+SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
+_SHOWN = 5
+
+
+class LocatedBoxes(NamedTuple):
+    """The boxes of one side: x, y, width and height as they were read."""
+
+    image: Indices
+    box: Floats
+    category: Indices
+    score: Floats | None = None
+
+    def of(self, rows: Indices) -> LocatedBoxes:
+        """Some of them."""
+        score = None if self.score is None else self.score[rows]
+        return LocatedBoxes(self.image[rows], self.box[rows], self.category[rows], score)
+
+
+class BoxStudy(NamedTuple):
+    """Boxes of both sides, and where their images stand."""
+
+    reference: LocatedBoxes
+    prediction: LocatedBoxes
+    video: Indices
+    """Of every image, a number from 0."""
+    place: Indices
+    """Of every image in its video, from 0."""
+    size: Floats
+    """Width and height of every image; NaN where unknown."""
+    names: Sequence[str]
+    """Of the classes; none where classes play no role."""
+    videos: Sequence[str]
+    files: Sequence[str] = ()
+    """Names of the images in the order of their ids, where such an order means anything."""
+    moment: str = "image"
+    """What a place in a video is called."""
+
+
+def pairs(ours: Indices, theirs: Indices) -> tuple[Indices, Indices]:
+    """Every pair of rows of the same image; `theirs` are in order of the images.
+
+    Example:
+        >>> left, right = pairs(np.array([0, 2]), np.array([0, 0, 1, 2]))
+        >>> left.tolist(), right.tolist()
+        ([0, 0, 1], [0, 1, 3])
+    """
+    start, stop = (np.searchsorted(theirs, ours, side) for side in ("left", "right"))
+    count = stop - start
+    left = np.repeat(np.arange(len(ours)), count)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    return left, within + np.repeat(start, count)
+
+
+def overlap(first: Floats, second: Floats) -> Floats:
+    """The IoU of boxes row by row; 0 where one has no area."""
+    low = np.maximum(first[:, :2], second[:, :2])
+    high = np.minimum(first[:, :2] + first[:, 2:], second[:, :2] + second[:, 2:])
+    areas = [np.prod(np.maximum(side[:, 2:], 0.0), axis=1) for side in (first, second)]
+    shared = np.where((areas[0] > 0) & (areas[1] > 0), np.prod(np.maximum(high - low, 0.0), axis=1), 0.0)
+    union = areas[0] + areas[1] - shared
+    return np.asarray(np.divide(shared, union, out=np.zeros(len(shared)), where=union > 0))
+
+
+def best_overlaps(box: Floats, image: Indices, others: Floats, other_image: Indices) -> Floats:
+    """The largest overlap of every box with another one of the same image; 0 where there is none."""
+    order = np.argsort(other_image, kind="stable")
+    left, right = pairs(image, other_image[order])
+    return _largest(box, others[order], left, right)
+
+
+def _largest(box: Floats, others: Floats, left: Indices, right: Indices) -> Floats:
+    best = np.zeros(len(box))
+    np.maximum.at(best, left, overlap(box[left], others[right]))
+    return best
+
+
+def most_certain(boxes: LocatedBoxes) -> LocatedBoxes:
+    """At most ten of every image, those of the highest scores, in order of the images."""
+    score = np.zeros(len(boxes.image)) if boxes.score is None else boxes.score
+    order = np.lexsort((-score, boxes.image))
+    image = boxes.image[order]
+    start = np.searchsorted(image, image)
+    return boxes.of(order[np.arange(len(order)) - start < MOST_IN_IMAGE])
+
+
+class _Look(NamedTuple):
+    """References in runs of frames, the predictions beside them, and what is a piece of evidence."""
+
+    study: BoxStudy
+    reference: LocatedBoxes
+    prediction: LocatedBoxes
+    units: EvidenceUnits
+    code: Indices
+    """The unit of every reference."""
+    as_read: Floats
+    """The best overlap of every reference."""
+
+    def under(self, boxes: Floats | None = None, image: Indices | None = None) -> Floats:
+        """The best overlap of every reference with boxes or images of predictions exchanged."""
+        given = self.prediction
+        return best_overlaps(
+            self.reference.box,
+            self.reference.image,
+            given.box if boxes is None else boxes,
+            given.image if image is None else image,
+        )
+
+    def gain(self, other: Floats, kept: np.ndarray | None = None) -> Gain:
+        code = self.code if kept is None else np.where(kept, self.code, -1)
+        return gain_between(self.as_read, other, code, self.units)
+
+
+def _look(study: BoxStudy) -> _Look:
+    chosen = runs(study.video, study.place)
+    reference = study.reference.of(np.flatnonzero(chosen[study.reference.image]))
+    reference = reference.of(np.argsort(reference.image, kind="stable"))
+    prediction = most_certain(study.prediction)
+    units = units_of_frames(study.video, study.place)
+    code = units.code[reference.image]
+    as_read = best_overlaps(reference.box, reference.image, prediction.box, prediction.image)
+    return _Look(study, reference, prediction, units, code, as_read)
+
+
+def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) -> Looked:
+    """Every check of where boxes lie.
+
+    Args:
+        study: The boxes of both sides.
+        scored: Whether metrics rank detections by their scores.
+        silent: Videos of which the caller says that they have no detections.
+    """
+    looked: dict[str, SanityFinding | None] = {"videos-without-predictions": videos_without(study, silent)}
+    if scored:
+        looked["scores-cut"] = scores_cut(study.prediction.score)
+    if len(study.reference.image) < FEWEST or not len(study.prediction.image):
+        return looked
+    look = _look(study)
+    doubts = [doubt for doubt in (another_reading(look), lagging(look), another_order(look)) if doubt]
+    best = max(doubts, key=lambda doubt: doubt.fit, default=None)
+    code = best.finding.code if best else ""
+    others = dict.fromkeys(("boxes-elsewhere", "images-exchanged", "predictions-shifted"))
+    looked |= others | ({code: best.finding} if best else {})
+    if best is None:
+        looked["images-exchanged"] = unrelated(look)
+        looked["boxes-elsewhere"] = None if looked["images-exchanged"] else nowhere_near(look)
+    if study.names:
+        looked |= {"labels-renamed": None, "classes-merged": None}
+        if code in ("", "predictions-shifted"):
+            looked |= class_checks(_confusion(study), study.names)
+    return looked
+
+
+class _Doubt(NamedTuple):
+    """Another reading that fits better, and how well it would."""
+
+    fit: float
+    finding: SanityFinding
+
+
+def another_reading(look: _Look) -> _Doubt | None:
+    """Whether the four numbers of the detections would lie on the references under another reading."""
+    given, study = look.prediction, look.study
+    given = given.of(np.flatnonzero(np.isin(given.image, look.reference.image)))
+    if not len(given.image):
+        return None
+    left, right = pairs(look.reference.image, given.image)
+    alike = look.reference.category[left] == given.category[right]
+    sides = look.reference.box[left[alike]], given.box[right[alike]]
+    tried = []
+    for reading in readings(given.box, study.size[given.image], typical_shift(*sides), typical_scale(*sides)):
+        best = _largest(look.reference.box, reading.boxes, left, right)
+        tried.append((_boxes_gain(look, best), reading))
+    speaking = [(gain, one) for gain, one in tried if _speaks(gain)]
+    if not speaking:
+        return None
+    most = max(gain.other for gain, _ in speaking)
+    gain, reading = next((gain, one) for gain, one in speaking if gain.other >= most - 0.02)
+    evidence = (
+        f"The detections lie elsewhere than the references: their mean overlap is {gain.as_read:.2f}, and "
+        f"{gain.other:.2f} with the four numbers as {reading.what}{_in(gain, look.units)}."
+    )
+    finding = SanityFinding("boxes-elsewhere", Severity.ERROR, evidence, f"Say --format {reading.option}.")
+    return _Doubt(gain.other, finding)
+
+
+def nowhere_near(look: _Look) -> SanityFinding | None:
+    """Whether hardly any reference is overlapped, and nothing that was tried mends it."""
+    covered = float((look.as_read >= ON).mean())
+    if covered >= NOTHING:
+        return None
+    evidence = (
+        f"The detections lie elsewhere than the references: {covered:.1%} of {len(look.as_read):,} references are "
+        "overlapped by half."
+    )
+    hint = "No other reading mends it (formats, mirrors, offsets, scales and sizes of input were tried)."
+    return SanityFinding("boxes-elsewhere", Severity.WARNING, evidence, hint)
+
+
+def _boxes_gain(look: _Look, best: Floats) -> Gain:
+    gain = look.gain(best)
+    if gain.units:
+        return gain
+    return Gain(float(look.as_read.mean()), float(best.mean()), 0.0, 0, 0)
+
+
+def _speaks(gain: Gain) -> bool:
+    """A gain of 0.05 and 1.3 times with t of 5; where units are too few for a t, a gross one."""
+    if gain.units:
+        return gain.speaks(0.05, 5) and gain.other >= 1.3 * gain.as_read
+    return gain.other >= 0.3 and gain.other > 2 * gain.as_read + 0.1
+
+
+def _in(gain: Gain, units: EvidenceUnits) -> str:
+    return f" (better in {gain.better} of {gain.units} {units.what})" if gain.units else ""
+
+
+def lagging(look: _Look) -> _Doubt | None:
+    """Whether predictions lie on the references of an earlier or later moment, by how many, and in which videos."""
+    study = look.study
+    span = int(study.place.max(initial=0)) + 1 + 2 * max(LAGS)
+    ours = study.video * span + study.place + max(LAGS)
+    last = np.bincount(study.video, minlength=len(study.videos))[study.video[look.reference.image]] - 1
+    at = study.place[look.reference.image]
+    tried: dict[int, tuple[Floats, np.ndarray]] = {}
+    for lag in LAGS:
+        kept = (at + lag >= 0) & (at + lag <= last)
+        if kept.any():
+            tried[lag] = _at(look, ours, lag), kept
+    gains = {lag: look.gain(best, kept) for lag, (best, kept) in tried.items()}
+    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
+    if speaking:
+        lag = max(speaking, key=lambda one: speaking[one].mean)
+        gain = speaking[lag]
+        fit = float(look.as_read.mean()) + gain.mean + (0.01 if abs(lag) == 1 else 0.0)
+        return _Doubt(fit, late_finding(lag, gain, look.units, study.moment))
+    single = _one_video(look, tried)
+    return None if single is None else _Doubt(0.0, single)
+
+
+def _at(look: _Look, ours: Indices, lag: int) -> Floats:
+    """The best overlaps with the predictions of so many moments later."""
+    return best_overlaps(
+        look.reference.box, ours[look.reference.image] + lag, look.prediction.box, ours[look.prediction.image]
+    )
+
+
+def late_by(lag: int, moment: str) -> str:
+    """In words."""
+    return f"{abs(lag)} {moment}{'s' if abs(lag) > 1 else ''} {'late' if lag > 0 else 'early'}"
+
+
+def late_finding(lag: int, gain: Gain, units: EvidenceUnits, moment: str, what: str = "overlap") -> SanityFinding:
+    """What is said of a lag that all videos share."""
+    evidence = (
+        f"The predictions are {late_by(lag, moment)} in {gain.better} of {gain.units} {units.what}: mean {what} "
+        f"{gain.as_read:.2f}, and {gain.other:.2f} with --format lag={-lag}."
+    )
+    hint = "Does one side count frames from 0 and the other from 1?"
+    return SanityFinding("predictions-shifted", Severity.WARNING, evidence, hint)
+
+
+def _one_video(look: _Look, tried: dict[int, tuple[Floats, np.ndarray]]) -> SanityFinding | None:
+    """A single video that lags by itself; blocks of five frames are the pieces of evidence."""
+    study = look.study
+    image = look.reference.image
+    for video in np.unique(study.video[image]).tolist():
+        here = study.video[image] == video
+        block = np.where(here, study.place[image] // 5, -1)
+        count = int(block.max()) + 1
+        best: tuple[float, int, Gain] | None = None
+        for lag, (values, kept) in tried.items():
+            code = np.where(kept, block, -1)
+            means = [unit_means(side, code, count) for side in (look.as_read, values)]
+            gain = gain_of_means(means[0], means[1])
+            if gain.units and gain.speaks(0.1, 5) and (best is None or gain.mean > best[0]):
+                best = gain.mean, lag, gain
+        if best is not None:
+            _, lag, gain = best
+            evidence = (
+                f"The predictions of video {study.videos[video]!r} alone are {late_by(lag, study.moment)}: mean "
+                f"overlap {gain.as_read:.2f}, and {gain.other:.2f} with --format lag={study.videos[video]}:{-lag}."
+            )
+            return SanityFinding("predictions-shifted", Severity.WARNING, evidence)
+    return None
+
+
+def orders(files: Sequence[str]) -> dict[str, Indices]:
+    """Other orders of images than that of their ids: the image that each then is."""
+    ids = np.arange(len(files))
+    return {
+        "next": np.append(ids[1:], -1),
+        "previous": np.append(-1, ids[:-1]),
+        "text-order": np.array(sorted(range(len(files)), key=lambda at: files[at]), dtype=np.intp),
+        "natural-order": np.array(sorted(range(len(files)), key=lambda at: _natural(files[at])), dtype=np.intp),
+        "reversed": ids[::-1].copy(),
+    }
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    return [(1, int(one), "") if one.isdecimal() else (0, 0, one) for one in re.split(r"(\d+)", name)]
+
+
+def another_order(look: _Look) -> _Doubt | None:
+    """Whether predictions would lie on the references with the images in another order."""
+    if len(look.study.files) < 2:
+        return None
+    gains = {}
+    for join, image in orders(look.study.files).items():
+        if (image != np.arange(len(image))).any():
+            best = look.under(image=image[look.prediction.image])
+            reached = np.isin(look.reference.image, image)
+            gains[join] = look.gain(best, reached)
+    speaking = {join: gain for join, gain in gains.items() if gain.speaks(0.02, 4)}
+    if not speaking:
+        return None
+    join = max(speaking, key=lambda one: speaking[one].mean)
+    gain = speaking[join]
+    evidence = (
+        f"The predictions lie beside other images than their own: mean overlap {gain.as_read:.2f} by ids as read, "
+        f"{gain.other:.2f} with the images in another order ({join}{_in(gain, look.units)})."
+    )
+    finding = SanityFinding("images-exchanged", Severity.ERROR, evidence, f"Say --format join={join}.")
+    return _Doubt(gain.other, finding)
+
+
+def unrelated(look: _Look) -> SanityFinding | None:
+    """Whether predictions lie no nearer to their own images than to others."""
+    rng = np.random.default_rng(0)
+    images = np.unique(look.prediction.image)
+    if images.size < FEWEST or not look.code.size:
+        return None
+    drawn, ours = np.zeros(len(look.as_read)), np.zeros(len(look.as_read))
+    for _ in range(DRAWS):
+        other = rng.integers(0, images.size, int(look.study.video.size))
+        elsewhere = images[other][look.reference.image]
+        drawn += best_overlaps(look.reference.box, elsewhere, look.prediction.box, look.prediction.image) / DRAWS
+        ours += (
+            best_overlaps(look.reference.box, elsewhere, look.study.reference.box, look.study.reference.image) / DRAWS
+        )
+    alone = np.isin(look.reference.image, images)
+    gain = gain_between(drawn, look.as_read, np.where(alone, look.code, -1), look.units)
+    if not gain.units or gain.t >= 2 or ours.mean() > 0.8 or _constant(look.prediction):
+        return None
+    evidence = (
+        f"The predictions lie no nearer to their own images than to others: mean overlap {gain.other:.2f} in their "
+        f"own, {gain.as_read:.2f} in images drawn at random."
+    )
+    hint = "Are they of another set, or in another order? Name the images in the predictions (file_name)."
+    return SanityFinding("images-exchanged", Severity.ERROR, evidence, hint)
+
+
+def _constant(boxes: LocatedBoxes) -> bool:
+    """Whether few boxes repeat everywhere, so that no image is nearer than another."""
+    return len(np.unique(boxes.box, axis=0)) <= max(MOST_IN_IMAGE, 0.1 * len(boxes.box))
+
+
+def _confusion(study: BoxStudy) -> Floats:
+    """Counts `[video, reference, prediction]` of boxes that lie on each other, the best of each reference."""
+    reference, prediction = study.reference, most_certain(study.prediction)
+    left, right = pairs(reference.image, prediction.image)
+    near = overlap(reference.box[left], prediction.box[right])
+    held = near >= ON
+    left, right, near = left[held], right[held], near[held]
+    order = np.lexsort((-near, left))
+    left, right = left[order], right[order]
+    _, first = np.unique(left, return_index=True)
+    table = np.zeros((len(study.videos), len(study.names), len(study.names)))
+    at = study.video[reference.image[left[first]]], reference.category[left[first]], prediction.category[right[first]]
+    np.add.at(table, at, 1)
+    return table
+
+
+def videos_without(study: BoxStudy, silent: Sequence[str] = ()) -> SanityFinding | None:
+    """Whether whole videos lack predictions that by the others should have some."""
+    labelled, predicted = (np.zeros(len(study.video), bool) for _ in range(2))
+    labelled[study.reference.image] = True
+    predicted[study.prediction.image] = True
+    return silent_videos(study.video, labelled, predicted, study.videos, silent)
+
+
+def silent_videos(
+    video: Indices, labelled: np.ndarray, predicted: np.ndarray, videos: Sequence[str], silent: Sequence[str] = ()
+) -> SanityFinding | None:
+    """Videos with references and no prediction at all, though other videos have them in most frames.
+
+    Args:
+        video: Of every frame.
+        labelled: Whether a frame has references.
+        predicted: Whether it has predictions.
+        videos: Their names.
+        silent: Those of which the caller says that nothing was detected there.
+    """
+    count = len(videos)
+    frames = np.bincount(video[labelled], minlength=count)
+    hit = np.bincount(video[labelled & predicted], minlength=count)
+    any_hit = np.bincount(video[predicted], minlength=count)
+    without = [v for v in range(count) if frames[v] >= SILENT_FRAMES and not any_hit[v] and videos[v] not in silent]
+    others = np.setdiff1d(np.arange(count), without)
+    if not without or not frames[others].sum():
+        return None
+    share = hit[others].sum() / frames[others].sum()
+    lost = [videos[v] for v in without if (1 - share) ** (frames[v] / SILENT_FRAMES) < SILENT_CHANCE]
+    if not lost:
+        return None
+    shown = ", ".join(lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
+    evidence = (
+        f"{len(lost)} of {count} videos have references and no prediction at all ({shown}); in the others {share:.0%} "
+        "of the frames with references have some."
+    )
+    meant = f"--format no_predictions={'+'.join(lost)}"
+    hint = f"Were they left out when the predictions were written? Say {meant} if it is meant."
+    return SanityFinding("videos-without-predictions", Severity.ERROR, evidence, hint)
+
+
+def scores_cut(score: Floats | None) -> SanityFinding | None:
+    """Whether detections of low scores were left out, which average precision needs."""
+    if score is None or len(score) < FEWEST_SCORED or (least := float(score.min())) < CUT_NOTE:
+        return None
+    if np.ptp(score) == 0:
+        return None
+    severity = Severity.WARNING if least >= CUT else Severity.NOTE
+    evidence = f"The least score of {len(score):,} detections is {least:.3g}: results were cut by score."
+    hint = "Average precision needs low scores too, and is too low without them: export from 0.001 on."
+    return SanityFinding("scores-cut", severity, evidence, hint)
+
+
+def frames_in_order(videos: Sequence[str], keys: Sequence[object]) -> tuple[Indices, Indices, list[str]]:
+    """The number of every frame's video, its place in the video by the order of `keys`, and the names of the videos."""
+    names = list(dict.fromkeys(videos))
+    number = {name: place for place, name in enumerate(names)}
+    video = np.array([number[name] for name in videos], dtype=np.intp)
+    place = np.zeros(len(video), dtype=np.intp)
+    following = [0] * len(names)
+    for at in sorted(range(len(video)), key=lambda one: (video[one], keys[one])):
+        place[at] = following[video[at]]
+        following[video[at]] += 1
+    return video, place, names
+
+
+def lags_of(lag: str | int, videos: Sequence[str]) -> list[int]:
+    """By how much the predictions of every video are moved: one number for all, or `VIDEO:N` for some.
+
+    Raises:
+        Misuse: No whole number, or a video that there is not.
+
+    Example:
+        >>> lags_of("-1", ["a", "b"]), lags_of("b:2", ["a", "b"])
+        ([-1, -1], [0, 2])
+    """
+    given = [one.rpartition(":") for one in str(lag).split("+") if one.strip()]
+    steps = {video.strip(): step.strip() for video, _, step in given}
+    if bad := [step for step in steps.values() if not re.fullmatch(r"[+-]?\d{1,9}", step)]:
+        raise Misuse(f"--format lag={lag}: {bad[0]!r} is no whole number; expected -1, or VIDEO:-1+VIDEO:2")
+    if strange := sorted(set(steps) - {"", *videos}):
+        raise UnknownName("video", strange[0], videos)
+    return [int(steps.get(video, steps.get("", "0"))) for video in videos]
+
+
+def natural_keys(names: Sequence[str]) -> Iterator[list[tuple[int, int, str]]]:
+    """What sorts names by the numbers in them."""
+    return map(_natural, names)

@@ -1,0 +1,121 @@
+"""Classes under other names: crossed, shifted by one, or all called alike; told from counts of every video.
+
+`table[video, reference, prediction]` counts cases (frames, pixels, or boxes that lie on each other). The assignment of
+names with the largest recalls falls into cycles, and each is judged apart: two crossed classes of ten lower no mean by
+much. A shift loses the class at the end, which no assignment can see, and is tried by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.metrics.metric import Floats, Indices
+from surgvalid.schema.findings import Severity
+
+FEWEST = 5
+"""Cases of a class below which it is not looked at."""
+LEAST_RECALL, LEAST_GAIN, LEAST_VIDEOS, MERGED = 0.5, 0.3, 0.7, 0.9
+_SHOWN = 4
+
+
+def class_checks(table: Floats, names: Sequence[str]) -> Looked:
+    """Both checks of counts `[video, reference, prediction]`."""
+    return {"labels-renamed": renamed(table, names), "classes-merged": merged(table, names)}
+
+
+def renamed(table: Floats, names: Sequence[str]) -> SanityFinding | None:
+    """Whether predictions would agree under other names."""
+    count = len(names)
+    if count < 2 or not table.any():
+        return None
+    total = table.sum(axis=0)
+    cases = total.sum(axis=1)
+    recall = total / np.maximum(cases, 1)[:, None]
+    wanted = np.where((cases >= FEWEST)[:, None], recall, 0.0) + 1e-6 * np.eye(count)
+    column = linear_sum_assignment(wanted, maximize=True)[1]
+    for step in (1, -1):
+        chain = [c for c in range(count) if 0 <= c + step < count and cases[c] >= FEWEST]
+        if len(chain) > 1 and _crossed(table, np.array(chain), np.array(chain) + step):
+            order = ["" if not 0 <= place - step < count else names[place - step] for place in range(count)]
+            where = "later" if step > 0 else "earlier"
+            evidence = (
+                f"The predictions name every class by the one 1 place {where} in the list: "
+                f"{_listed(recall, chain, [c + step for c in chain], names)}."
+            )
+            hint = f"Does one side count from 0 and the other from 1? Say --prediction-labels {','.join(order)}."
+            return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
+    held = [cycle for cycle in _cycles(column) if _crossed(table, cycle, column[cycle])]
+    if not held:
+        return None
+    order = list(names)
+    for cycle in held:
+        for c in cycle:
+            order[column[c]] = names[c]
+    first = [c for cycle in held for c in cycle]
+    evidence = (
+        f"Classes are crossed ({'; '.join(' and '.join(names[c] for c in cycle) for cycle in held)}): "
+        f"{_listed(recall, first, [int(column[c]) for c in first], names)}."
+    )
+    hint = f"Were classes listed in another order? Say --prediction-labels {','.join(order)}."
+    return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
+
+
+def _cycles(column: Indices) -> list[Indices]:
+    """The cycles of an assignment of more than one class."""
+    cycles, seen = [], set[int]()
+    for start in range(len(column)):
+        cycle = []
+        place = start
+        while place not in seen:
+            seen.add(place)
+            cycle.append(place)
+            place = int(column[place])
+        if len(cycle) > 1:
+            cycles.append(np.array(cycle))
+    return cycles
+
+
+def _crossed(table: Floats, classes: Indices, others: Indices) -> bool:
+    """Whether every one of some classes is predicted under another name, in most videos that have it."""
+    for c, other in zip(classes.tolist(), others.tolist(), strict=True):
+        cases = table[:, c].sum(axis=1)
+        total = cases.sum()
+        if total < FEWEST:
+            return False
+        recalls = table[:, c, [c, other]].sum(axis=0) / total
+        with_it = cases > 0
+        better = table[with_it, c, other] > table[with_it, c, c]
+        if recalls[1] < LEAST_RECALL or recalls[1] - recalls[0] < LEAST_GAIN or better.mean() < LEAST_VIDEOS:
+            return False
+    return True
+
+
+def _listed(recall: Floats, classes: Sequence[int], others: Sequence[int], names: Sequence[str]) -> str:
+    shown = [
+        f"{recall[c, other]:.0%} of {names[c]!r} are called {names[other]!r}"
+        for c, other in list(zip(classes, others, strict=True))[:_SHOWN]
+    ]
+    return ", ".join(shown) + (f" and {len(classes) - _SHOWN} more" if len(classes) > _SHOWN else "")
+
+
+def merged(table: Floats, names: Sequence[str]) -> SanityFinding | None:
+    """Whether at least half of the classes are never predicted, and nearly all of theirs are called by one name."""
+    total = table.sum(axis=0)
+    held = np.flatnonzero(total.sum(axis=1) >= FEWEST)
+    never = [c for c in held.tolist() if total[:, c].sum() == 0]
+    if len(never) < 2 or 2 * len(never) < len(held):
+        return None
+    under = total[never].sum(axis=0)
+    most = int(under.argmax())
+    if under[most] < MERGED * under.sum():
+        return None
+    evidence = (
+        f"{', '.join(names[c] for c in never)} are never predicted, and {under[most] / under.sum():.0%} of their "
+        f"{int(under.sum()):,} cases are called {names[most]!r}."
+    )
+    hint = "Were classes merged when the predictions were written? Metrics of classes mean nothing here."
+    return SanityFinding("classes-merged", Severity.ERROR, evidence, hint)

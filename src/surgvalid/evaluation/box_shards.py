@@ -1,0 +1,142 @@
+"""Boxes and masks of detections as a shard leaves them, and all shards put together again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+
+from surgvalid.evaluation.shards import Gathered, stacked
+from surgvalid.metrics.detection.cases import DetectionCases, Objects
+from surgvalid.metrics.detection.masks import Mask
+
+_SIDES = ("reference", "prediction")
+_BOX = ("x", "y", "width", "height")
+_SINGLE = {"score": np.float64, "crowd": bool, "area": np.float64, "numbered_0": bool}
+
+
+class Detected(Protocol):
+    """What was read of images and detections."""
+
+    @property
+    def cases(self) -> DetectionCases:
+        """Objects of both sides."""
+
+    @property
+    def records(self) -> list[Mapping[str, Any]]:
+        """Of the images."""
+
+    @property
+    def videos(self) -> list[str]:
+        """Of the images."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the classes."""
+
+    @property
+    def overlap(self) -> str:
+        """Box or mask."""
+
+    @property
+    def form(self) -> str:
+        """What the predictions were interpreted as."""
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Videos that are meant to have no predictions."""
+
+
+class Rejoined(NamedTuple):
+    """Images of all shards in their order among all."""
+
+    cases: DetectionCases
+    records: list[Mapping[str, Any]]
+    videos: list[str]
+
+
+def gathered_boxes(detected: Detected, places: np.ndarray, videos: tuple[str, ...]) -> Gathered:
+    """The images and objects of a shard.
+
+    Args:
+        detected: Of its images alone.
+        places: The place of every image among all, which decides between equal scores.
+        videos: All videos, of the other shards too.
+    """
+    images = pl.DataFrame(
+        {
+            "video": detected.videos,
+            "place": places,
+            "record": [json.dumps(record, default=str) for record in detected.records],
+        }
+    )
+    sides = {side: _table(getattr(detected.cases, side), places) for side in _SIDES}
+    facts = {
+        "names": detected.names,
+        "overlap": detected.overlap,
+        "form": detected.form,
+        "silent": list(detected.silent),
+    }
+    return Gathered(facts, {"images": images, **sides}, videos)
+
+
+def _table(objects: Objects, places: np.ndarray) -> pl.DataFrame:
+    columns: dict[str, Any] = {"place": places[objects.image], "category": objects.category}
+    if objects.box is not None:
+        columns |= dict(zip(_BOX, objects.box.T, strict=True))
+    columns |= {name: getattr(objects, name) for name in _SINGLE if getattr(objects, name) is not None}
+    if objects.mask is not None:
+        columns["edges"] = pl.Series([mask.edges.tolist() for mask in objects.mask], dtype=pl.List(pl.Int64))
+        columns |= {f"mask_{side}": [getattr(mask, side) for mask in objects.mask] for side in ("height", "width")}
+    return pl.DataFrame(columns)
+
+
+def rejoined_boxes(parts: Sequence[Gathered]) -> Rejoined:
+    """The images and objects of all shards, as if they had been read at once.
+
+    Images of shards of one run have different places. Those of several sites may share some; each site keeps its own,
+    in the order of the sites.
+    """
+    starts = _starts(parts)
+    images = pl.concat([_moved(one, "images", start) for one, start in zip(parts, starts, strict=True)]).sort("place")
+    order = images["place"].to_numpy()
+    objects = []
+    for side in _SIDES:
+        table = pl.concat(
+            [_moved(one, side, start) for one, start in zip(parts, starts, strict=True)], how="diagonal_relaxed"
+        ).sort("place", maintain_order=True)
+        objects.append(_objects(table, np.searchsorted(order, table["place"].to_numpy())))
+    videos = images["video"].to_list()
+    classes = max(len(parts[0].facts["names"]), 1)
+    cases = DetectionCases(images.height, objects[0], objects[1], classes, videos)
+    return Rejoined(cases, [json.loads(record) for record in images["record"]], videos)
+
+
+def _starts(parts: Sequence[Gathered]) -> list[int]:
+    """What is added to the places of each shard so that none is there twice."""
+    places = stacked(parts, "images")["place"]
+    if places.is_unique().all():
+        return [0] * len(parts)
+    lengths = [int(one.frames["images"]["place"].max() or 0) + 1 for one in parts]  # type: ignore[arg-type]
+    return [0, *np.cumsum(lengths[:-1]).tolist()]
+
+
+def _moved(gathered: Gathered, name: str, start: int) -> pl.DataFrame:
+    return gathered.frames[name].with_columns(pl.col("place") + start)
+
+
+def _objects(table: pl.DataFrame, image: np.ndarray) -> Objects:
+    given: dict[str, Any] = {}
+    for name, kind in _SINGLE.items():
+        if name in table.columns:  # flags that a shard lacks are off there
+            column = table[name].fill_null(False) if kind is bool else table[name]
+            given[name] = column.to_numpy().astype(kind)
+    if "x" in table.columns:
+        given["box"] = table.select(_BOX).to_numpy()
+    if "edges" in table.columns:
+        rows = zip(table["mask_height"], table["mask_width"], table["edges"], strict=True)
+        given["mask"] = [Mask(height, width, edges.to_numpy()) for height, width, edges in rows]
+    return Objects(image.astype(np.intp), table["category"].to_numpy().astype(np.intp), **given)

@@ -1,0 +1,406 @@
+"""Labels, sets of labels and scores per frame: what the table holds decides which metrics can be computed.
+
+    one label      columns `reference` and `prediction`, or `score:<class>` (the largest is the prediction)
+    several labels columns `reference:<class>` with 0 and 1, and `prediction:<class>` or `score:<class>`
+An empty `prediction` is a case without an answer: it is kept and counts as wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.evaluation.companions import policy_notes, reliability_table, with_trivial_baselines
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, open_chosen, parts_of
+from surgvalid.evaluation.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
+from surgvalid.evaluation.records import MOMENTS, checked_rows, in_order, joined, numbers, read_records, texts
+from surgvalid.evaluation.sanity.labels import label_checks
+from surgvalid.evaluation.sanity.sanity_finding import Looked, both
+from surgvalid.evaluation.shards import Cut, Gathered, stacked
+from surgvalid.metrics import CLASSIFICATION, METRICS
+from surgvalid.metrics.classification.averages import ClassAverage, LabelBalancedAccuracy
+from surgvalid.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
+from surgvalid.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
+from surgvalid.schema.metric_facts import KNOWN_METRICS, Metric, MetricFacts
+from surgvalid.schema.outcomes import Status
+
+LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f1", "mcc")
+SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
+SCORE_DEFAULT = ("mean_ap", "macro_auroc")
+_SHOWN_CLASSES = 20
+EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows whose columns were checked; any part of them makes cases."""
+
+    frame: pl.DataFrame
+    moment: str
+    classes: tuple[str, ...]
+    single: bool
+    has_scores: bool
+    has_decisions: bool
+    form: str = ""
+    """What the predictions were interpreted as, where they were no table."""
+
+    def gathered(self, cut: Cut | None, **facts: Any) -> Gathered | None:
+        """The rows as a shard leaves them; nothing where there are no shards."""
+        if cut is None:
+            return None
+        whole = {
+            "moment": self.moment,
+            "classes": list(self.classes),
+            "has_scores": self.has_scores,
+            "has_decisions": self.has_decisions,
+            "form": self.form,
+        }
+        return Gathered({**whole, **facts}, {"rows": self.frame}, tuple(cut.seen))
+
+    def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
+        """Cases of some rows, units being videos."""
+        video = rows["video"].rank("dense").to_numpy()
+        if self.single:
+            reference = self.codes(rows["reference"])
+            if scores:
+                return ScoreCases(reference, rows.select(self._named("score")).to_numpy(), unit=video)
+            return LabelCases(reference, self.codes(rows["prediction"]), len(self.classes), unit=video)
+        members = rows.select(self._named("reference")).to_numpy() == 1
+        if scores:
+            return ScoreCases(members, rows.select(self._named("score")).to_numpy(), unit=video)
+        return SetCases(members, rows.select(self._named("prediction")).to_numpy() == 1, unit=video)
+
+    def codes(self, column: pl.Series) -> np.ndarray:
+        """Labels as places in the classes, `NO_ANSWER` for an empty cell."""
+        place = {label: index for index, label in enumerate(self.classes)}
+        coded = column.replace_strict(place, default=NO_ANSWER, return_dtype=pl.Int64)
+        return coded.fill_null(NO_ANSWER).to_numpy().astype(np.intp)
+
+    def _named(self, prefix: str) -> list[str]:
+        return [f"{prefix}:{label}" for label in self.classes]
+
+
+def rows_of_shards(parts: Sequence[Gathered]) -> LabelledRows:
+    """The rows of all shards, as they would have been read at once."""
+    facts, frame = parts[0].facts, stacked(parts, "rows").sort("video", parts[0].facts["moment"])
+    listed = [one.facts["classes"] for one in parts]
+    alike = all(one == listed[0] for one in listed)
+    classes = listed[0] if alike else sorted({label for one in listed for label in one})
+    single = "reference" in frame.columns
+    form = str(facts["form"])
+    return LabelledRows(
+        frame, facts["moment"], tuple(classes), single, facts["has_scores"], facts["has_decisions"], form
+    )
+
+
+def read_labelled(
+    predictions: Any,
+    references: Any = None,
+    *,
+    classes: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
+    cut: Cut | None = None,
+) -> LabelledRows:
+    """Checked rows of one table, or of references and predictions joined.
+
+    Args:
+        predictions: A table, or what `surgvalid.evaluation.predictions.labels` reads.
+        references: A table; left out where the predictions' table holds both.
+        classes: The declared classes.
+        columns: Our names of columns to theirs.
+        prediction_labels: Names of the numbers 0, 1, ... that the predictions hold.
+        cut: Which videos; all if left out.
+
+    Raises:
+        InputInvalid: With every problem.
+    """
+    declared = [str(label) for label in classes]
+    frame, form = _predicted(predictions, columns, declared)
+    frame = _with_names(frame, prediction_labels)
+    if references is None:
+        frame = _of_cut(frame, cut)
+        frame, moment = checked_rows(frame, "predictions")
+        frame = in_order(frame, moment)
+    else:
+        arrays = isinstance(references, str | Path) and Path(references).suffix.lower() == ".npz"
+        ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)
+        frame, more = _moments_of(ours, frame) if form else (frame, "")
+        form = f"{form}; {more}" if more else form
+        ours, frame = _of_cut(ours, cut), _of_cut(frame, cut)
+        frame = joined(ours, frame, wanted=("prediction", "score"))
+        moment = checked_rows(frame, "rows")[1]
+    return replace(_labelled(frame, moment, declared), form=f"Predictions were read as {form}." if form else "")
+
+
+def _of_cut(frame: pl.DataFrame, cut: Cut | None) -> pl.DataFrame:
+    if cut is None:
+        return frame
+    rows = cut.rows(frame)
+    cut.check(rows.height)
+    return rows
+
+
+def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> tuple[pl.DataFrame, str]:
+    """The predictions as a table, and what they were interpreted as where they were none."""
+    if isinstance(predictions, str | Path) and holds_labels(Path(predictions)):
+        labels = read_labels(Path(predictions), classes)
+        return unlisted(labels.frame, classes), labels.form
+    frame = read_records(predictions, columns)
+    return unlisted(frame, classes), ""
+
+
+def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Predictions by the names of their numbers, where the caller gives them."""
+    if not names or "prediction" not in frame.columns:
+        return frame
+    by_number = {str(place): str(name) for place, name in enumerate(names)}
+    predicted = texts(frame["prediction"])
+    if strange := sorted(set(predicted.drop_nulls()) - set(by_number)):
+        message = f"predictions {', '.join(strange[:5])} are no numbers from 0 to {len(names) - 1}"
+        raise InputInvalid("predictions", [f"{message}, which --prediction-labels names"])
+    return frame.with_columns(predicted.replace(by_number).alias("prediction"))
+
+
+def _moments_of(ours: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Predictions under the names and moments of the references."""
+    if "video" not in ours.columns or "video" not in frame.columns:
+        return frame, ""
+    frame, form = matched_videos(ours["video"].cast(pl.String).unique().to_list(), frame)
+    if "place" in frame.columns:
+        moment = next((name for name in MOMENTS if name in ours.columns), "frame")
+        frame = in_order_of(ours, frame, moment)
+    return frame, form
+
+
+def _labelled(frame: pl.DataFrame, moment: str, classes: list[str]) -> LabelledRows:
+    by_prefix = {prefix: _classes_of(frame, prefix) for prefix in ("reference", "prediction", "score")}
+    single = "reference" in frame.columns
+    problems: list[str] = []
+    if not single and not by_prefix["reference"]:
+        problems.append("no column 'reference' and no columns 'reference:<class>'; name yours with --columns")
+    decided = ("prediction" in frame.columns) if single else bool(by_prefix["prediction"])
+    if not decided and not by_prefix["score"]:
+        wanted = "'prediction'" if single else "'prediction:<class>'"
+        problems.append(f"no column {wanted} and no columns 'score:<class>'; name yours with --columns")
+    if problems:
+        raise InputInvalid("rows", problems)
+    frame = frame.with_columns(texts(frame[name]).alias(name) for name in ("reference", "prediction") if name in frame)
+    declared = classes or _found_classes(frame, by_prefix, single)
+    frame = _checked_columns(frame, declared, by_prefix, single, problems)
+    if problems:
+        raise InputInvalid("rows", problems)
+    if single and not decided:
+        best = frame.select(f"score:{label}" for label in declared).to_numpy().argmax(axis=1)
+        frame = frame.with_columns(pl.Series("prediction", [declared[place] for place in best]))
+    return LabelledRows(frame, moment, tuple(declared), single, bool(by_prefix["score"]), decided or single)
+
+
+def _classes_of(frame: pl.DataFrame, prefix: str) -> list[str]:
+    parts = [name.split(":", 1) for name in frame.columns if ":" in name]
+    return [name[1] for name in parts if name[0] == prefix]
+
+
+def _found_classes(frame: pl.DataFrame, classes: Mapping[str, list[str]], single: bool) -> list[str]:
+    if not single:
+        return classes["reference"]
+    if classes["score"]:
+        return classes["score"]
+    names = [name for name in ("reference", "prediction") if name in frame.columns]
+    return sorted({label for name in names for label in frame[name].drop_nulls().to_list()})
+
+
+def _checked_columns(
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], single: bool, problems: list[str]
+) -> pl.DataFrame:
+    for prefix in ("reference", "prediction", "score"):
+        if classes[prefix] and set(classes[prefix]) != set(declared) and not (single and prefix != "score"):
+            problems.append(
+                f"columns '{prefix}:<class>' name {', '.join(classes[prefix])}, "
+                f"but the classes are {', '.join(declared)}"
+            )
+    if problems:
+        return frame
+    names = [f"score:{label}" for label in declared] if classes["score"] else []
+    if names:
+        values = numbers(frame, names, "scores", problems)
+        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
+    return (
+        _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, classes, problems)
+    )
+
+
+def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list[str]) -> pl.DataFrame:
+    for name in ("reference", "prediction"):
+        if name not in frame.columns:
+            continue
+        strange = frame[name].drop_nulls().filter(~frame[name].drop_nulls().is_in(list(declared)))
+        if len(strange):
+            listed = ", ".join(strange.unique().sort().to_list()[:5])
+            known = ", ".join(declared[:_SHOWN_CLASSES]) + (", ..." if len(declared) > _SHOWN_CLASSES else "")
+            problems.append(f"column {name!r}: {len(strange)} labels ({listed}) are not among the classes ({known})")
+    if empty := frame["reference"].null_count():
+        problems.append(f"column 'reference' is empty in {empty} rows; leave rows without a reference out")
+    return frame
+
+
+def _checked_members(
+    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], problems: list[str]
+) -> pl.DataFrame:
+    for prefix in ("reference", "prediction"):
+        names = [f"{prefix}:{label}" for label in declared] if classes[prefix] else []
+        values = numbers(frame, names, prefix, problems)
+        for place, name in enumerate(names):
+            if not np.isin(values[:, place], (0, 1)).all():
+                problems.append(f"column {name!r} holds something else than 0 and 1")
+        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
+    return frame
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    labels: str = "supported",
+    by: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    prediction_labels: Sequence[str] = (),
+    cut: Cut | None = None,
+) -> EvaluationMaterial:
+    """What a table of labels, sets or scores offers for measuring."""
+    rows = read_labelled(
+        predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels, cut=cut
+    )
+    gathered = rows.gathered(cut, labels=labels, declared=bool(classes))
+    return replace(_material(rows, metrics, by, labels, declared=bool(classes)), gathered=gathered)
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+    """The same of all shards."""
+    facts = parts[0].facts
+    return _material(rows_of_shards(parts), metrics, by, facts["labels"], declared=facts["declared"])
+
+
+def _material(
+    rows: LabelledRows, metrics: Sequence[str], by: Sequence[str], labels: str, *, declared: bool
+) -> EvaluationMaterial:
+    opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
+    _need(rows, opened)
+
+    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
+        forms = {form: rows.cases(rows_here, scores=form) for form in set(map(_from_scores, opened))}
+        jobs = [MeasureJob(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
+        return videos_of(rows_here), with_trivial_baselines(jobs)
+
+    videos, jobs = build(rows.frame)
+    notes = [rows.form] if rows.form else []
+    if not declared:
+        notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
+    if rows.single and (unanswered := rows.frame["prediction"].null_count()):
+        notes.append(f"{unanswered} cases have no prediction and count as wrong.")
+    notes += [*strange_names(rows), *policy_notes(jobs)]
+    return EvaluationMaterial(
+        videos,
+        rows.frame.height,
+        jobs,
+        _per_class(rows),
+        parts_of(rows.frame, by, build),
+        case_scores(rows, by) if rows.has_decisions else None,
+        {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
+        extra_tables={"reliability": reliability_table(jobs, rows.classes)},
+        sizes=Counter(rows.frame["video"].to_list()),
+        notes=tuple(notes),
+        looked=checks_of(rows),
+    )
+
+
+def checks_of(rows: LabelledRows) -> Looked:
+    """The checks of labels and of scores, as far as there are both."""
+    forms = [scores for scores, there in ((False, rows.has_decisions), (True, rows.has_scores)) if there]
+    looked: Looked = {}
+    for scores in forms:
+        looked = both(looked, label_checks(rows.cases(rows.frame, scores=scores), rows.classes))
+    return looked
+
+
+def strange_names(rows: LabelledRows) -> list[str]:
+    """A warning where predictions and references have no label in common, as '1.0' and '1' have none."""
+    if not rows.single:
+        return []
+    ours, theirs = (rows.frame[name].drop_nulls().unique().sort() for name in ("reference", "prediction"))
+    if theirs.is_empty() or theirs.is_in(ours.implode()).any():
+        return []
+    shown = [", ".join(side.head(5).to_list()) for side in (ours, theirs)]
+    return [f"No predicted label ({shown[1]}) occurs in the references ({shown[0]}); are both named alike?"]
+
+
+def videos_of(rows: pl.DataFrame) -> tuple[str, ...]:
+    """The videos in order of appearance, which is the order of prepared statistics."""
+    return tuple(rows["video"].unique(maintain_order=True).to_list())
+
+
+def _default(rows: LabelledRows) -> tuple[str, ...]:
+    decided = (LABEL_DEFAULT if rows.single else SET_DEFAULT) if rows.has_decisions else ()
+    return (*decided, *(SCORE_DEFAULT if rows.has_scores else ()))
+
+
+def _from_scores(name: str) -> bool:
+    """Whether a metric needs scores; the others need decisions."""
+    return "scores" in METRICS[name].takes
+
+
+def _need(rows: LabelledRows, opened: Mapping[str, Metric]) -> None:
+    if not rows.has_scores and (lacking := [name for name in opened if _from_scores(name)]):
+        raise Misuse(f"{', '.join(lacking)} need scores; the table has no columns 'score:<class>'")
+    if not rows.has_decisions and (lacking := [name for name in opened if not _from_scores(name)]):
+        raise Misuse(f"{', '.join(lacking)} need decisions; the table has no columns 'prediction:<class>'")
+
+
+def _per_class(rows: LabelledRows) -> tuple[ClassJob, ...]:
+    jobs: list[ClassJob] = []
+    if rows.has_decisions:
+        cases = rows.cases(rows.frame, scores=False)
+        counts = _references(cases.reference, len(rows.classes))
+        jobs += [ClassJob(m, ClassAverage(m), cases, rows.classes, counts) for m in ("precision", "recall", "f1")]
+        if not rows.single:
+            jobs.append(ClassJob("balanced_accuracy", LabelBalancedAccuracy(), cases, rows.classes, counts))
+    if rows.has_scores:
+        cases = rows.cases(rows.frame, scores=True)
+        counts = _references(cases.reference, len(rows.classes))
+        jobs.append(ClassJob("ap", MeanAveragePrecision(), cases, rows.classes, counts))
+        jobs.append(ClassJob("auroc", AreaUnderROC(), cases, rows.classes, counts))
+    return tuple(jobs)
+
+
+def _references(reference: np.ndarray, classes: int) -> list[int]:
+    if reference.ndim == 2:
+        return [int(count) for count in reference.sum(axis=0)]
+    return [int(count) for count in np.bincount(reference, minlength=classes)]
+
+
+def case_scores(rows: LabelledRows, by: Sequence[str]) -> pl.DataFrame:
+    """Whether every case is right, as rows of a score table."""
+    frame = rows.frame
+    case = pl.concat_str("video", pl.col(rows.moment).cast(pl.String), separator="/")
+    if rows.single:
+        right = (frame["reference"] == frame["prediction"]).fill_null(False)
+        missing = frame["prediction"].is_null()
+    else:
+        cases = rows.cases(frame, scores=False)
+        right = pl.Series((cases.reference == cases.prediction).all(axis=1))
+        missing = pl.Series([False] * frame.height)
+    status = pl.when(missing).then(pl.lit(Status.MISSING.value)).otherwise(pl.lit(Status.ANSWERED.value))
+    return frame.select(case.alias("case"), "video", *by).with_columns(
+        pl.lit("correct" if rows.single else "set_exact").alias("metric"),
+        right.cast(pl.Float64).alias("value"),
+        status.alias("status"),
+    )

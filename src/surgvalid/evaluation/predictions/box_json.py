@@ -1,0 +1,295 @@
+"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, LabelMe, grand-challenge.
+
+COCO results of boxes read column by column: no object per detection.
+
+Taken only where nothing needs to be found out: a list whose first record has whole-number ids, a `bbox` and nothing
+that another form has. Whatever does not fit to the last record is left to the general reader, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgvalid.errors import FileUnreadable
+from surgvalid.evaluation.predictions.box_tables import FROM_0, FROM_1, IDS, XYWH, XYXY, RawBoxes, boxes_of_table
+from surgvalid.metrics.detection.cases import BoxColumns
+
+_SLICE = re.compile(r"slice_nr_(\d+)_(.+)")
+_GRAND_CHALLENGE = "Multiple 2D bounding boxes"
+
+
+def boxes_of_json(content: Any, name: str) -> RawBoxes:
+    """The detections of a JSON document.
+
+    Args:
+        content: What the file holds.
+        name: Its name without ending, which is the image where a document is about one.
+
+    Raises:
+        FileUnreadable: None of the known forms.
+    """
+    if isinstance(content, Mapping):
+        return _of_object(content, name)
+    records = [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+    if content == []:
+        return RawBoxes("an empty list: the model found nothing", (XYWH,), (IDS,))
+    if not records or len(records) != len(content):
+        raise FileUnreadable(name, ["no boxes: expected a list of objects, or an object"])
+    keys = set(records[0])
+    if {"image_id", "boxes", "labels"} <= keys:
+        return _of_images({one["image_id"]: one for one in records}, "torchvision")
+    if "image_id" in keys and keys & {"bbox", "segmentation"}:
+        return _coco_results(records)
+    if {"box", "class"} <= keys or {"box", "name"} <= keys:
+        return _ultralytics({name: records})
+    if "keypoints" in keys:
+        raise FileUnreadable(name, ["key points, which are no boxes"])
+    return boxes_of_table(records, name)
+
+
+def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
+    if content.get("type") == _GRAND_CHALLENGE:
+        return _grand_challenge(content)
+    if isinstance(content.get("annotations"), list):
+        return _coco_data_set(content)
+    if isinstance(content.get("items"), list) and isinstance(content.get("categories"), Mapping):
+        return _datumaro(content)
+    if isinstance(content.get("shapes"), list):
+        return labelme_boxes({name: content})
+    if {"labels", "bboxes"} <= set(content):
+        return mmdetection_boxes({name: content})
+    if {"boxes", "labels"} <= set(content):
+        return _of_images({name: content}, "torchvision")
+    values = list(content.values())
+    if values and all(isinstance(one, Mapping) and {"boxes", "labels"} <= set(one) for one in values):
+        return _of_images(content, "torchvision")
+    raise FileUnreadable(
+        name,
+        [
+            "no form of boxes that is known: neither a COCO list of results, nor lists of boxes and labels per image, "
+            "nor shapes"
+        ],
+    )
+
+
+def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
+    """COCO results; a file name in them, or an id that is text, is how ultralytics writes its own data sets."""
+    named = any("file_name" in one or isinstance(one.get("image_id"), str) for one in records)
+    form = "COCO results as ultralytics writes them" if named else "COCO results"
+    raw = RawBoxes(form, (XYWH,), (IDS, FROM_1) if named else (IDS,))
+    for one in records:
+        label = one.get("category_id", one.get("category_name", ""))
+        number, name = one.get("image_id"), one.get("file_name")
+        key = name if isinstance(name, str) else number
+        raw.ids.append(number if isinstance(number, int | str) else None)
+        raw.add(
+            key if isinstance(key, int | str) else str(key),
+            label,
+            one.get("bbox"),
+            one.get("score"),
+            one.get("segmentation"),
+        )
+    return raw
+
+
+def _coco_data_set(content: Mapping[str, Any]) -> RawBoxes:
+    """Predictions as a COCO data set: ids are those of its own images and categories, which are known by name."""
+    images = _names(content.get("images"), "file_name")
+    classes = _names(content.get("categories"), "name")
+    records: list[Mapping[str, Any]] = []
+    for one in content["annotations"]:
+        if not isinstance(one, Mapping):
+            continue
+        record = dict(one)
+        if str(one.get("image_id")) in images:
+            record["file_name"] = images[str(one["image_id"])]
+        if str(one.get("category_id")) in classes:
+            record["category_id"] = classes[str(one["category_id"])]
+        records.append(record)
+    raw = _coco_results(records)
+    raw.form, raw.class_numbers = "a COCO data set with images and categories of its own", (IDS,)
+    return raw
+
+
+def _names(records: Any, key: str) -> dict[str, str]:
+    """The names in some records by their ids."""
+    listed = records if isinstance(records, list) else []
+    return {
+        str(one["id"]): one[key]
+        for one in listed
+        if isinstance(one, Mapping) and "id" in one and isinstance(one.get(key), str)
+    }
+
+
+def _datumaro(content: Mapping[str, Any]) -> RawBoxes:
+    """Datumaro's JSON: items with annotations, classes by their place in the list of labels."""
+    raw = RawBoxes("Datumaro JSON (names of classes)", (XYWH,), (IDS,))
+    labels = [str(one["name"]) for one in content["categories"]["label"]["labels"]]
+    raw.class_names = tuple(labels)
+    for item in content["items"]:
+        size = ((item.get("image") or item.get("media") or {}).get("size")) or None
+        raw.sizes[str(item["id"])] = (float(size[1]), float(size[0])) if size else None
+        for one in item.get("annotations", []):
+            if one.get("type") == "bbox":
+                stated = one.get("attributes") or {}
+                raw.add(str(item["id"]), labels[one["label_id"]], one["bbox"], stated.get("score"))
+            else:
+                raw.problems.append(f"{item['id']}: a {one.get('type')}, which is no box")
+    return raw
+
+
+def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:
+    """Lists of boxes, labels and scores per image; torchvision counts labels from 1 and keeps 0 for the background."""
+    raw = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
+    for image, one in content.items():
+        boxes, labels = one.get("boxes", []), one.get("labels", [])
+        scores = one.get("scores", [None] * len(boxes))
+        if not len(boxes) == len(labels) == len(scores):
+            raw.problems.append(f"{image}: {len(boxes)} boxes, {len(labels)} labels, {len(scores)} scores")
+            continue
+        raw.add_image(image, labels, boxes, scores)
+    return raw
+
+
+def mmdetection_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
+    """One object per image with `labels` (from 0), `scores` and `bboxes` (corners), as MMDetection's inferencer."""
+    raw = RawBoxes("MMDetection per image (corners in pixels, labels from 0)", (XYXY,), (FROM_0,))
+    for image, one in content.items():
+        boxes = one["bboxes"]
+        raw.add_image(image.removeprefix("preds_"), one["labels"], boxes, one.get("scores", [None] * len(boxes)))
+    return raw
+
+
+def _ultralytics(content: Mapping[str, list[Mapping[str, Any]]]) -> RawBoxes:
+    """`to_json` of ultralytics: corners as an object; the name of the file is the image."""
+    raw = RawBoxes("ultralytics to_json (corners in pixels)", (XYXY,), (FROM_0,))
+    for image, records in content.items():
+        for one in records:
+            box = one["box"]
+            corners = [box.get(side) for side in ("x1", "y1", "x2", "y2")] if isinstance(box, Mapping) else None
+            outline = _points(one.get("segments"))
+            raw.add(image, one.get("name", one.get("class", "")), corners, one.get("confidence"), outline)
+    return raw
+
+
+def _points(segments: Any) -> list[list[float]] | None:
+    if not isinstance(segments, Mapping) or not segments.get("x"):
+        return None
+    return [[n for pair in zip(segments["x"], segments["y"], strict=True) for n in pair]]
+
+
+def labelme_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
+    """LabelMe's shapes, with a confidence where a model wrote `score` or `confidence` into them."""
+    raw = RawBoxes("LabelMe shapes (corners in pixels, names of classes)", (XYXY,), (IDS,))
+    for image, one in content.items():
+        image = Path(str(one.get("imagePath") or image).replace("\\", "/")).stem
+        for shape in one["shapes"]:
+            points = shape.get("points", []) if isinstance(shape, Mapping) else []
+            if len(points) < 2:
+                raw.problems.append(f"{image}: a shape without points")
+                continue
+            across, down = [p[0] for p in points], [p[1] for p in points]
+            corners = [min(across), min(down), max(across), max(down)]
+            outline = [[n for p in points for n in p]] if shape.get("shape_type") == "polygon" else None
+            flags = shape.get("flags") if isinstance(shape.get("flags"), Mapping) else {}
+            scores = (shape.get("score"), shape.get("confidence"), flags.get("score"))
+            score = next((one for one in scores if one is not None), None)
+            raw.add(image, str(shape.get("label")), corners, score, outline)
+    return raw
+
+
+def _grand_challenge(content: Mapping[str, Any]) -> RawBoxes:
+    """Corners of rectangles whose name holds the frame and the tool, as `slice_nr_12_needle_driver`."""
+    raw = RawBoxes("grand-challenge boxes (frame and class in the name)", (XYXY,), (IDS,))
+    for one in content.get("boxes", []):
+        match = _SLICE.fullmatch(str(one.get("name")))
+        corners = one.get("corners") or []
+        if match is None or len(corners) < 2:
+            raw.problems.append(f"box {str(one.get('name'))[:40]!r}: expected slice_nr_FRAME_CLASS and corners")
+            continue
+        across, down = [c[0] for c in corners], [c[1] for c in corners]
+        raw.add(int(match[1]), match[2], [min(across), min(down), max(across), max(down)], one.get("probability"))
+    return raw
+
+
+_SCHEMA: dict[str, Any] = {
+    "image_id": pl.Float64,  # not whole numbers: those would be cut off in silence
+    "category_id": pl.Float64,
+    "bbox": pl.List(pl.Float64),
+    "score": pl.Float64,
+    "file_name": pl.String,
+}
+_PLAIN = frozenset({*_SCHEMA, "id", "area", "iscrowd"})
+_LARGEST = 2.0**53
+_HEAD_BYTES = 4096
+_PIECE_BYTES = 8 << 20
+
+
+def read_box_columns(path: Path) -> BoxColumns | None:
+    """The boxes of a JSON file of COCO results, or None where it is anything else."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "ignore").lstrip()
+        first = _first_record(head)
+        if first is None or not _is_plain(first):
+            return None
+        frame = pl.concat([pl.read_json(piece, schema=_SCHEMA) for piece in _pieces(path)])
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    return _columns(frame, scored="score" in first)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """The list in a file as lists of some records each, because parsing one takes many times its length in memory.
+
+    Cut is only where a record follows another; text that looks like it leaves pieces that no reader takes.
+    """
+    opening, rest = b"", b""
+    with path.open("rb") as file:
+        while block := file.read(_PIECE_BYTES):
+            rest += block
+            cut = rest.rfind(b"{")
+            before = rest[: max(cut, 0)].rstrip()
+            if before.endswith(b",") and before[:-1].rstrip().endswith(b"}"):
+                yield opening + before[:-1] + b"]"
+                opening, rest = b"[", rest[cut:]
+    yield opening + rest
+
+
+def _first_record(head: str) -> dict[str, object] | None:
+    start = head.find("{")
+    if not head.startswith("[") or head[1:start].strip() or start < 0:
+        return None
+    try:
+        record = json.JSONDecoder().raw_decode(head, start)[0]
+    except json.JSONDecodeError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _is_plain(record: dict[str, object]) -> bool:
+    ids = [record.get("image_id"), record.get("category_id")]
+    return set(record) <= _PLAIN and "bbox" in record and all(type(one) is int for one in ids)
+
+
+def _columns(frame: pl.DataFrame, *, scored: bool) -> BoxColumns | None:
+    named = frame["file_name"].null_count() < frame.height
+    needed = ["image_id", "category_id", "bbox", *(["score"] if scored else []), *(["file_name"] if named else [])]
+    if any(frame[name].null_count() for name in needed) or (not scored and frame["score"].drop_nulls().len()):
+        return None
+    if not (frame["bbox"].list.len() == 4).all():
+        return None
+    box = frame["bbox"].list.to_array(4).to_numpy()
+    ids = [frame[name].to_numpy() for name in needed[:2]]
+    if any((one != np.round(one)).any() or (np.abs(one) > _LARGEST).any() for one in ids) or np.isnan(box).any():
+        return None
+    image, category = (one.astype(np.int64) for one in ids)
+    name = frame["file_name"].to_numpy() if named else None
+    return BoxColumns(image, category, box, frame["score"].to_numpy() if scored else None, name)

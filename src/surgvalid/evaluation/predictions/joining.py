@@ -1,0 +1,284 @@
+"""Which image of the references every detection is of: all records vote, and a name beats a number.
+
+Readings of what a file calls its images: the references' id, the name of the file (with or without folders and ending),
+the number in that name, and video with frame. Where ids and numbers of names both fit and disagree, where the boxes lie
+decides; where that does not, the error names `--format join=`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.evaluation.alignment.boxes import best_overlaps, orders
+from surgvalid.evaluation.alignment.evidence import Gain, gain_of_means, unit_means
+from surgvalid.evaluation.predictions.box_tables import Key
+from surgvalid.evaluation.video_names import VIDEO_KEYS, same_videos
+
+ID, NAME, NUMBER, MOMENT = "id", "name", "number", "video-frame"
+JOINS = (ID, NAME, NUMBER, MOMENT, *orders([]))
+"""How images can be joined; the orders begin at the ids."""
+_WORDS = {ID: "id", NAME: "file name", NUMBER: "the number in the file name", MOMENT: "video and frame"}
+_MOMENT = re.compile(r"^(?:(.*?)[^0-9A-Za-z]*)??(\d+)$")
+
+
+def moment_in(name: str) -> tuple[str, int] | None:
+    """Video and frame that a name states, as `video41_000025.jpg` or `VID07/000150.png`.
+
+    Example:
+        >>> moment_in("video41_000025.jpg"), moment_in("VID07/000150.png"), moment_in("cover.png")
+        (('video41', 25), ('VID07', 150), None)
+    """
+    place = PurePosixPath(name.replace("\\", "/"))
+    match = _MOMENT.match(place.stem if place.suffix else place.name)
+    if match is None or len(match[2]) > 12:
+        return None
+    return match[1] or place.parent.name, int(match[2])
+
+
+def endings(place: PurePosixPath) -> list[str]:
+    """A path without its first folders, longest first, each with and without the ending of the file.
+
+    Example:
+        >>> endings(PurePosixPath("video01/26.jpg"))
+        ['video01/26.jpg', 'video01/26', '26.jpg', '26']
+    """
+    tails = ["/".join(place.parts[at:]) for at in range(len(place.parts))]
+    return [name for tail in tails for name in (tail, tail.removesuffix(place.suffix))]
+
+
+class Images:
+    """The images of a data set under everything that a file of predictions may call them."""
+
+    def __init__(self, dataset: Mapping[str, Any]) -> None:
+        listed = dataset.get("images")
+        records = [
+            one
+            for one in (listed if isinstance(listed, list) else [])
+            if isinstance(one, Mapping) and isinstance(one.get("id"), int | str)
+        ]
+        self.records = {one["id"]: one for one in records}
+        self._ids = {**{str(one): one for one in self.records}, **{one: one for one in self.records}}
+        self._names = _unshared([lambda one: [_name(one)], lambda one: endings(PurePosixPath(_name(one)))], records)
+        moments = {one["id"]: _moment(one) for one in records}
+        numbers = _unshared([lambda one: [m[1]] if (m := moments[one["id"]]) else []], records)
+        if any("frame" in one for one in records):  # a frame number is one of a video
+            beginnings = {moment[0] for moment in moments.values() if moment}
+        else:
+            beginnings = {moment[0] for one in records if (moment := moment_in(_name(one)))}
+        self._numbers = numbers if len(beginnings) < 2 else {}
+        self._moments = _unshared([lambda one: [m] if (m := moments[one["id"]]) else []], records)
+        self._videos = list(dict.fromkeys(moment[0] for moment in moments.values() if moment))
+        some = next(iter(records), {})
+        self.shown = repr(some.get("file_name") or some.get("id"))
+
+    def meant(self, join: str, keys: Sequence[Key]) -> dict[Key, Any]:
+        """The id of the image that each key is under one reading; without those that are none."""
+        images: dict[Key, Any] = {}
+        if join == MOMENT:
+            moments = [key for key in keys if isinstance(key, tuple)]
+            videos = same_videos(self._videos, list(dict.fromkeys(video for video, _ in moments)))
+            images = {(v, frame): self._moments.get((videos.get(v, v), frame)) for v, frame in moments}
+        else:
+            readings: dict[str, Callable[[Any], Any]] = {NAME: self._named, NUMBER: self._numbered}
+            reading = readings.get(join, self._ids.get)
+            images = {key: reading(key) for key in keys if not isinstance(key, tuple)}
+        images = {key: image for key, image in images.items() if image is not None}
+        return self._in_order(join, images) if join in orders([]) else images
+
+    def _in_order(self, join: str, images: Mapping[Key, Any]) -> dict[Key, Any]:
+        ids = list(self.records)
+        place = {image: at for at, image in enumerate(ids)}
+        exchanged = orders([_name(self.records[one]) for one in ids])[join]
+        return {key: ids[exchanged[place[image]]] for key, image in images.items() if exchanged[place[image]] >= 0}
+
+    def _named(self, key: int | str) -> Any:
+        if not isinstance(key, str):
+            return None
+        if key in self._names:
+            return self._names[key]
+        place = PurePosixPath(key.replace("\\", "/"))
+        image = next((self._names[name] for name in endings(place) if name in self._names), None)
+        if image is None:
+            moment = moment_in(key)
+            return self._moments.get(moment) if moment and moment[0] else None
+        ours, theirs = (_digits(one.parent.name) for one in (PurePosixPath(_name(self.records[image])), place))
+        return image if not ours or not theirs or ours == theirs else None  # folders of other numbers: other videos
+
+    def _numbered(self, key: int | str) -> Any:
+        if isinstance(key, str) and not (key.isdecimal() and len(key) < 13):
+            return None
+        return self._numbers.get(int(key))
+
+    def size(self, image: Any) -> tuple[float, float] | None:
+        """Width and height, where the data set states them."""
+        one = self.records[image]
+        width, height = one.get("width"), one.get("height")
+        return (float(width), float(height)) if width and height else None
+
+
+def _unshared(
+    spellings: Sequence[Callable[[Any], Iterable[Any]]], records: Sequence[Mapping[str, Any]]
+) -> dict[Any, Any]:
+    """Ids by what images are called; of one spelling, a name that two images share names neither."""
+    names: dict[Any, Any] = {}
+    for spell in spellings:
+        by_name: dict[Any, Any] = {}
+        shared: set[Any] = set()
+        for one in records:
+            shared.update(name for name in spell(one) if by_name.setdefault(name, one["id"]) != one["id"])
+        for name, image in by_name.items():
+            if name not in shared and name != "":
+                names.setdefault(name, image)
+    return names
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    return one["file_name"].replace("\\", "/") if isinstance(one.get("file_name"), str) else ""
+
+
+def _moment(one: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Video and frame of an image record: as it states them, else as its name does."""
+    read = moment_in(_name(one))
+    video = next((str(one[key]) for key in VIDEO_KEYS if one.get(key) not in (None, "")), read[0] if read else "")
+    frame = one["frame"] if isinstance(one.get("frame"), int) else read[1] if read else None
+    return None if frame is None else (video, frame)
+
+
+def _digits(text: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d{1,12}", text)]
+
+
+class JoinedImages(NamedTuple):
+    """The image of every record, and how it was told."""
+
+    images: dict[Key, Any]
+    """Of every key."""
+    how: str
+
+
+class ImageVotes(NamedTuple):
+    """What a file calls its images."""
+
+    keys: Sequence[Key]
+    """Of every record."""
+    beside: Sequence[Any] = ()
+    """The id that stands beside a name, of every record, where there are such."""
+    certain: bool = False
+    """Whether digits can only be the name of a file."""
+
+
+Told = Callable[[Mapping[str, Mapping[Key, Any]]], tuple[str, str]]
+
+
+def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: Told) -> JoinedImages:
+    """The image of every record.
+
+    Args:
+        votes: What the records call their images.
+        images: The references'.
+        stated: One of `JOINS`, where the caller says it.
+        tell: Chooses between readings that all fit, by where the boxes lie.
+
+    Raises:
+        InputInvalid: Images that the references do not have.
+        Misuse: Two readings fit, and nothing decides.
+    """
+    if stated is not None and stated not in JOINS:
+        raise UnknownName("way to join images", stated, JOINS)
+    keys = list(dict.fromkeys(votes.keys))
+    if not keys:
+        return JoinedImages({}, f"0 of {len(images.records):,} images have predictions")
+    tried = {join: images.meant(join, keys) for join in ((stated,) if stated else (NAME, ID, NUMBER, MOMENT))}
+    fitting = {join: meant for join, meant in tried.items() if len(meant) == len(keys)}
+    reason = ""
+    if not fitting:
+        _refuse(votes, keys, tried, images)
+    if len({tuple(meant.values()) for meant in fitting.values()}) == 1:
+        join = next(
+            (one for one in (ID, *fitting) if one in fitting and not isinstance(keys[0], str)), next(iter(fitting))
+        )
+    elif NAME in fitting and (votes.certain or not all(str(key).isdecimal() for key in keys)):
+        join = NAME
+    else:
+        join, reason = tell(fitting)
+    chosen = fitting[join]
+    conflicts = _conflicts(votes, chosen, images)
+    reached = len(set(chosen.values()))
+    words = _WORDS.get(join, f"id in another order ({join})")
+    return JoinedImages(chosen, f"{reached:,} of {len(images.records):,} images by {words}{reason}{conflicts}")
+
+
+def _refuse(votes: ImageVotes, keys: Sequence[Key], tried: Mapping[str, Mapping[Key, Any]], images: Images) -> None:
+    join = max(tried, key=lambda one: len(tried[one]))
+    lost = [key for key in votes.keys if key not in tried[join]]
+    problem = f"{len(lost)} boxes are of images that the references do not have (first: {str(lost[0])!r})"
+    fits = ", ".join(f"{len(meant)} by {_WORDS.get(one, one)}" for one, meant in tried.items() if meant)
+    more = f"; of {len(keys)} images of the predictions the references know {fits}" if fits else ""
+    raise InputInvalid("predictions", [f"{problem}{more}; references call theirs {images.shown}"])
+
+
+def _conflicts(votes: ImageVotes, chosen: Mapping[Key, Any], images: Images) -> str:
+    """What ids beside the names would have said."""
+    ids = images.meant(ID, list(dict.fromkeys(votes.beside)))
+    both = {(key, one) for key, one in zip(votes.keys, votes.beside, strict=False) if one in ids}
+    wrong = sum(ids[one] != chosen[key] for key, one in both)
+    return f" (ids would name another image for {wrong:,} of {len(both):,})" if wrong else ""
+
+
+class LyingBoxes(NamedTuple):
+    """Boxes of predictions beside what they call their image, and those of the references."""
+
+    keys: Sequence[Key]
+    boxes: np.ndarray
+    """x, y, width and height in pixels."""
+    dataset: Mapping[str, Any]
+
+
+def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
+    """The reading under which the boxes lie on the references, where that is clear, and a word on it.
+
+    An id is what COCO says it is: it needs no more than not to be worse.
+
+    Raises:
+        Misuse: The boxes do not decide.
+    """
+    place = {image: at for at, image in enumerate(images.records)}
+    rows = [
+        one
+        for one in lying.dataset.get("annotations", [])
+        if isinstance(one, Mapping) and one.get("image_id") in place and _four(one.get("bbox"))
+    ]
+    box = np.array([one["bbox"] for one in rows], dtype=np.float64).reshape(-1, 4)
+    image = np.array([place[one["image_id"]] for one in rows], dtype=np.intp)
+    video = _video_codes(images)[image]
+    means = {}
+    for join, meant in fitting.items():
+        at = np.array([place[meant[key]] for key in lying.keys], dtype=np.intp)
+        best = best_overlaps(box, image, lying.boxes, at)
+        means[join] = unit_means(best, video, int(video.max(initial=-1)) + 1), float(best.mean()) if best.size else 0.0
+    most = max(means, key=lambda join: (means[join][1], join == ID))
+    rest = [join for join in means if join != most]
+    gains: list[Gain] = [gain_of_means(means[join][0], means[most][0]) for join in rest]
+    shown = " and ".join(f"{means[join][1]:.2f} by {_WORDS[join]}" for join in (most, *rest))
+    if most != ID and not all(gain.speaks(0.02, 4) for gain in gains):
+        raise Misuse(
+            f"images can be told by {' or by '.join(_WORDS[one] for one in fitting)}, and the boxes do not decide "
+            f"(mean overlap {shown}); say --format join={' or '.join(fitting)}"
+        )
+    return most, f" (mean overlap {shown})"
+
+
+def _four(box: Any) -> bool:
+    return isinstance(box, list | tuple) and len(box) == 4 and all(isinstance(one, int | float) for one in box)
+
+
+def _video_codes(images: Images) -> np.ndarray:
+    codes: dict[str, int] = {}
+    videos = [(_moment(one) or ("", 0))[0] for one in images.records.values()]
+    return np.array([codes.setdefault(video, len(codes)) for video in videos], dtype=np.intp)

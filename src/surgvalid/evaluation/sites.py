@@ -1,0 +1,262 @@
+"""One evaluation from what several sites shared: pooled values, intervals and comparisons, without a single case.
+
+Statistics of videos add up wherever they were prepared, so values, intervals over videos and differences of two models
+are those that the raw data of all sites would give. What needs more than sums per video is not there: values of single
+cases, strata within videos, trivial predictors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.evaluation.measure import MeasureSettings, record_columns, uncertain
+from surgvalid.evaluation.sharing import SharedFile, agreed_sites, read_shared
+from surgvalid.metrics.metric import CaseMean
+from surgvalid.metrics.packing import reopened
+from surgvalid.results.request import VerbRequest
+from surgvalid.results.result import Result
+from surgvalid.results.tables import evaluation as tables
+from surgvalid.schema.findings import Finding
+from surgvalid.schema.metric_facts import PackableMetric
+from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.schema.tables.statistics_table import StatisticsTable, VideoStatistics
+from surgvalid.stats.comparing.comparison import pair_row
+from surgvalid.stats.intervals.few_videos import few_videos, gathered
+from surgvalid.stats.intervals.interval_settings import IntervalSettings
+from surgvalid.stats.intervals.slices import Slice
+from surgvalid.stats.intervals.statistic import MetricStatistic
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class SitesResult(Result):
+    """Tables `pooled` (a model and a metric), `comparisons` (two models) and `sites`."""
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The pooled values without the long columns."""
+        return self.table.select("model", "metric", "value", "low", "high", "videos", "sites", "note")
+
+    @property
+    def title(self) -> str:
+        """Of the result."""
+        return "SitesResult"
+
+    def screen(self) -> Mapping[str, pl.DataFrame]:
+        """The pooled values, the comparisons and the sites."""
+        columns = ("model_a", "model_b", "metric", "difference", "low", "high", "p_value", "favours", "videos")
+        compared = {"comparisons": self.tables["comparisons"].select(columns)} if "comparisons" in self.tables else {}
+        return {"": self.shown, **compared, "sites": self.tables["sites"]}
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The statistics of one metric of all models."""
+
+    name: str
+    metric: PackableMetric
+    table: StatisticsTable
+    sites: Mapping[str, set[str]]
+    """Of each model, the sites that have it."""
+    cases: Mapping[tuple[str, str], str]
+    """Of each model and video, a keyed hash of the names of its cases, where they have names."""
+
+    def of(self, model: str) -> tuple[np.ndarray, VideoStatistics]:
+        """The statistics of a model, and the names and cases of its videos."""
+        stored = self.table.of_model(model, self.name)
+        return np.asarray(self.metric.unpack(stored.packed)), stored
+
+
+def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
+    """The pooled evaluation of what sites shared.
+
+    Raises:
+        FileUnreadable: A file holds no shared statistics.
+        InputInvalid: Files that do not belong together; everything is named.
+    """
+    files = [read_shared(path) for path in paths]
+    agreed_sites(files)
+    level = float(files[0].head["level"])
+    pools, findings = _pools(files)
+    rows = [row for pool in pools for row in _value_rows(pool, level)]
+    compared, spoken = _comparisons(pools, level)
+    findings += [*_about_sites(files), *_few(pools), *gathered(spoken)]
+    frames = {
+        "pooled": tables.POOLED_SITES.frame(rows),
+        "comparisons": tables.SITE_COMPARISONS.frame(compared),
+        "sites": tables.SITES.frame([_site_row(one) for one in files]),
+    }
+    return SitesResult(
+        tables={name: frame for name, frame in frames.items() if not frame.is_empty()},
+        main="pooled",
+        prose=_prose(files, level),
+        findings=tuple(findings),
+        request=VerbRequest(inputs={"folders": [Path(path) for path in paths]}),
+    )
+
+
+def _pools(files: Sequence[SharedFile]) -> tuple[list[_Pool], list[Finding]]:
+    rows = pl.concat([one.statistics.frame for one in files])
+    pools, findings, problems = [], [], []
+    models = list(dict.fromkeys(one.model for one in files))
+    cases = {(one.model, video): text for one in files for video, text in one.head.get("cases", {}).items()}
+    for name in rows["metric"].unique(maintain_order=True).to_list():
+        table = StatisticsTable(rows.filter(pl.col("metric") == name))
+        sites = {
+            model: {one.site for one in files if one.model == model and name in set(one.statistics.frame["metric"])}
+            for model in models
+        }
+        held = {model: there for model, there in sites.items() if there}
+        pool = _Pool(name, reopened(table.recipe(name)), table, held, cases)
+        try:
+            for model in pool.sites:
+                pool.of(model)
+        except Misuse as error:
+            problems.append(f"{name!r}: {error}; state the same classes and options at every site")
+        pools.append(pool)
+    if problems:
+        raise InputInvalid("shared statistics", problems)
+    lacking = {name: why for one in files for name, why in one.head.get("unshared", {}).items()}
+    for name, why in lacking.items():
+        findings.append(remark("metric-not-shared", f"{name!r} is not here: {why}."))
+    return pools, findings
+
+
+def _value_rows(pool: _Pool, level: float) -> list[dict[str, Any]]:
+    facts, rows = pool.metric.facts, []
+    for model, sites in pool.sites.items():
+        statistics, stored = pool.of(model)
+        cases = np.array(stored.cases) if stored.cases and (facts.pooled or facts.row == "case") else None
+        row = uncertain(MetricStatistic(pool.metric), statistics, stored.videos, MeasureSettings(level), facts, cases)[
+            0
+        ]
+        rows.append({"model": model, "metric": pool.name, **row, "sites": len(sites), **record_columns(facts)})
+    return rows
+
+
+def _comparisons(pools: Sequence[_Pool], level: float) -> tuple[list[dict[str, Any]], list[Finding]]:
+    rows: list[dict[str, Any]] = []
+    spoken: list[Finding] = []
+    for pool in pools:
+        for first, second in combinations(pool.sites, 2):
+            subject = f"{pool.name}: {first} and {second}"
+            common, unlike = _common_videos(pool, first, second)
+            matrix = _pair(pool, first, second, common) if common else None
+            if matrix is None:
+                text = "the two models share no video with the same scored cases, so they are not compared"
+                spoken.append(remark("sites-not-compared", text, subject=subject))
+                continue
+            if unlike:
+                text = (
+                    f"{len(unlike)} of {len(common) + len(unlike)} videos are left out of the comparison: the models "
+                    f"were not scored on the same cases there ({', '.join(unlike[:3])})"
+                )
+                spoken.append(remark("sites-not-compared", text, subject=subject))
+            row, findings = pair_row(Slice({}, matrix), IntervalSettings(level=level))
+            rows.append({**row, "metric": pool.name})
+            spoken += [one for one in findings if one.code != "few-videos"]
+    return rows, spoken
+
+
+def _common_videos(pool: _Pool, first: str, second: str) -> tuple[list[str], list[str]]:
+    """The videos of both models: those with the same scored cases of each, and the others.
+
+    Where cases have names, the keyed hashes of these must be equal; else equal numbers are all that can be asked for.
+    """
+    counts = []
+    for statistics, stored in (pool.of(first), pool.of(second)):
+        by_case = pool.metric.facts.row == "case" and isinstance(pool.metric, CaseMean)
+        numbers = statistics[:, 1].astype(int).tolist() if by_case else stored.cases
+        counts.append(dict(zip(stored.videos, numbers or [0] * len(stored.videos), strict=True)))
+    common = sorted(set(counts[0]) & set(counts[1]))
+    cases = pool.cases
+    alike = [
+        video
+        for video in common
+        if counts[0][video] == counts[1][video] and cases.get((first, video)) == cases.get((second, video))
+    ]
+    return alike, [video for video in common if video not in set(alike)]
+
+
+def _pair(pool: _Pool, first: str, second: str, common: list[str]) -> ScoreMatrix | None:
+    """Both models on videos that both have; a row per video, or per case where the value is a mean over cases.
+
+    Tests and intervals of means rest on the sum and the number of scores of each video alone, so every case may stand
+    there with the mean of its video.
+    """
+    sides = [pool.of(model) for model in (first, second)]
+    places = [{video: at for at, video in enumerate(stored.videos)} for _, stored in sides]
+    pairs = zip(sides, places, strict=True)
+    chosen = [statistics[[place[video] for video in common]] for (statistics, _), place in pairs]
+    alone = np.stack([np.asarray(pool.metric.combine(one, np.eye(len(common)))) for one in chosen], axis=1)
+    facts = pool.metric.facts
+    if facts.pooled:
+        table = StatisticsTable(pool.table.frame.filter(pl.col("video").is_in(common)))
+        named = pl.DataFrame({"case": common, "video": common})
+        return ScoreMatrix(
+            alone,
+            [first, second],
+            np.arange(len(common)),
+            common,
+            named,
+            replace(facts, name=pool.name),
+            statistics=table,
+        )
+    by_case = facts.row == "case" and isinstance(pool.metric, CaseMean)
+    numbers = chosen[0][:, 1].astype(np.int64) if by_case else np.ones(len(common), dtype=np.int64)
+    held = np.flatnonzero((numbers > 0) & np.isfinite(alone).all(axis=1))
+    owners = np.repeat(np.arange(len(held)), numbers[held])
+    names = [common[place] for place in held]
+    cases = pl.DataFrame({"case": [str(at) for at in range(len(owners))], "video": [names[owner] for owner in owners]})
+    return ScoreMatrix(alone[held][owners], [first, second], owners, names, cases, facts) if len(held) else None
+
+
+def _site_row(one: SharedFile) -> dict[str, Any]:
+    names = ("videos", "left_out", "minimum_cases")
+    return {"site": one.site, "model": one.model, **{name: one.head.get(name) for name in names}}
+
+
+def _about_sites(files: Sequence[SharedFile]) -> list[Finding]:
+    left = {one.site: int(one.head.get("left_out", 0)) for one in files if one.head.get("left_out")}
+    findings = []
+    if left:
+        listed = ", ".join(f"{site}: {count}" for site, count in left.items())
+        text = f"Videos with too few cases to be shared are not counted ({listed}): values are not those of all videos."
+        findings.append(remark("videos-not-shared", text))
+    small = [
+        f"{metric} of {one.model} in {one.site}: {count}"
+        for one in files
+        for metric, count in one.head.get("withheld", {}).items()
+    ]
+    if small:
+        text = (
+            f"Videos with small counts stayed at their sites ({'; '.join(small[:5])}"
+            f"{f' and {len(small) - 5} more' if len(small) > 5 else ''}): where something is rare, values are not "
+            "those of all videos."
+        )
+        findings.append(remark("videos-not-shared", text))
+    return findings
+
+
+def _few(pools: Sequence[_Pool]) -> list[Finding]:
+    counts = [len(pool.of(model)[1].videos) for pool in pools for model in pool.sites]
+    finding = few_videos(min(counts), float(min(counts) - 1)) if counts else None
+    return [] if finding is None else [finding]
+
+
+def _prose(files: Sequence[SharedFile], level: float) -> str:
+    sites, models = ({getattr(one, name) for one in files} for name in ("site", "model"))
+    return (
+        f"{len(models)} models were evaluated for {files[0].head['kind']} on the videos of {len(sites)} sites, from "
+        f"statistics per video that the sites shared; no case left a site. {level:.0%} intervals come from leaving out "
+        "one video at a time (jackknife), differences from the exact sign-flip test over videos where the metric is a "
+        "mean, and from the jackknife where it is not."
+    )

@@ -1,0 +1,420 @@
+"""Tracks in MOT form: `frame, id, x, y, width, height[, mark, class, visibility]`, one text file per video.
+
+References lie in `VIDEO.txt` or `VIDEO/gt/gt.txt`, predictions in `VIDEO.txt`. Frames count from 1. A reference whose
+mark is 0 is to be ignored and is left out, and how many there were is said; the same column is the confidence of
+predictions, which these metrics do not use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse
+from surgvalid.evaluation.alignment.boxes import BoxStudy, LocatedBoxes, box_alignment, lags_of, most_certain
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, MetricPart, OneByOne, open_chosen
+from surgvalid.evaluation.records import with_properties
+from surgvalid.evaluation.sanity.boxes import detections_doubled
+from surgvalid.evaluation.sanity.sanity_finding import Looked
+from surgvalid.evaluation.shards import Cut, Gathered, stacked
+from surgvalid.evaluation.video_names import same_videos
+from surgvalid.metrics import TRACKING
+from surgvalid.metrics.tracking.sequences import Overlaps, TrackSequence, overlaps
+from surgvalid.schema.left_behind import put_there
+from surgvalid.schema.metric_facts import Metric
+
+DEFAULT = ("hota", "deta", "assa", "mota", "idf1", "id_switches")
+
+
+LARGEST = 1e12
+"""No frame, identity or pixel is farther out."""
+LARGEST_SHARE = 2.0
+"""A box that reaches no farther is a share of the image and not in pixels."""
+FEWEST_TO_TELL = 10
+"""From so many reference frames on, a common step is how they were sampled and not chance."""
+
+
+class Tracks(NamedTuple):
+    """The boxes of one video and side."""
+
+    frame: np.ndarray
+    identity: np.ndarray
+    box: np.ndarray
+    label: np.ndarray
+    ignored: int = 0
+    size_px: tuple[int, int] | None = None
+    """Width and height of the images, where that is known."""
+    normalised: bool = False
+    """Whether boxes are shares of the image instead of pixels."""
+
+
+def material(
+    predictions: Any,
+    references: Any = None,
+    *,
+    metrics: Sequence[str] = (),
+    use_classes: bool = False,
+    properties: Any = None,
+    by: Sequence[str] = (),
+    lag: str | None = None,
+    no_predictions: Sequence[str] = (),
+    cut: Cut | None = None,
+) -> EvaluationMaterial:
+    """What MOT files of references and predictions offer for measuring.
+
+    Args:
+        predictions: A folder of text files, or one file.
+        references: The same, or the boxes of every video by its name.
+        metrics: Names of tracking metrics.
+        use_classes: Boxes of different classes (eighth column) never match.
+        properties: Table with `video` and the columns of `by`; MOT files name no strata.
+        by: Columns whose values are reported one by one.
+        lag: By how many frames predictions are moved: `1`, or `VIDEO:1+VIDEO:-2`.
+        no_predictions: Videos in which nothing was tracked, as is meant.
+        cut: Which videos; all if left out.
+
+    Raises:
+        InputInvalid: Rows that are no boxes, repeated identities, videos on one side only; all are named.
+    """
+    if references is None:
+        raise Misuse("tracking needs --references, a folder of MOT files or one file")
+    theirs = _files(Path(predictions), "predictions")
+    ours = references if isinstance(references, Mapping) else _files(Path(references), "references")
+    if len(ours) == len(theirs) == 1:
+        theirs = dict.fromkeys(ours, next(iter(theirs.values())))
+    if cut is not None:
+        ours, theirs = ({video: one for video, one in side.items() if cut.holds(video)} for side in (ours, theirs))
+        cut.check(len(ours) + len(theirs))
+    sequences, ignored, frames = _sequences(ours, theirs, use_classes, lag)
+    videos = [sequence.name for sequence in sequences]
+    rows = pl.DataFrame({"video": videos})
+    rows = with_properties(rows, properties, by, key="video") if by else rows
+    facts: dict[str, Any] = {
+        "use_classes": use_classes,
+        "ignored": ignored,
+        "frames": frames,
+        "silent": list(no_predictions),
+        "lag": lag,
+    }
+    gathered = None if cut is None else _gathered(sequences, rows, cut, facts)
+    return replace(_material(sequences, rows, metrics, by, facts), gathered=gathered)
+
+
+_SIDES = {"references": "reference", "predictions": "prediction"}
+
+
+def _gathered(sequences: Sequence[TrackSequence], rows: pl.DataFrame, cut: Cut, facts: Mapping[str, Any]) -> Gathered:
+    """The boxes of every video, and its strata."""
+    tables = {"videos": rows}
+    for name, side in _SIDES.items():
+        tables[name] = pl.concat([_boxes_of(one, side) for one in sequences])
+    return Gathered(facts, tables, tuple(cut.seen))
+
+
+def _boxes_of(sequence: TrackSequence, side: str) -> pl.DataFrame:
+    frame, identity, box, label = (getattr(sequence, f"{side}_{name}") for name in ("frame", "id", "box", "class"))
+    columns = dict(zip("xywh", np.asarray(box, np.float64).reshape(-1, 4).T, strict=True))
+    labels = np.zeros(len(frame), np.int64) if label is None else np.asarray(label, np.int64)
+    whole = {"frame": np.asarray(frame, np.int64), "id": np.asarray(identity, np.int64), **columns, "class": labels}
+    return pl.DataFrame(whole).with_columns(pl.lit(sequence.name).alias("video"))
+
+
+def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+    """The same of all shards."""
+    rows = stacked(parts, "videos").sort("video")
+    use_classes = bool(parts[0].facts["use_classes"])
+    sides = {name: stacked(parts, name).partition_by("video", as_dict=True, maintain_order=True) for name in _SIDES}
+    sequences = [_sequence_of(video, sides, use_classes) for video in rows["video"]]
+    summed = {name: sum(int(one.facts[name]) for one in parts) for name in ("ignored", "frames")}
+    return _material(sequences, rows, metrics, by, {**parts[0].facts, **summed})
+
+
+def _sequence_of(
+    video: str, sides: Mapping[str, Mapping[tuple[Any, ...], pl.DataFrame]], use_classes: bool
+) -> TrackSequence:
+    tracks = []
+    for by_video in sides.values():
+        rows = by_video.get((video,), next(iter(by_video.values())).clear())
+        columns = [rows[name].to_numpy() for name in ("frame", "id", "class")]
+        tracks.append(Tracks(columns[0], columns[1], rows.select("x", "y", "w", "h").to_numpy(), columns[2]))
+    return _sequence(video, tracks[0], tracks[1], use_classes)
+
+
+def _material(
+    sequences: Sequence[TrackSequence],
+    rows: pl.DataFrame,
+    metrics: Sequence[str],
+    by: Sequence[str],
+    facts: Mapping[str, Any],
+) -> EvaluationMaterial:
+    opened = open_chosen(metrics, DEFAULT, TRACKING, ("tracks",))
+    cases = [overlaps(sequence) for sequence in sequences]
+    videos = [sequence.name for sequence in sequences]
+    held = sum(len(np.asarray(one.prediction_frame)) > 0 for one in sequences)
+    moved = f"; moved by {facts['lag']} frames" if facts["lag"] else ""
+    notes = [f"Predictions were read as MOT text; {held:,} of {len(videos):,} videos have predictions{moved}."]
+    notes += [f"{facts['ignored']} references marked 0 were left out."] if facts["ignored"] else []
+    return EvaluationMaterial(
+        tuple(videos),
+        int(facts["frames"]),
+        tuple(MeasureJob(name, metric, cases) for name, metric in opened.items()),
+        _per_class(sequences, opened) if facts["use_classes"] else (),
+        tuple(_parts(rows, cases, opened, by)),
+        notes=tuple(notes),
+        looked=_looked(sequences, facts["silent"]),
+    )
+
+
+def _looked(sequences: Sequence[TrackSequence], silent: Sequence[str]) -> Looked:
+    """The checks of boxes, each frame of each video an image."""
+    video: list[np.ndarray] = []
+    sides: dict[str, list[np.ndarray]] = {"reference": [], "prediction": []}
+    boxes: dict[str, list[np.ndarray]] = {"reference": [], "prediction": []}
+    start = 0
+    for number, one in enumerate(sequences):
+        frames = np.unique(np.concatenate([np.asarray(getattr(one, f"{side}_frame")) for side in sides]))
+        for side, images in sides.items():
+            images.append(np.searchsorted(frames, np.asarray(getattr(one, f"{side}_frame"))) + start)
+            boxes[side].append(np.asarray(getattr(one, f"{side}_box"), np.float64).reshape(-1, 4))
+        video.append(np.full(frames.size, number))
+        start += frames.size
+    ours, theirs = (
+        LocatedBoxes(image.astype(np.intp), np.concatenate(boxes[side]), np.zeros(len(image), np.intp))
+        for side, image in ((side, np.concatenate(images)) for side, images in sides.items())
+    )
+    place = np.concatenate([np.arange(one.size) for one in video])
+    unknown = np.full((start, 2), np.nan)
+    videos = [one.name for one in sequences]
+    study = BoxStudy(ours, theirs, np.concatenate(video).astype(np.intp), place, unknown, (), videos, moment="frame")
+    return {
+        **box_alignment(study, scored=False, silent=silent),
+        "detections-doubled": detections_doubled(most_certain(theirs)),
+    }
+
+
+def _parts(
+    rows: pl.DataFrame, cases: Sequence[Overlaps], opened: Mapping[str, Metric], by: Sequence[str]
+) -> list[MetricPart]:
+    """The sequences of every value of every stratum; whole videos, since a track cannot be cut."""
+    parts, videos = [], rows["video"].to_list()
+    for column in by:
+        for value in rows[column].unique(maintain_order=True).to_list():
+            places = [place for place, value_here in enumerate(rows[column]) if value_here == value]
+            chosen = [cases[place] for place in places]
+            jobs = tuple(MeasureJob(name, metric, chosen) for name, metric in opened.items())
+            names = tuple(videos[place] for place in places)
+            parts.append(MetricPart(column, "" if value is None else str(value), len(places), names, jobs))
+    return parts
+
+
+def _files(source: Path, where: str) -> dict[str, Path]:
+    """The file of every video."""
+    if source.is_file():
+        return {source.parent.parent.name if source.name == "gt.txt" else source.stem: source}
+    if not source.is_dir():
+        raise FileUnreadable(str(source), ["no such file or folder"])
+    paths = {path.stem: path for path in put_there(source.glob("*.txt"), source)}
+    paths |= {path.parent.parent.name: path for path in put_there(source.glob("*/gt/gt.txt"), source)}
+    if not paths:
+        raise InputInvalid(where, [f"{source} holds neither VIDEO.txt nor VIDEO/gt/gt.txt"])
+    return paths
+
+
+def _sequences(
+    ours: Mapping[str, Path | Tracks], theirs: Mapping[str, Path], use_classes: bool, lag: str | None
+) -> tuple[list[TrackSequence], int, int]:
+    renamed = same_videos(ours, theirs)
+    theirs = {renamed.get(video, video): path for video, path in theirs.items()}
+    problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
+    problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
+    sequences, ignored, frames = [], 0, 0
+    videos = sorted(set(ours) & set(theirs))
+    pairs = {}
+    for video in videos:
+        left = _references(ours[video], f"references of {video!r}", use_classes, problems)
+        right = _read(theirs[video], f"predictions of {video!r}", use_classes, problems)
+        pairs[video] = left, _on_one_scale(video, left, right, problems)
+    if lag is None:
+        _ask_about_zero([pair for pair in pairs.values() if all(side.frame.size for side in pair)])
+    steps = lags_of(lag or "0", videos)
+    for (video, (left, right)), step in zip(pairs.items(), steps, strict=True):
+        right = right._replace(frame=right.frame + step * _step(left))
+        _same_clock(video, left, right, problems)
+        sequences.append(_sequence(video, left, right, use_classes))
+        ignored, frames = ignored + left.ignored, frames + len(np.union1d(left.frame, right.frame))
+    if problems:
+        raise InputInvalid("tracks", problems)
+    return sequences, ignored, frames
+
+
+def _step(tracks: Tracks) -> int:
+    """How many frame numbers lie between two frames of the references."""
+    return max(1, int(np.gcd.reduce(np.diff(np.unique(tracks.frame)), initial=0)))
+
+
+def _ask_about_zero(pairs: Sequence[tuple[Tracks, Tracks]]) -> None:
+    """A frame 0 where all references begin at 1 is a question and not a false positive.
+
+    Raises:
+        Misuse: There is one.
+    """
+    if not pairs or min(int(ours.frame.min()) for ours, _ in pairs) != 1:
+        return
+    first = [theirs for _, theirs in pairs if theirs.frame.min() == 0]
+    if first:
+        raise Misuse(
+            f"predictions begin at frame 0 in {len(first)} of {len(pairs)} videos, references at frame 1; say --format "
+            "lag=1 where predictions count from 0, or --format lag=0 where there is a frame 0"
+        )
+
+
+def _references(source: Path | Tracks, where: str, use_classes: bool, problems: list[str]) -> Tracks:
+    if isinstance(source, Path):
+        return _read(source, where, use_classes, problems, reference=True)
+    _once_per_frame(np.stack([source.frame, source.identity], axis=1), where, problems)
+    return source
+
+
+def _on_one_scale(video: str, left: Tracks, right: Tracks, problems: list[str]) -> Tracks:
+    """Predictions as shares of the image where the references are; pixels need the size of the image."""
+    if not left.normalised or (right.box[:, :2] + right.box[:, 2:]).max(initial=0.0) <= LARGEST_SHARE:
+        return right
+    if left.size_px is None:
+        problems.append(
+            f"predictions of {video!r}: boxes are in pixels, but the data set states no size of the images; "
+            "divide x and width by the width, y and height by the height"
+        )
+        return right
+    return right._replace(box=right.box / np.tile(left.size_px, 2))
+
+
+def _once_per_frame(moments: np.ndarray, where: str, problems: list[str]) -> None:
+    """Refuse an identity that a frame holds twice; rows are frame and identity."""
+    keys, counts = np.unique(moments, axis=0, return_counts=True)
+    if (twice := np.flatnonzero(counts > 1)).size:
+        frame, identity = keys[twice[0]]
+        problems.append(f"{where}: {twice.size} identities twice in a frame (first: {identity:g} in frame {frame:g})")
+
+
+def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, reference: bool = False) -> Tracks:
+    table = _numbers(path, where, problems)
+    if table.shape[1] < 6 or (use_classes and len(table) and table.shape[1] < 8):
+        needed = 8 if use_classes else 6
+        problems.append(f"{where}: rows need {needed} columns (frame, id, x, y, width, height, mark, class)")
+        table = np.zeros((0, 9))
+    if (bad := np.flatnonzero((np.abs(table) > LARGEST).any(axis=1))).size:
+        problems.append(f"{where}: {bad.size} rows with numbers beyond {LARGEST:g} (first: row {bad[0] + 1})")
+        table = np.delete(table, bad, axis=0)
+    whole = (table[:, :2] == np.round(table[:, :2])).all(axis=1) & (table[:, 0] >= 0)
+    if (bad := np.flatnonzero(~whole)).size:
+        problems.append(f"{where}: {bad.size} rows whose frame or id is no whole number (first: row {bad[0] + 1})")
+    if (bad := np.flatnonzero((table[:, 4:6] <= 0).any(axis=1))).size:
+        problems.append(f"{where}: {bad.size} boxes without positive size (first: row {bad[0] + 1})")
+    kept = table[table[:, 6] != 0] if reference and table.shape[1] > 6 else table
+    _once_per_frame(kept[:, :2], where, problems)
+    label = kept[:, 7].astype(np.int64) if kept.shape[1] > 7 else np.zeros(len(kept), np.int64)
+    moment, identity = kept[:, 0].astype(np.int64), kept[:, 1].astype(np.int64)
+    return Tracks(moment, identity, kept[:, 2:6], label, len(table) - len(kept))
+
+
+def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
+    """The finite numbers of a comma-separated file; what is none is listed and becomes nothing."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{where}: {error}")
+        lines = []
+    if not lines:
+        return np.zeros((0, 9))
+    with suppress(ValueError):  # the usual file, all at once; any other is looked at line by line
+        table = np.loadtxt(lines, delimiter="," if "," in lines[0] else None, comments=None, ndmin=2)
+        if np.isfinite(table).all():
+            return table
+    return _line_by_line(lines, where, problems)
+
+
+def _line_by_line(lines: Sequence[str], where: str, problems: list[str]) -> np.ndarray:
+    rows, wrong = [], []
+    for place, line in enumerate(lines, start=1):
+        try:
+            rows.append([float(cell) for cell in re.split(r"\s*,\s*|\s+", line.strip(", \t"))])
+        except ValueError:
+            wrong.append(place)
+    uneven = len({len(row) for row in rows}) > 1
+    if wrong or uneven or not all(np.isfinite(row).all() for row in rows):
+        what = (
+            f"{len(wrong)} lines are no numbers (first: line {wrong[0]})" if wrong else "lines are uneven or infinite"
+        )
+        problems.append(f"{where}: {what}")
+        return np.zeros((0, 9))
+    return np.array(rows)
+
+
+def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) -> None:
+    """Refuse predictions that count frames otherwise than the references."""
+    if not left.frame.size or not right.frame.size:
+        return
+    shared = np.isin(np.unique(right.frame), np.unique(left.frame)).mean()
+    span = [int(np.ptp(side.frame)) + 1 for side in (left, right)]
+    if shared < 0.5 and max(span) > 5 * min(span):
+        problems.append(
+            f"video {video!r}: references span {span[0]} frames and predictions {span[1]}, and few frames are shared; "
+            "they count frames at different rates (25 fps against 1 fps?)"
+        )
+        return
+    step = int(np.gcd.reduce(np.diff(frames := np.unique(left.frame)), initial=0))
+    predicted = np.unique(right.frame)
+    between = int(((predicted - frames[0]) % max(step, 1) != 0).sum())
+    if frames.size >= FEWEST_TO_TELL and between:
+        problems.append(
+            f"video {video!r}: references are given on every {step}th frame, and {between} of {predicted.size} "
+            "predicted frames lie between, where every box would count as false; "
+            f"keep those at {frames[0]}, {frames[0] + step}, ..."
+        )
+
+
+def _sequence(video: str, left: Tracks, right: Tracks, use_classes: bool) -> TrackSequence:
+    return TrackSequence(
+        left.frame,
+        left.identity,
+        left.box,
+        right.frame,
+        right.identity,
+        right.box,
+        left.label if use_classes else None,
+        right.label if use_classes else None,
+        video,
+    )
+
+
+def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:
+    """The metrics of every class on its own boxes."""
+    sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
+    labels = np.unique(np.concatenate(sides)).tolist()
+    parts = [[_of_class(sequence, label) for sequence in sequences] for label in labels]
+    counts = [sum(len(np.asarray(one.reference_frame)) for one in sequences) for sequences in parts]
+    names = [str(label) for label in labels]
+    cases = [[overlaps(one) for one in sequences] for sequences in parts]
+    if not names:
+        return ()
+    return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())
+
+
+def _of_class(sequence: TrackSequence, label: int) -> TrackSequence:
+    ours, theirs = (np.asarray(side) == label for side in (sequence.reference_class, sequence.prediction_class))
+    return TrackSequence(
+        np.asarray(sequence.reference_frame)[ours],
+        np.asarray(sequence.reference_id)[ours],
+        np.asarray(sequence.reference_box)[ours],
+        np.asarray(sequence.prediction_frame)[theirs],
+        np.asarray(sequence.prediction_id)[theirs],
+        np.asarray(sequence.prediction_box)[theirs],
+        name=sequence.name,
+    )

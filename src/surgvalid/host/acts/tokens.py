@@ -1,0 +1,95 @@
+"""Secrets that are shown once, kept as digests and revoked at will: of workers, persons' programs, invitations."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from surgvalid.host.acting import acting, now
+from surgvalid.host.acts.refused import Refused, reason_of
+from surgvalid.host.runs.models import AccessToken, JobKind, WorkerToken
+
+
+def new_secret() -> str:
+    """A fresh secret of 256 bits that fits into an address."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(secret: str) -> str:
+    """What is stored instead of it; a plain hash is enough, because the secret cannot be guessed."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+UNTRUSTED = frozenset({JobKind.INFERENCE.value})
+"""Duties that run what strangers wrote; no token has one of these and one of the others."""
+
+
+def make_worker_token(
+    actor: object, name: str, duties: Collection[str], *, phases: Sequence[str] = ()
+) -> tuple[WorkerToken, str]:
+    """A new token and its text, which is never shown again.
+
+    Raises:
+        Refused: Unknown duties, or some that must not meet: who runs strangers' programs never sees references.
+    """
+    wanted = {str(duty) for duty in duties}
+    if not wanted or wanted - set(JobKind.values):
+        raise Refused("not-now", f"duties are some of {', '.join(JobKind.values)}; got {', '.join(sorted(wanted))}.")
+    if wanted & UNTRUSTED and wanted - UNTRUSTED:
+        raise Refused("not-now", "inference runs strangers' programs: its worker has no other duty.")
+    text = f"sgw_{new_secret()}"
+    with acting(actor, "make-worker-token", name=name, duties=sorted(wanted), phases=list(phases)) as doing:
+        if WorkerToken.objects.filter(name=name.strip()).exists():
+            raise Refused(
+                "not-now", f"a worker is or was called '{name.strip()}'; the log tells them by name. Take another one."
+            )
+        made = WorkerToken.objects.create(
+            name=reason_of(name, most=80),
+            digest=digest(text),
+            duties=sorted(wanted),
+            phases=list(phases),
+            made_at=doing.at,
+        )
+        doing.about(f"worker-{made.pk}")
+    return made, text
+
+
+def revoke_worker_token(actor: object, token: WorkerToken) -> None:
+    """A token that opens nothing any more; what its worker does now is claimed by others when the lease ends."""
+    with acting(actor, "revoke-worker-token", f"worker-{token.pk}") as doing:
+        WorkerToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
+
+
+def worker_of(text: str) -> WorkerToken | None:
+    """Whose token this is; None for nobody's and for revoked ones."""
+    worker = WorkerToken.objects.filter(digest=digest(text), revoked_at=None).first() if text else None
+    if worker is not None:
+        WorkerToken.objects.filter(pk=worker.pk).update(seen_at=now())
+    return worker
+
+
+def make_access_token(actor: object, user: Any, name: str) -> tuple[AccessToken, str]:
+    """A new token of a person's own programs and its text, which is never shown again."""
+    text = f"sgu_{new_secret()}"
+    with acting(actor, "make-access-token", f"user-{user.pk}") as doing:
+        made = AccessToken.objects.create(
+            user=user, name=reason_of(name, most=80), digest=digest(text), made_at=doing.at
+        )
+    return made, text
+
+
+def revoke_access_token(actor: object, token: AccessToken) -> None:
+    """A token that opens nothing any more."""
+    with acting(actor, "revoke-access-token", f"user-{token.user_id}") as doing:
+        AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
+
+
+def person_of(text: str) -> Any:
+    """The active person whose token this is, or None."""
+    token = AccessToken.objects.select_related("user").filter(digest=digest(text), revoked_at=None).first()
+    if not text or token is None or not token.user.is_active:
+        return None
+    AccessToken.objects.filter(pk=token.pk).update(seen_at=now())
+    return token.user

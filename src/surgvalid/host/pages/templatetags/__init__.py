@@ -1,0 +1,3 @@
+"""Words that templates use."""
+
+__all__ = ()

@@ -1,0 +1,228 @@
+"""Acts on accounts, roles and eligibility, and signs that one person uses several accounts or teams.
+
+With `teams` and `privacy` the only writers of people's tables. Names that strangers choose and everybody reads have
+only letters that can be seen, and one spelling for one look. A sign points, and an organiser decides.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.utils import timezone
+
+from surgvalid.host.acting import acting, actor
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.acts.tokens import digest
+from surgvalid.host.people.models import (
+    BrowserSighting,
+    Eligibility,
+    FlagReview,
+    MemberRole,
+    Membership,
+    OrganiserRole,
+    Team,
+    User,
+)
+
+_UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    chr(code)
+    for first, last in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+    for code in range(first, last + 1)
+}
+"""Characters that Unicode counts as letters or marks and that show nothing: fillers and selectors of variants."""
+
+
+def readable(text: str, *, what: str) -> str:
+    """The text as it is stored: in the spelling that Unicode calls compatible, with single spaces.
+
+    Raises:
+        Refused: It has characters that nobody sees, by which it could look like another one.
+    """
+    words = " ".join(unicodedata.normalize("NFKC", text).split())
+    hidden = sorted({one for one in words if unicodedata.category(one) in _UNSEEN or one in _BLANK})
+    if hidden:
+        codes = ", ".join(f"U+{ord(one):04X}" for one in hidden[:5])
+        raise Refused("letters-unseen", f"{what} has characters that cannot be seen ({codes}). Type it without them.")
+    return words
+
+
+def look(name: str) -> str:
+    """What two names share that differ by case and spelling alone."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+RANK = {MemberRole.VIEWER: 0, MemberRole.JUDGE: 1, MemberRole.EDITOR: 2, MemberRole.OWNER: 3}
+
+
+def role_of(user: object) -> MemberRole | None:
+    """The role of a person among the organisers, or None; nobody signed in has none."""
+    if not isinstance(user, User) or not user.is_active:
+        return None
+    given = OrganiserRole.objects.filter(user=user).first()
+    return MemberRole(given.role) if given else None
+
+
+def has_role(user: object, least: MemberRole) -> bool:
+    """Whether the person may do what that role may."""
+    role = role_of(user)
+    return role is not None and RANK[role] >= RANK[least]
+
+
+def give_role(user: User, role: MemberRole, *, by: User | None) -> OrganiserRole:
+    """The stored role; `by` is None where the command line of the machine gives it."""
+    if by is not None and not has_role(by, MemberRole.OWNER):
+        raise Refused("role-needed", "only an owner gives roles.")
+    with acting(actor(by), "give role", f"user-{user.pk}", role=role.value):
+        _check_an_owner_stays(user, role)
+        given, _ = OrganiserRole.objects.update_or_create(
+            user=user, defaults={"role": role.value, "given_at": timezone.now()}
+        )
+    return given
+
+
+def take_role(user: User, *, by: User) -> None:
+    """Nothing; the person organises no longer."""
+    if not has_role(by, MemberRole.OWNER):
+        raise Refused("role-needed", "only an owner takes roles away.")
+    with acting(actor(by), "take role", f"user-{user.pk}"):
+        _check_an_owner_stays(user, None)
+        OrganiserRole.objects.filter(user=user).delete()
+
+
+def _check_an_owner_stays(user: User, role: MemberRole | None) -> None:
+    others = OrganiserRole.objects.filter(role=MemberRole.OWNER).exclude(user=user)
+    if role is not MemberRole.OWNER and role_of(user) is MemberRole.OWNER and not others.exists():
+        raise Refused("last-owner", "this is the only owner. Make another one first.")
+
+
+def save_profile(
+    user: User, *, name: str, institution: str, country: str, organiser_lab: bool, wants_mail: bool
+) -> None:
+    """Nothing; what the person says about himself is stored. A laboratory once declared is not taken back here."""
+    if user.organiser_lab and not organiser_lab:
+        raise Refused("lab-declared", "you declared an organiser's laboratory. Ask the organisers to correct it.")
+    memberships = user.memberships.filter(left_at__isnull=True).select_related("team")
+    with acting(actor(user), "change profile", f"user-{user.pk}", organiser_lab=organiser_lab):
+        User.objects.filter(pk=user.pk).update(
+            name=readable(name, what="your name"),
+            institution=readable(institution, what="the institution"),
+            country=country.upper(),
+            organiser_lab=organiser_lab,
+            wants_mail=wants_mail,
+        )
+        if organiser_lab:
+            for membership in memberships:
+                narrow_eligibility(membership.team)
+
+
+def narrow_eligibility(team: Team) -> None:
+    """Nothing; a team with an organiser's colleague is listed without awards from then on."""
+    Eligibility.objects.get_or_create(team=team)
+    Eligibility.objects.filter(team=team, may_win=True).update(
+        may_win=False, reason="A member works at an organiser's laboratory: listed, without awards."
+    )
+
+
+def decide_eligibility(team: Team, *, may_take_part: bool, may_win: bool, reason: str, by: User) -> Eligibility:
+    """The decision about a team, which it sees with its reason."""
+    if not has_role(by, MemberRole.EDITOR):
+        raise Refused("role-needed", "only editors and owners decide about eligibility.")
+    if not (may_take_part and may_win) and not reason.strip():
+        raise Refused("reason-needed", "say why; the team sees it.")
+    facts = {"may_take_part": may_take_part, "may_win": may_win, "reason": reason.strip()}
+    with acting(actor(by), "decide eligibility", f"team-{team.pk}", **facts):
+        decided, _ = Eligibility.objects.update_or_create(
+            team=team,
+            defaults={
+                "may_take_part": may_take_part,
+                "may_win": may_win and may_take_part,
+                "reason": reason.strip(),
+                "decided_by": by,
+                "decided_at": timezone.now(),
+            },
+        )
+    return decided
+
+
+def see_browser(user: User, mark: str) -> None:
+    """Nothing; that the account was used from the browser with that mark is stored."""
+    BrowserSighting.objects.update_or_create(
+        browser_sha256=digest(mark), user=user, defaults={"last_seen": timezone.now()}
+    )
+
+
+def review_flag(kind: str, key: str, note: str, *, by: User) -> FlagReview:
+    """What an organiser concluded about a flag."""
+    if not has_role(by, MemberRole.EDITOR):
+        raise Refused("role-needed", "only editors and owners review flags.")
+    if not note.strip():
+        raise Refused("reason-needed", "say what you concluded.")
+    with acting(actor(by), "review flag", f"{kind}-flag-{key[:16]}", note=note.strip()):
+        review, _ = FlagReview.objects.update_or_create(
+            kind=kind, key=key, defaults={"note": note.strip(), "reviewed_by": by, "reviewed_at": timezone.now()}
+        )
+    return review
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One sign: what was shared, and by whom."""
+
+    kind: str
+    key: str
+    names: tuple[str, ...]
+    teams: tuple[str, ...]
+    review: FlagReview | None = None
+
+    @property
+    def title(self) -> str:
+        """What was seen, in a line."""
+        return {"browser": "Several accounts used one browser", "image": "Several teams sent the same image"}[self.kind]
+
+
+def browser_flags() -> list[Flag]:
+    """Browsers from which accounts of different teams, or of no team, were used."""
+    shared = (
+        BrowserSighting.objects.values("browser_sha256").annotate(users=Count("user")).filter(users__gt=1)
+    ).values_list("browser_sha256", flat=True)
+    seen = defaultdict(list)
+    for sighting in BrowserSighting.objects.filter(browser_sha256__in=list(shared)).select_related("user"):
+        seen[sighting.browser_sha256].append(sighting.user)
+    memberships = Membership.objects.filter(left_at__isnull=True).select_related("team")
+    teams = {membership.user_id: membership.team.name for membership in memberships}
+    reviews = _reviews("browser")
+    return [
+        Flag(
+            "browser",
+            key,
+            tuple(sorted(str(user) for user in users)),
+            tuple(sorted({teams[user.pk] for user in users if user.pk in teams})),
+            reviews.get(key),
+        )
+        for key, users in sorted(seen.items())
+    ]
+
+
+def image_flags() -> list[Flag]:
+    """Images that more than one team handed in."""
+    from surgvalid.host.runs.models import Submission  # the two apps' models refer to each other
+
+    sent = Submission.objects.exclude(image_digest="").values_list("image_digest", "team_id").distinct()
+    teams_of = defaultdict(set)
+    for image, team in sent:
+        teams_of[image].add(team)
+    shared = {image: teams for image, teams in teams_of.items() if len(teams) > 1}
+    names = dict(Team.objects.filter(pk__in=set().union(*shared.values()) if shared else ()).values_list("pk", "name"))
+    reviews = _reviews("image")
+    return [
+        Flag("image", image, (), tuple(sorted(names[team] for team in teams)), reviews.get(image))
+        for image, teams in sorted(shared.items())
+    ]
+
+
+def _reviews(kind: str) -> dict[str, FlagReview]:
+    return {review.key: review for review in FlagReview.objects.filter(kind=kind).select_related("reviewed_by")}

@@ -1,0 +1,3 @@
+"""Tables of the challenge, submissions, jobs and leaderboards. Written by `surgvalid.host.acts` alone."""
+
+__all__ = ["models"]

@@ -1,0 +1,3 @@
+"""Steps of the tables from version to version."""
+
+__all__ = ()

@@ -1,0 +1,3 @@
+"""Phases and other labels over time: frames, segments, transitions and stability."""
+
+__all__ = ["frames", "videos"]

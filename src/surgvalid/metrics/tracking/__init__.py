@@ -1,0 +1,3 @@
+"""Tracking: HOTA, DetA, AssA, MOTA, IDF1 and identity switches, per sequence and combined."""
+
+__all__ = ["sequences"]

@@ -1,0 +1,368 @@
+"""The data card: what a set of questions holds, how far one comes without looking, what was left out.
+
+Trivial baselines shown here are the simplest three. Two go by equality of texts: the most frequent answer of each
+template, in hindsight, and the most frequent answer that the same wording (times masked) has in all *other* videos. The
+third, for times of one moment, answers with a border of the window, within the tolerance. `surgvalid score baselines`
+computes more of them, with the tolerance of each format.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from surgvalid.questions.balancing import Selection
+from surgvalid.questions.blind_guesses import Leak, leak_table
+from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.drafts import DraftTally
+from surgvalid.questions.splits import Splits, VideoFacts
+from surgvalid.questions.template import clock
+from surgvalid.schema.procedures.ledger import RULES
+from surgvalid.schema.questions.formats import Time, time_tolerance_s
+
+
+class Placed(NamedTuple):
+    """A chosen draft with its split and whether it is out of distribution."""
+
+    draft: AnyDraft
+    split: str
+    ood: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCard:
+    """Counts, prevalences, trivial baselines and defects of a set of questions."""
+
+    counts: pl.DataFrame
+    """Questions by split, track, capability, format, ood and clinical relevance."""
+    templates: pl.DataFrame
+    """Per split, track and template: questions, answers, trivial baselines."""
+    videos: pl.DataFrame
+    classes: pl.DataFrame
+    """Per class: videos that show it, seconds in view, questions that name it."""
+    floors: Mapping[str, float]
+    left_out: Mapping[str, Any] = field(default_factory=dict)
+    """Why drafts were not kept: ambiguities, balance, duplicates, single answers."""
+    defects: Sequence[str] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    withheld: pl.DataFrame = field(default_factory=lambda: _withheld(DraftTally()))
+    """Per track and template that could not be asked of some procedures: of how many, and why."""
+    leaks: pl.DataFrame = field(default_factory=lambda: leak_table(()))
+    """Per template, how often input-blind predictors are right, and how often they may be."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The card as plain data."""
+        return {
+            "options": dict(self.options),
+            "questions": int(self.counts["questions"].sum()),
+            "floors": dict(self.floors),
+            "counts": self.counts.to_dicts(),
+            "templates": self.templates.to_dicts(),
+            "videos": self.videos.to_dicts(),
+            "classes": self.classes.to_dicts(),
+            "withheld": self.withheld.to_dicts(),
+            "leaks": self.leaks.to_dicts(),
+            "left_out": dict(self.left_out),
+            "defects": list(self.defects),
+            "rules": [rule._asdict() for rule in RULES],
+        }
+
+    def as_markdown(self) -> str:
+        """The card for readers."""
+        by_track = self.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
+        by_leaf = self.counts.group_by("capability", maintain_order=True).agg(pl.col("questions").sum())
+        by_format = self.counts.group_by("format", maintain_order=True).agg(pl.col("questions").sum())
+        parts = [
+            "# Data card",
+            f"{int(self.counts['questions'].sum())} questions from {self.videos.height} videos.",
+            *(f"- {name}: {value:.3f}" for name, value in self.floors.items()),
+            *(
+                _section(title, frame)
+                for title, frame in (
+                    ("By split and track", by_track),
+                    ("By capability", by_leaf.sort("capability")),
+                    ("By format", by_format),
+                    ("Classes", self.classes),
+                    ("Templates", self.templates),
+                    ("Videos", self.videos),
+                    ("Withheld: what was not annotated", self.withheld),
+                    ("Right without looking", self.leaks),
+                )
+            ),
+            "## Left out",
+            *(f"- {name}: {value}" for name, value in self.left_out.items()),
+            "## Defects",
+            *([f"- {defect}" for defect in self.defects] or ["None found."]),
+            "## Rules",
+            *(f"- **{rule.name}**: {rule.text}" for rule in RULES),
+        ]
+        return "\n".join(parts) + "\n"
+
+
+def reasons_for_none(card: QuestionCard) -> list[str]:
+    """Why a set holds no question: what was withheld, what was left out, and the defects of the videos."""
+    withheld = card.withheld.group_by("reason", maintain_order=True).agg(pl.col("template").n_unique())
+    left_out = {name: value if isinstance(value, int) else len(value) for name, value in card.left_out.items()}
+    return [
+        f"not one question could be made from {card.videos.height} videos and nothing is written; say with --annotated "
+        "what was looked for where the files do not, ask for more with --per-video and --track, or give more videos",
+        *(f"{count} templates are withheld: {reason}" for reason, count in withheld.iter_rows()),
+        *(f"{name}: {count}" for name, count in left_out.items() if count),
+        *card.defects,
+    ]
+
+
+def _section(title: str, frame: pl.DataFrame) -> str:
+    lines = ["", f"## {title}", "", "| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.iter_rows()]
+    return "\n".join([*lines, ""])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def data_card(
+    placed: Sequence[Placed],
+    videos: Sequence[VideoFacts],
+    splits: Splits,
+    selections: Mapping[tuple[str, str], Selection],
+    tally: DraftTally,
+    options: Mapping[str, Any],
+    *,
+    leaks: Sequence[Leak] = (),
+) -> QuestionCard:
+    """The card of the chosen questions."""
+    asked = Counter(item.draft.video for item in placed)
+    return QuestionCard(
+        counts=_counts(placed),
+        templates=_templates(placed),
+        videos=_videos(videos, splits, asked),
+        classes=_classes(placed, videos),
+        floors=_floors(placed) | _best_guesses(leaks),
+        left_out=_left_out(selections, tally),
+        defects=(*_defects(videos, splits, asked), *_unasked(placed, options)),
+        options=options,
+        withheld=_withheld(tally),
+        leaks=leak_table(leaks),
+    )
+
+
+def _withheld(tally: DraftTally) -> pl.DataFrame:
+    kinds = {"track": pl.String, "template": pl.String, "reason": pl.String, "procedures": pl.Int64}
+    return pl.DataFrame([(*key, n) for key, n in sorted(tally.withheld.items())], schema=kinds, orient="row")
+
+
+def _best_guesses(leaks: Sequence[Leak]) -> dict[str, float]:
+    """By split, what the best predictor of each template gets right of all questions."""
+    best: dict[tuple[str, str, str], Leak] = {}
+    for leak in leaks:
+        key = leak.split, leak.track, leak.template
+        if key not in best or leak.accuracy > best[key].accuracy:
+            best[key] = leak
+    floors = {}
+    for split in dict.fromkeys(leak.split for leak in leaks):
+        leading = [leak for leak in best.values() if leak.split == split]
+        hits = sum(leak.accuracy * leak.questions for leak in leading)
+        asked = sum(leak.questions for leak in leading)
+        floors[f"{split}, best input-blind predictor of each template"] = hits / asked
+    return floors
+
+
+def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
+    counted = Counter(
+        (
+            p.split,
+            p.draft.track.value,
+            p.draft.template.capability.code,
+            p.draft.template.format,
+            p.ood,
+            p.draft.template.clinical,
+        )
+        for p in placed
+    )
+    columns = ["split", "track", "capability", "format", "ood", "clinical", "questions"]
+    rows = [(*key, count) for key, count in sorted(counted.items())]
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
+    groups: dict[tuple[str, str, str], list[AnyDraft]] = defaultdict(list)
+    for item in placed:
+        groups[item.split, item.draft.track.value, item.draft.template.name].append(item.draft)
+    columns = [
+        "split",
+        "track",
+        "template",
+        "capability",
+        "format",
+        "questions",
+        "videos",
+        "answers",
+        "top_answer",
+        "constant_floor",
+        "wording_floor",
+    ]
+    rows = []
+    for (split, track, name), drafts in sorted(groups.items()):
+        template, answers = drafts[0].template, Counter(draft.answer for draft in drafts)
+        rows.append(
+            (
+                split,
+                track,
+                name,
+                template.capability.code,
+                template.format,
+                len(drafts),
+                len({draft.video for draft in drafts}),
+                len(answers),
+                answers.most_common(1)[0][0],
+                answers.most_common(1)[0][1] / len(drafts),
+                _wording_hits(drafts) / len(drafts),
+            )
+        )
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _constant_hits(drafts: Iterable[AnyDraft]) -> int:
+    """How many questions the most frequent answer of each template gets right."""
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        groups[draft.template.name][draft.answer] += 1
+    return sum(max(answers.values()) for answers in groups.values())
+
+
+def _wording_hits(drafts: Sequence[AnyDraft]) -> int:
+    """How many questions the most frequent answer of the same wording in other videos gets right."""
+    by_wording: dict[tuple[str, ...], list[AnyDraft]] = defaultdict(list)
+    for draft in drafts:
+        by_wording[draft.stem].append(draft)
+    return sum(_hits_elsewhere(group) for group in by_wording.values())
+
+
+def _hits_elsewhere(drafts: Sequence[AnyDraft]) -> int:
+    """The same for the questions of one wording."""
+    total = Counter(draft.answer for draft in drafts)
+    by_video: dict[str, Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        by_video[draft.video][draft.answer] += 1
+    ranked = sorted(total, key=lambda answer: (-total[answer], answer))
+    hits = 0
+    for answers in by_video.values():
+        foreign = next((answer for answer in ranked if answer not in answers), None)
+        left = {answer: total[answer] - count for answer, count in answers.items()}
+        left |= {} if foreign is None else {foreign: total[foreign]}
+        best = min(left, key=lambda answer: (-left[answer], answer))
+        hits += answers[best] if left[best] else 0
+    return hits
+
+
+def _floors(placed: Sequence[Placed]) -> dict[str, float]:
+    floors = {}
+    for split in dict.fromkeys(item.split for item in placed):
+        drafts = [item.draft for item in placed if item.split == split]
+        floors[f"{split}, most frequent answer per template, in hindsight"] = _constant_hits(drafts) / len(drafts)
+        floors[f"{split}, most frequent answer per wording in other videos"] = _wording_hits(drafts) / len(drafts)
+        if times := [draft for draft in drafts if draft.template.format == Time.name and "," not in draft.answer]:
+            floors[f"{split}, times only: a border of the window"] = _border_hits(times) / len(times)
+    return floors
+
+
+def _border_hits(drafts: Sequence[AnyDraft]) -> int:
+    """How many times the start of the window gets right, or its end, whichever gets more."""
+    return max(sum(_is_near(draft, draft.window[side]) for draft in drafts) for side in (0, 1))
+
+
+def _is_near(draft: AnyDraft, second: int) -> bool:
+    kind = Time(threshold_seconds=time_tolerance_s(draft.window.length_s))
+    return kind.compare(kind.parse(draft.answer), kind.parse(clock(second)))
+
+
+def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:
+    columns = ["video", "patient", "procedure_type", "center", "split", "ood", "duration_s", "masked_s", "questions"]
+    rows = [
+        (
+            v.video,
+            v.patient,
+            v.procedure_type,
+            v.center,
+            splits.of_video[v.video],
+            splits.ood[v.video],
+            v.duration_s,
+            v.masked_s,
+            asked.get(v.video, 0),
+        )
+        for v in videos
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _classes(placed: Sequence[Placed], videos: Sequence[VideoFacts]) -> pl.DataFrame:
+    columns = ["class", "videos", "seconds_in_view", "questions_naming_it"]
+    named = Counter(name for p in placed for key in ("object", "other") if (name := p.draft.slots.get(key)))
+    names = sorted({name for facts in videos for name in facts.class_seconds} | set(named))
+    rows = [
+        (
+            name,
+            sum(facts.class_seconds.get(name, 0) > 0 for facts in videos),
+            sum(facts.class_seconds.get(name, 0) for facts in videos),
+            named[name],
+        )
+        for name in names
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+
+
+def _left_out(selections: Mapping[tuple[str, str], Selection], tally: DraftTally) -> dict[str, Any]:
+    doubts: Counter[str] = Counter()
+    for (_, reason), count in tally.doubtful.items():
+        doubts[reason] += count
+    return {
+        "drafts that were clear": sum(tally.clear.values()),
+        "drafts in doubt": dict(doubts.most_common()),
+        "cut so that no answer is too frequent": sum(sum(s.cut_for_balance.values()) for s in selections.values()),
+        "cut because they can be guessed without looking": sum(
+            sum(selection.guessable.values()) for selection in selections.values()
+        ),
+        "near-duplicates skipped": sum(selection.skipped_duplicates for selection in selections.values()),
+        "near-duplicates kept": sum(selection.near_duplicates for selection in selections.values()),
+        "templates with one possible answer": {
+            f"{split}/{track}/{name}": answer
+            for (split, track), selection in selections.items()
+            for name, answer in selection.single_answer.items()
+        },
+    }
+
+
+def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> Iterable[str]:
+    for one, other, count in splits.copies:
+        yield f"videos {one} and {other} share {count} frames or landmarks; they are kept on the same side"
+    if undeclared := [facts.video for facts in videos if not facts.declared]:
+        yield (
+            f"{len(undeclared)} of {len(videos)} videos do not say what was annotated (first: {undeclared[0]}); no "
+            "more than what occurs in them counts as annotated"
+        )
+    if doubtful := sum(facts.proposed for facts in videos):
+        yield f"{doubtful} instances were proposed by a program and confirmed by nobody; their questions are marked"
+    for facts in videos:
+        if not asked.get(facts.video):
+            yield f"video {facts.video} has no question"
+        if not any(facts.class_seconds.values()):
+            yield f"video {facts.video} never shows a foreign object"
+
+
+def _unasked(placed: Sequence[Placed], options: Mapping[str, Any]) -> Iterable[str]:
+    """Tracks and splits that were wanted and are not there."""
+    wanted = [("track", name) for name in options["tracks"]]
+    wanted += [("split", "test")] if options["test_share"] > 0 else []
+    there = {("track", item.draft.track.value) for item in placed} | {("split", item.split) for item in placed}
+    return (f"{kind} {name} has no question" for kind, name in wanted if (kind, str(name)) not in there)
+
+
+def _empty(columns: list[str]) -> pl.DataFrame:
+    kinds = {name: pl.Int64 if name in ("questions", "videos") else pl.String for name in columns}
+    return pl.DataFrame(schema=kinds)

@@ -1,0 +1,323 @@
+"""Questions on what is done, what for, and in which order (capabilities 4a to 4c)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from surgvalid.questions.answers import classes, detail_of, nearby, proof, the_event, yes_no
+from surgvalid.questions.knowledge import USE
+from surgvalid.questions.proposals import nothing, seen_class, told_event, two_classes
+from surgvalid.questions.template import (
+    COMING_AND_GOING,
+    FRAME,
+    PROCEDURE,
+    SEGMENT,
+    VERBS,
+    Draw,
+    Needs,
+    QuestionScene,
+    QuestionTemplate,
+    Slots,
+    TemplateAnswer,
+    needed_events,
+)
+from surgvalid.schema.procedures.tracks import Detail, EventKind
+from surgvalid.schema.questions.taxonomy import Capability
+
+HAPPENINGS = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
+"""Events one can choose from."""
+PLACES = ("first", "second", "third", "fourth")
+BORDER_S = 5
+"""A phase cannot be told within so many seconds of its border."""
+
+
+# --- which action (4a) -----------------------------------------------------------------------------
+
+
+def what_happens(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """What is done with an object at a time."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    kinds = {other.kind for other in nearby(scene, slots, any_kind=True)}
+    doubt = "another event happens close by" if len(kinds) > 1 else None
+    return TemplateAnswer(VERBS[event.kind], proof(events=[event]), doubt)
+
+
+def happening(scene: QuestionScene, draw: Draw) -> list[Slots]:
+    """An event, with the actions to choose from."""
+    options = tuple(VERBS[kind] for kind in HAPPENINGS)
+    return [{**slots, "options": options} for slots in told_event(*HAPPENINGS)(scene, draw)]
+
+
+def instrument_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """The instrument of an event."""
+    return detail_of(scene, slots, Detail.INSTRUMENT)
+
+
+def handled_class(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """The class with which something is done at a time."""
+    event = the_event(scene, slots)
+    if event is None:
+        return None
+    names = {scene.ledger.entry(other.instance).class_name for other in nearby(scene, slots)}
+    doubt = "the same is done with another class close by" if len(names) > 1 else None
+    return classes([scene.ledger.entry(event.instance).class_name], proof(events=[event]), doubt=doubt)
+
+
+# --- what for (4b) ---------------------------------------------------------------------------------
+
+
+def purpose_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """What an object was put there for."""
+    return detail_of(scene, slots, Detail.PURPOSE)
+
+
+def main_use(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
+    """What the only object in view is mainly used for."""
+    seen = scene.ledger.in_view(scene.second)
+    if len(seen) != 1 or seen[0].class_name not in USE:
+        return None
+    return TemplateAnswer(USE[seen[0].class_name].text, proof(seen, [scene.second]))
+
+
+def class_for(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
+    """The classes that are used for a purpose, or none."""
+    events = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
+    names = {scene.ledger.entry(event.instance).class_name for event in events}
+    return classes(names, proof(events=events))
+
+
+def purposes(scene: QuestionScene, draw: Draw) -> list[Slots]:
+    """A purpose that something is used for: in the window, as often as elsewhere in the procedure only."""
+    here = {e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details}
+    ever = {e.details[Detail.PURPOSE] for e in scene.ledger.procedure.events if Detail.PURPOSE in e.details}
+    names = sorted(here if here and draw.random() < 0.5 else ever - here)
+    return [{"purpose": names[int(draw.integers(0, len(names)))]}] if names else []
+
+
+# --- in which order (4c) ---------------------------------------------------------------------------
+
+
+def which_first(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """Which of two classes is seen first."""
+    first = {slots[key]: scene.ledger.class_views(slots[key]).first_in(scene.window) for key in ("object", "other")}
+    one, other = first[slots["object"]], first[slots["other"]]
+    if one is None or other is None or one == other:
+        return None
+    name = slots["object"] if one < other else slots["other"]
+    doubt = "both come into view almost together" if abs(one - other) <= scene.tolerance_s else None
+    return classes([name], proof(seconds=[one, other]), doubt=doubt)
+
+
+def order_of_appearance(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
+    """The classes in the order in which they are first seen."""
+    names = {entry.class_name for entry in scene.ledger.seen_in(scene.window)}
+    first = sorted((scene.ledger.class_views(name).first_in(scene.window) or 0, name) for name in names)
+    if not 3 <= len(first) <= 5:
+        return None
+    steps = [later - earlier for (earlier, _), (later, _) in pairwise(first)]
+    doubt = "two come into view almost together" if min(steps) <= scene.tolerance_s else None
+    return TemplateAnswer(", ".join(name for _, name in first), proof(seconds=[second for second, _ in first]), doubt)
+
+
+def match_order(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """For each class, as which of them it is first seen."""
+    seconds = [scene.ledger.class_views(name).first_in(scene.window) for name in slots["each"]]
+    known = sorted(second for second in seconds if second is not None)
+    if len(known) < len(seconds) or len(set(known)) < len(known):
+        return None
+    near = min(later - earlier for earlier, later in pairwise(known)) <= scene.tolerance_s
+    places = [PLACES[known.index(second)] for second in seconds if second is not None]
+    text = "; ".join(f"{name}: {place}" for name, place in zip(slots["each"], places, strict=True))
+    return TemplateAnswer(text, proof(seconds=known), "two come into view almost together" if near else None)
+
+
+def classes_to_order(scene: QuestionScene, draw: Draw) -> list[Slots]:
+    """Two to four classes that are seen, in random order, with their places."""
+    names = sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)})
+    if len(names) < 2:
+        return []
+    chosen = tuple(names[at] for at in draw.permutation(len(names))[:4])
+    return [{"each": chosen, "options": PLACES[: len(chosen)]}]
+
+
+def retrieved_before(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """Whether an object of a class is retrieved before another class is first seen."""
+    back = scene.ledger.returned_in(scene.window, slots["object"])
+    seen = scene.ledger.class_views(slots["other"]).first_in(scene.window)
+    back_s = back[0].back_s if back else None
+    if back_s is None or seen is None:
+        return None
+    doubt = "almost together" if abs(back_s - seen) <= scene.tolerance_s else None
+    return yes_no(back_s < seen, proof(back[:1], [back_s, seen]), doubt=doubt)
+
+
+def phase_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
+    """The phase in which a class is first seen."""
+    second = scene.ledger.class_views(slots["object"]).first_in(scene.window)
+    name = None if second is None else scene.ledger.procedure.phase_at(second)
+    if second is None or name is None:
+        return None
+    around = {scene.ledger.procedure.phase_at(second + shift) for shift in (-BORDER_S, BORDER_S)} - {None}
+    doubt = "a phase ends or starts close by" if around != {name} else None
+    return TemplateAnswer(name, proof(scene.ledger.in_view(second, slots["object"]), [second]), doubt)
+
+
+def class_and_phases(scene: QuestionScene, draw: Draw) -> list[Slots]:
+    """A class that is seen, with the phases to choose from."""
+    names = tuple(dict.fromkeys(phase.name for phase in scene.ledger.procedure.phases))
+    return [{**slots, "options": names} for slots in seen_class(scene, draw)] if len(names) > 1 else []
+
+
+A = Capability
+TEMPLATES: tuple[QuestionTemplate, ...] = (
+    QuestionTemplate(
+        "what-happens",
+        A.FO_INTERACTION_RECOGNITION,
+        (SEGMENT, PROCEDURE),
+        "multiple_choice",
+        ("What happens to the {object} at {moment}?", "What is done with the {object} at {moment}?"),
+        happening,
+        what_happens,
+        (A.TEMPORAL_LOCALIZATION,),
+        needs=needed_events(*HAPPENINGS),
+    ),
+    QuestionTemplate(
+        "instrument-of",
+        A.FO_INTERACTION_RECOGNITION,
+        (SEGMENT, PROCEDURE),
+        "open_ended",
+        (
+            "With which instrument is the foreign object {event} at {moment}?",
+            "Which instrument is used when a foreign object is {event} at {moment}?",
+        ),
+        told_event(*HAPPENINGS, detail=Detail.INSTRUMENT, named=False),
+        instrument_of,
+        needs=needed_events(*HAPPENINGS),
+    ),
+    QuestionTemplate(
+        "handled-class",
+        A.FO_INTERACTION_RECOGNITION,
+        (SEGMENT, PROCEDURE),
+        "fo_class",
+        ("Which foreign object is {event} at {moment}?", "At {moment} a foreign object is {event}. What is it?"),
+        told_event(*HAPPENINGS, named=False),
+        handled_class,
+        (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True, events=frozenset(HAPPENINGS)),
+    ),
+    QuestionTemplate(
+        "purpose-of",
+        A.FO_USAGE_PURPOSE,
+        (SEGMENT, PROCEDURE),
+        "open_ended",
+        (
+            "For what purpose is the foreign object {event} at {moment}?",
+            "What is the foreign object that is {event} at {moment} used for?",
+        ),
+        told_event(EventKind.PLACED, EventKind.GRASPED, detail=Detail.PURPOSE, named=False),
+        purpose_of,
+        (A.OBJECT_IDENTIFICATION,),
+        clinical=True,
+        needs=needed_events(*HAPPENINGS),
+    ),
+    QuestionTemplate(
+        "main-use",
+        A.FO_USAGE_PURPOSE,
+        (FRAME,),
+        "open_ended",
+        (
+            "What is the foreign object {here} mainly used for?",
+            "What is the usual purpose of the only foreign object {here}?",
+        ),
+        nothing,
+        main_use,
+        (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
+    ),
+    QuestionTemplate(
+        "class-for",
+        A.FO_USAGE_PURPOSE,
+        (SEGMENT, PROCEDURE),
+        "fo_class",
+        (
+            "Which classes of foreign objects are used {here} for this purpose: {purpose}?",
+            "Purpose: {purpose}. Which classes of foreign objects serve it {here}?",
+        ),
+        purposes,
+        class_for,
+        (A.OBJECT_IDENTIFICATION,),
+        several=True,
+        needs=Needs(all_classes=True, events=frozenset(HAPPENINGS)),
+    ),
+    QuestionTemplate(
+        "which-first",
+        A.TEMPORAL_ORDERING,
+        (SEGMENT, PROCEDURE),
+        "fo_class",
+        (
+            "Which is seen first {here}: {an_object} or {an_other}?",
+            "Is it {an_object} or {an_other} that is seen first {here}?",
+        ),
+        two_classes,
+        which_first,
+        (A.TEMPORAL_LOCALIZATION,),
+    ),
+    QuestionTemplate(
+        "order-of-appearance",
+        A.TEMPORAL_ORDERING,
+        (SEGMENT, PROCEDURE),
+        "open_ended",
+        (
+            "In which order are the classes of foreign objects first seen {here}?",
+            "List all classes of foreign objects seen {here} in the order of their first appearance.",
+        ),
+        nothing,
+        order_of_appearance,
+        (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True),
+    ),
+    QuestionTemplate(
+        "match-order",
+        A.TEMPORAL_ORDERING,
+        (SEGMENT, PROCEDURE),
+        "matching",
+        (
+            "As which of these foreign objects does each come into view for the first time {here}?",
+            "Match each of these foreign objects with its place in the order in which they are first seen {here}.",
+        ),
+        classes_to_order,
+        match_order,
+        (A.TEMPORAL_LOCALIZATION,),
+    ),
+    QuestionTemplate(
+        "retrieved-before",
+        A.TEMPORAL_ORDERING,
+        (SEGMENT, PROCEDURE),
+        "binary",
+        (
+            "Is {an_object} retrieved {here} before {an_other} is seen for the first time?",
+            "Does the first retrieval of {an_object} come before {an_other} is first seen {here}?",
+        ),
+        two_classes,
+        retrieved_before,
+        (A.TEMPORAL_LOCALIZATION,),
+        needs=needed_events(*COMING_AND_GOING),
+        bag_rule=True,
+    ),
+    QuestionTemplate(
+        "phase-of",
+        A.TEMPORAL_ORDERING,
+        (SEGMENT, PROCEDURE),
+        "multiple_choice",
+        (
+            "During which phase is {an_object} first visible {here}?",
+            "In which phase of the procedure is {an_object} first seen {here}?",
+        ),
+        class_and_phases,
+        phase_of,
+        (A.TEMPORAL_LOCALIZATION,),
+        needs=Needs(phases=True),
+    ),
+)

@@ -1,0 +1,16 @@
+"""The five annotation stages: from what several people saw to instances and questions that can be trusted."""
+
+__all__ = [
+    "appearance",
+    "box_tables",
+    "consistency",
+    "corrections",
+    "cross_check",
+    "expert_questions",
+    "history",
+    "linking",
+    "localization",
+    "moments",
+    "screening",
+    "tolerance",
+]

@@ -1,0 +1,236 @@
+"""Who changed what, and what two people have verified: an append-only history of items under review.
+
+An item is an instance of stage 4 or a question of stage 5. Its state follows from its entries alone:
+    proposed    nobody has looked yet
+    verified    one person approved what stands now
+    confirmed   two different people did
+    disputed    somebody objected, and nothing was changed and nobody decided since
+Nobody verifies their own work: an approval by whoever proposed or last changed the item does not count. A
+change sets everything back, since nobody has looked at what stands now. Whoever adjudicates may uphold an item: the
+objections so far no longer count, and the word of the adjudicator counts like an approval.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.questions.stages.box_tables import SIDES, needed_columns
+from surgvalid.schema.tables.tabular import as_frame
+
+
+class Action(StrEnum):
+    """What somebody did."""
+
+    PROPOSED = "proposed"
+    CHANGED = "changed"
+    APPROVED = "approved"
+    OBJECTED = "objected"
+    UPHELD = "upheld"
+
+
+class ReviewState(StrEnum):
+    """Where an item stands."""
+
+    PROPOSED = "proposed"
+    VERIFIED = "verified"
+    CONFIRMED = "confirmed"
+    DISPUTED = "disputed"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One thing that somebody did to one item."""
+
+    item: str
+    action: Action
+    who: str
+    at: str
+    """When, as ISO 8601 text; entries of a history are in order."""
+    field: str = ""
+    before: str = ""
+    after: str = ""
+    note: str = ""
+
+
+BOXES = "boxes"
+"""The field of a proposal that tells which boxes were proposed."""
+_COLUMNS = tuple(HistoryEntry.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Everything that was done, in order; adding gives a new history and forgets nothing.
+
+    Example:
+        >>> history = History().add("Clip 1", Action.PROPOSED, "linker", at="2026-05-01")
+        >>> history = history.add("Clip 1", Action.APPROVED, "anna", at="2026-05-02")
+        >>> history.state("Clip 1").value
+        'verified'
+    """
+
+    entries: tuple[HistoryEntry, ...] = ()
+
+    def add(
+        self,
+        item: str,
+        action: Action,
+        who: str,
+        *,
+        at: str,
+        field: str = "",
+        before: str = "",
+        after: str = "",
+        note: str = "",
+    ) -> History:
+        """The history with one entry more.
+
+        Raises:
+            Misuse: The entry cannot follow: unknown item, twice proposed, out of order, or a change of nothing.
+        """
+        entry = HistoryEntry(item, action, who, at, field, before, after, note)
+        known = any(other.item == entry.item for other in self.entries)
+        if problem := _problem(entry, known, self.entries[-1].at if self.entries else ""):
+            raise Misuse(problem)
+        return History((*self.entries, entry))
+
+    def of(self, item: str) -> tuple[HistoryEntry, ...]:
+        """The entries of one item."""
+        return tuple(entry for entry in self.entries if entry.item == item)
+
+    def state(self, item: str) -> ReviewState:
+        """Where an item stands.
+
+        Raises:
+            Misuse: Nobody ever proposed it.
+        """
+        return self._states([item])[item]
+
+    def states(self) -> Mapping[str, ReviewState]:
+        """Where every item stands."""
+        return self._states(list(dict.fromkeys(entry.item for entry in self.entries)))
+
+    def _states(self, items: list[str]) -> dict[str, ReviewState]:
+        entries: dict[str, list[HistoryEntry]] = {item: [] for item in items}
+        for entry in self.entries:
+            if entry.item in entries:
+                entries[entry.item].append(entry)
+        if unknown := [item for item, listed in entries.items() if not listed]:
+            raise Misuse(f"nobody ever proposed {unknown[0]!r}")
+        return {item: _state(listed) for item, listed in entries.items()}
+
+    def proposed_boxes(self) -> Mapping[str, str]:
+        """By item whose proposal stands unchanged, the digest of the boxes that were proposed."""
+        last = {e.item: e for e in self.entries if e.action in (Action.PROPOSED, Action.CHANGED)}
+        return {i: e.after for i, e in last.items() if e.action is Action.PROPOSED and e.field == BOXES}
+
+    def table(self) -> pl.DataFrame:
+        """The history as a plain table, one row per entry."""
+        return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
+
+
+def _problem(entry: HistoryEntry, known: bool, last_at: str) -> str | None:
+    """Why an entry cannot follow the others, of which the last was made at `last_at`, or None."""
+    if not entry.who.strip() or not entry.item.strip():
+        return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
+    if known == (entry.action is Action.PROPOSED):
+        return f"{entry.item!r} was {'already' if known else 'never'} proposed"
+    if entry.at < last_at:
+        return f"entries come in order of time, got {entry.at} after {last_at}"
+    if entry.action is Action.CHANGED and (not entry.field or entry.before == entry.after):
+        return f"a change of {entry.item!r} needs a field and two different values"
+    return None
+
+
+def action_named(name: str) -> Action:
+    """The action of that name.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in list(Action):
+        raise UnknownName("action", name, [action.value for action in Action])
+    return Action(name)
+
+
+def first_proposals(table: Any, who: str, *, at: str) -> History:
+    """The history in which somebody, or a program, proposed every instance of a table of boxes.
+
+    An item is called by its video and instance, such as `v1/Clip 2`. Its entry tells by a digest which boxes were
+    proposed, so that nobody's approval passes to other boxes that bear the same name later.
+    """
+    frame = needed_columns(table, ("video", "instance"), "instances").unique(maintain_order=True)
+    whole, marks = as_frame(table), dict[tuple[str, str], str]()
+    if {"second", "class_name", *SIDES} <= set(whole.columns):
+        for (video, instance), rows in whole.sort("second", maintain_order=True).group_by("video", "instance"):
+            name = str(rows["class_name"].mode().sort()[0])
+            marks[video, instance] = box_digest(name, rows["second"].to_numpy(), rows.select(SIDES).to_numpy())
+    return History(
+        tuple(
+            HistoryEntry(
+                f"{v}/{i}", Action.PROPOSED, who, at, field=BOXES if marks else "", after=marks.get((v, i), "")
+            )
+            for v, i in frame.sort("video").rows()
+        )
+    )
+
+
+def box_digest(class_name: str, seconds: NDArray[np.integer[Any]], boxes: NDArray[np.floating[Any]]) -> str:
+    """A short text that changes when the class, the seconds or a box of an object do (by a hundredth of a pixel)."""
+    content = hashlib.blake2b(class_name.encode(), digest_size=8)
+    content.update(np.ascontiguousarray(seconds, dtype=np.int64).tobytes())
+    content.update(np.ascontiguousarray(np.rint(100 * np.asarray(boxes, dtype=np.float64)), dtype=np.int64).tobytes())
+    return content.hexdigest()
+
+
+def history_from(table: Any) -> History:
+    """The history in a table that `History.table` wrote.
+
+    Raises:
+        TableInvalid: With every row that cannot follow those before it.
+    """
+    frame = needed_columns(table, ("item", "action", "who", "at"), "history")
+    rest = [name for name in _COLUMNS if name not in frame.columns]
+    entries, problems, known, last_at = list[HistoryEntry](), list[str](), set[str](), ""
+    for number, row in enumerate(as_frame(table).to_dicts(), start=1):
+        if row["action"] not in list(Action):
+            problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
+            continue
+        more = {name: str(row.get(name) or "") for name in rest}
+        entry = HistoryEntry(str(row["item"]), Action(row["action"]), str(row["who"]), str(row["at"]), **more)
+        if problem := _problem(entry, entry.item in known, last_at):
+            problems.append(f"row {number}: {problem}")
+            continue
+        entries.append(entry)
+        known.add(entry.item)
+        last_at = entry.at
+    if problems:
+        raise TableInvalid("history", problems)
+    return History(tuple(entries))
+
+
+def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
+    author, approved, objected = entries[0].who, set[str](), set[str]()
+    for entry in entries:
+        if entry.action in (Action.PROPOSED, Action.CHANGED):
+            author, approved, objected = entry.who, set(), set()
+        elif entry.action is Action.OBJECTED:
+            objected.add(entry.who)
+            approved.discard(entry.who)
+        elif entry.action is Action.UPHELD:
+            objected = set()
+            approved |= {entry.who} - {author}
+        elif entry.who != author:
+            approved.add(entry.who)
+            objected.discard(entry.who)
+    if objected:
+        return ReviewState.DISPUTED
+    return (ReviewState.PROPOSED, ReviewState.VERIFIED, ReviewState.CONFIRMED)[min(len(approved), 2)]

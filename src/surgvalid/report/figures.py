@@ -1,0 +1,186 @@
+"""Charts in sections, and titles that say what is seen in them.
+
+One that cannot be drawn from these tables, or would carry no information, becomes a sentence, never the end of the
+report. Titles are made of the numbers drawn; where nothing stands out, they say what is drawn. They describe and infer
+nothing: how firm an order is, the verdict and the tests beside the figures say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from surgvalid.errors import SurgvalidError
+from surgvalid.report.charts import CHARTS
+from surgvalid.report.section import Block, Note, Prose
+from surgvalid.report.wording import bucket_label
+from surgvalid.report.words import count_of, names_of, percent, plain, spoken_term
+from surgvalid.stats.verdict.sentences import ALPHA
+
+
+def picture(chart: str, *tables: Any, **options: Any) -> Block:
+    """The chart of that name; a sentence where it would show nothing, or a note that says why it could not be drawn."""
+    if sentence := silence(chart, tables[0] if tables else None, options.get("group")):
+        return Prose(f"{options['title']}: {sentence[0].lower()}{sentence[1:]}" if "title" in options else sentence)
+    try:
+        return CHARTS[chart](*tables, **options)
+    except (SurgvalidError, ValueError, TypeError, LookupError, ArithmeticError, pl.exceptions.PolarsError) as error:
+        return Note(f"The figure {chart.replace('_', ' ')!r} could not be drawn: {plain(error, limit=300)}", "hint")
+
+
+def silence(chart: str, frame: Any, group: object = None) -> str:
+    """What to say instead of an image that shows nothing; empty where it shows something.
+
+    Args:
+        chart: Its name.
+        frame: The table that it is drawn from.
+        group: The leaderboard or task that it shows.
+
+    Example:
+        >>> silence("significance_map", pl.DataFrame({"significant": [False, False]}))
+        'No difference between two models is significant.'
+    """
+    rule = _RULES.get(chart)
+    if rule is None or not isinstance(frame, pl.DataFrame) or frame.is_empty():
+        return ""
+    column = next((name for name in ("board", "task", "group") if name in frame.columns), "")
+    rows = frame.filter(pl.col(column) == group) if column and group is not None else frame
+    return rule(rows) if not rows.is_empty() else ""
+
+
+def _when(column: str, says_nothing: Callable[[pl.Series], bool], sentence: str) -> Callable[[pl.DataFrame], str]:
+    def rule(frame: pl.DataFrame) -> str:
+        known = frame[column].drop_nulls() if column in frame.columns else pl.Series()
+        return sentence if len(known) and says_nothing(known) else ""
+
+    return rule
+
+
+def _none(values: pl.Series) -> bool:
+    return not values.cast(pl.Boolean).any()
+
+
+_RULES: Mapping[str, Callable[[pl.DataFrame], str]] = {
+    "significance_map": _when("significant", _none, "No difference between two models is significant."),
+}
+
+
+LATE = 0.05
+"""Share of late answers from which on a model is named."""
+
+
+def reach_title(rows: pl.DataFrame, *, larger: bool | None = True) -> str:
+    """Who has the best value, panel by panel; nobody where an interval of another model reaches that far.
+
+    Args:
+        rows: Columns `model`, `value` and, where known, `low`, `high` and `panel`.
+        larger: Whether larger values are better; None where nobody said.
+    """
+    known = rows.drop_nulls("value")
+    if larger is None or min(known["model"].n_unique(), known["value"].n_unique()) < 2 or _is_close(known, larger):
+        return "What each model reaches"
+    best = pl.col("value").max() if larger else pl.col("value").min()
+    verb = "reaches most" if larger else "has the smallest value"
+    if "panel" not in known.columns:
+        return _leading(known.filter(pl.col("value") == best)["model"].to_list(), verb)
+    first = known.filter(pl.col("value") == best.over("panel"))
+    firsts = first.group_by("model", maintain_order=True).agg(pl.col("panel"))
+    if first["panel"].n_unique() < first.height:
+        return "What each model reaches"
+    texts = [f"{names_of([model])} {verb} on {names_of(panels)}" for model, panels in firsts.iter_rows()]
+    return "; ".join([texts[0], *(text.replace(f" {verb}", "") for text in texts[1:])])
+
+
+def _is_close(rows: pl.DataFrame, larger: bool) -> bool:
+    """Whether in some panel another model's interval reaches the best value."""
+    if not {"low", "high"} <= set(rows.columns):
+        return False
+    sign, end = (1, "high") if larger else (-1, "low")
+    reach = rows.with_columns(value=pl.col("value") * sign, end=pl.col(end) * sign)
+    best = pl.col("value").max().over("panel") if "panel" in rows.columns else pl.col("value").max()
+    return not reach.filter((pl.col("value") < best) & (pl.col("end") >= best)).is_empty()
+
+
+def _leading(models: list[str], verb: str) -> str:
+    one = len(models) == 1
+    return f"{names_of(models)} {verb if one else verb.replace('reaches', 'reach').replace('has', 'have')}"
+
+
+def board_title(places: pl.DataFrame, rivals: list[str]) -> str:
+    """Who comes first, and which final ranks it takes when videos are redrawn, where that was tried.
+
+    Args:
+        places: Columns `model`, `place` and, where known, `place_low` and `place_high`.
+        rivals: Who competes.
+    """
+    mine = places.filter(pl.col("model").is_in(rivals)).drop_nulls("place")
+    first = mine.filter(pl.col("place") == pl.col("place").min())
+    if first.is_empty():
+        return "Final ranks and what they rest on"
+    text = _leading(first["model"].to_list(), "comes first" if first.height == 1 else "share final rank 1")
+    if first.height > 1 or "place_low" not in first.columns or first["place_high"][0] is None:
+        return text
+    low, high = (round(first[name][0]) for name in ("place_low", "place_high"))
+    return f"{text} (final rank {low} to {high} when videos are redrawn)" if high > low else f"{text}, also in redraws"
+
+
+def buckets_title(frame: pl.DataFrame) -> str:
+    """Where the best model has fewest right.
+
+    Args:
+        frame: Columns `capability`, `ood` and `accuracy`, a row per model and bucket.
+    """
+    best = frame.group_by("capability", "ood", maintain_order=True).agg(pl.col("accuracy").max()).drop_nulls("accuracy")
+    hardest = best.filter(pl.col("accuracy") == pl.col("accuracy").min())
+    if best.height < 2 or hardest.height > 1:
+        return "Accuracy by capability"
+    capability, ood, share = hardest.row(0)
+    where = bucket_label(str(capability), ood if isinstance(ood, bool) else None)
+    return f"Hardest: {where}, where no model has more than {percent(share)} right"
+
+
+def significance_title(pairs: pl.DataFrame) -> str:
+    """How many comparisons are significant.
+
+    Args:
+        pairs: Column `significant`, a row per pair of models and bucket.
+    """
+    count = int(pairs["significant"].fill_null(False).sum())
+    if not count:
+        return f"None of {count_of(pairs.height, 'comparison')} of two models is significant"
+    return f"{count:,} of {count_of(pairs.height, 'comparison')} of two models are significant"
+
+
+def time_title(frame: pl.DataFrame, limit_s: float) -> str:
+    """Who is often late.
+
+    Args:
+        frame: Columns `model` and `late_share`.
+        limit_s: Seconds allowed for an answer.
+    """
+    late = frame.filter(pl.col("late_share") >= LATE).sort("late_share", descending=True)
+    after = f"late, after {limit_s:g} s, in"
+    if late.is_empty():
+        return f"No model is {after} {percent(LATE)} of its answers or more"
+    if late.height == 1:
+        return f"{names_of(late['model'])} is {after} {percent(late['late_share'][0])} of its answers"
+    return f"{names_of(late['model'])} are {after} {percent(LATE)} of their answers or more"
+
+
+def effects_title(effects: pl.DataFrame) -> str:
+    """Which properties go with failure in all models together, after correction.
+
+    Args:
+        effects: The table of `failures`: `term`, `symbol` and, where known, `p_holm`.
+    """
+    if "p_holm" not in effects.columns or effects["p_holm"].null_count() == effects.height:
+        return "Effects of properties"
+    clear = effects.filter(pl.col("p_holm") <= ALPHA)
+    if clear.is_empty():
+        return f"No property changes the outcome after correction over {count_of(effects['p_holm'].count(), 'effect')}"
+    harmful = clear.filter(pl.col("symbol").str.starts_with("-") | pl.col("symbol").str.starts_with("\u2212"))
+    if harmful.is_empty():
+        return "Effects of properties"
+    return f"What goes with failure in all models together: {names_of(spoken_term(term) for term in harmful['term'])}"

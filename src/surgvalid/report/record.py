@@ -1,0 +1,155 @@
+"""The record of a report: the line that makes it again, what it was made from, and the section that shows both."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from surgvalid.report.inputs import ReportInputs, StoredResult
+from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
+from surgvalid.report.words import plain
+from surgvalid.results.manifest import manifest_of, sha256_of
+from surgvalid.results.request import VerbRequest
+
+_LONGEST = 200
+
+
+def reproduction_line(inputs: ReportInputs) -> str:
+    """The command that makes the same page of the same folder, ready for a shell.
+
+    Example:
+        >>> reproduction_line(ReportInputs(Path("runs/my challenge"), options={"template": "study"}))
+        "surgvalid report 'my challenge' --template study --out report.html"
+    """
+    words = ["surgvalid", "report", inputs.source.resolve().name or "."]
+    for name, value in inputs.options.items():
+        words += _named(value) if name == "columns" else [f"--{name}", _value(value)]
+    return plain(shlex.join(plain(word, limit=_LONGEST) for word in [*words, "--out", "report.html"]))
+
+
+_ROLES = {"model": "--model-column", "video": "--unit", "unit": "--unit", "case": "--case", "value": "--score"}
+"""Columns of score tables that have an option of their own."""
+
+
+def _named(columns: Mapping[str, str]) -> list[str]:
+    """Columns as they are named on the command line."""
+    other = {ours: theirs for ours, theirs in columns.items() if ours not in _ROLES}
+    roles = [word for ours, theirs in columns.items() if ours in _ROLES for word in (_ROLES[ours], theirs)]
+    return [*roles, *(["--columns", _value(other)] if other else [])]
+
+
+def _value(value: Any) -> str:
+    return ",".join(f"{ours}={theirs}" for ours, theirs in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def report_manifest(inputs: ReportInputs) -> dict[str, Any]:
+    """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
+    findings = [replace(finding, message=plain(finding.message, limit=400)) for finding in inputs.findings]
+    request = VerbRequest("report", {"source": inputs.source.resolve().name, **inputs.options})
+    record = manifest_of(request, findings=findings)
+    return {
+        **record,
+        "command": reproduction_line(inputs),
+        "inputs": [{"file": name, "sha256": digest} for name, digest in digests(inputs)],
+    }
+
+
+def digests(inputs: ReportInputs) -> list[tuple[str, str]]:
+    """Name, as seen from the folder, and SHA-256 of every file that was read; what has gone since is left out."""
+    return [
+        (_seen_from(inputs.source, path), _digest(path, path.stat().st_mtime_ns))
+        for path in inputs.files
+        if path.is_file()
+    ]
+
+
+@cache
+def _digest(path: Path, _: int) -> str:
+    return sha256_of(path)
+
+
+def _seen_from(source: Path, path: Path) -> str:
+    inside = path.name if path == source else path.relative_to(source).as_posix()
+    return plain(inside, limit=_LONGEST)
+
+
+TITLE = "Reproduction"
+_LONGEST_MADE = 160
+_SHOWN_HASHES = 200
+
+
+def section(inputs: ReportInputs) -> Section:
+    """The line that makes the page again, what it was made from, and the manifests of all parts."""
+    blocks: list[Block] = [Prose(f"This page: {reproduction_line(inputs)}"), *_this_page(inputs)]
+    runs = [_run(result) for result in inputs.parts]
+    if runs:
+        caption = (
+            "Each line can be run again from the manifest.json beside the results; equal inputs give equal results."
+        )
+        kinds = dict.fromkeys(("part", "verb", "options", "seeds", "surgvalid", "python"), pl.String)
+        blocks.append(ReportTable("runs", "Runs", pl.DataFrame(runs, schema=kinds, orient="row"), caption, folded=True))
+    hashes = [row for result in inputs.parts for row in _hashes(result)]
+    if hashes:
+        kinds = dict.fromkeys(("part", "file", "sha256"), pl.String)
+        frame = pl.DataFrame(hashes, schema=kinds, orient="row")
+        caption = "SHA-256 of what each run read."
+        blocks.append(
+            ReportTable("inputs", "Inputs of the runs", frame, caption, shown_rows=_SHOWN_HASHES, folded=True)
+        )
+    if not runs:
+        blocks.append(
+            Note("There is no manifest: the table was given by itself, so its origin is not recorded.", "hint")
+        )
+    return Section("reproduction", TITLE, tuple(blocks), folded=True)
+
+
+def _this_page(inputs: ReportInputs) -> list[Block]:
+    """Versions and files of this very page, as its manifest has them."""
+    made = report_manifest(inputs)
+    packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
+    text = f"Made with surgvalid {made['surgvalid']}, Python {made['python']}, {packages}; its intervals draw nothing."
+    blocks: list[Block] = [Prose(text)]
+    if made["inputs"]:
+        frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))
+        caption = "SHA-256 of every file whose numbers or words are on this page, named as seen from the folder."
+        title = "What this page was made from"
+        blocks.append(ReportTable("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
+    return blocks
+
+
+def _run(result: StoredResult) -> tuple[str, ...]:
+    verb = "rank" if result.kind == "rank-tasks" else result.kind
+    return (
+        result.label,
+        verb,
+        _listed(result.options),
+        _listed(result.stored.get("seeds")),
+        plain(result.stored.get("surgvalid", ""), limit=30),
+        plain(result.stored.get("python", ""), limit=30),
+    )
+
+
+def _listed(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    given = {name: item for name, item in value.items() if item not in (None, [], {}, "")}
+    return plain("; ".join(f"{name}={_word(item)}" for name, item in given.items()), limit=_LONGEST_MADE)
+
+
+def _word(item: Any) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
+
+
+def _hashes(result: StoredResult) -> list[tuple[str, str, str]]:
+    listed = result.stored.get("inputs")
+    if not isinstance(listed, list):
+        return []
+    rows = [entry for entry in listed if isinstance(entry, dict)]
+    return [(result.label, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]

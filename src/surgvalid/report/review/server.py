@@ -1,0 +1,175 @@
+"""The server of the page: who has an address rates, blind for the others; the adjudicator decides what they dispute."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from surgvalid.errors import Misuse, SurgvalidError
+from surgvalid.questions.stages.history import Action, HistoryEntry
+from surgvalid.report.cases.frames import frame_bytes
+from surgvalid.report.review.items import Item, ReviewMaterial, stretch_of
+from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue
+from surgvalid.report.serving import NOT_HERE, LocalServer, PageReply
+from surgvalid.schema.questions.formats import build_format
+
+PROGRAM = "surgvalid"
+"""Who proposed what nobody had proposed."""
+_KINDS = {"review.css": "text/css; charset=utf-8", "review.js": "text/javascript; charset=utf-8"}
+_FILM_KINDS = {".mp4": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska"}
+_PARTS = ("script", "style", "media", "connect")
+_POLICY = "; ".join(["default-src 'none'", "img-src 'self' data:", *(f"{kind}-src 'self'" for kind in _PARTS)])
+_SHOWN_FRAMES = 128
+
+
+class ReviewServer(LocalServer):
+    """Serves the items of a folder to raters and one adjudicator, and keeps what they say."""
+
+    def __init__(
+        self, material: ReviewMaterial, log: ReviewLog, *, raters: Sequence[str], adjudicator: str = "", port: int = 0
+    ) -> None:
+        """Take a port, 0 for a free one, and propose what nobody proposed yet.
+
+        Raises:
+            Misuse: Nobody rates, a name is empty or given twice.
+        """
+        people = [*raters, *([adjudicator] if adjudicator else [])]
+        if not raters or len(set(people)) < len(people) or not all(name.strip() for name in people):
+            raise Misuse(f"everybody needs a name of their own, got {', '.join(map(repr, people)) or 'nobody'}")
+        super().__init__(people, port=port)
+        self.material, self.log, self.raters, self.adjudicator = material, log, tuple(raters), adjudicator
+        self.items = {item.name: item for item in material.items}
+        self._video_files = list(material.video_files)
+        self._numbers = {name: number for number, name in enumerate(self.items)}
+        log.propose(self.items, PROGRAM)
+        self._frame = lru_cache(maxsize=_SHOWN_FRAMES)(frame_bytes)
+
+    def get(self, name: str, rest: str, headers: Mapping[str, str]) -> PageReply:
+        """The page, its parts, what is to be done, a frame or a video file."""
+        del headers
+        if rest == "":
+            return PageReply(
+                200, _asset("review.html"), "text/html; charset=utf-8", more={"Content-Security-Policy": _POLICY}
+            )
+        if rest in _KINDS:
+            return PageReply(200, _asset(rest), _KINDS[rest])
+        if rest == "work.json":
+            return _json(self._decisions() if name == self.adjudicator else self._ratings_of(name))
+        kind, _, number = rest.partition("/")
+        if kind == "film" and number.isdecimal() and int(number) < len(self._video_files):
+            path = self.material.video_files[self._video_files[int(number)]]
+            return PageReply(200, file=path, kind=_FILM_KINDS.get(path.suffix.lower(), "application/octet-stream"))
+        if kind == "boxes" and number.isdecimal() and int(number) < len(self.items):
+            item = list(self.items.values())[int(number)]
+            return _json({second: self.material.boxes(item, second) for second in item.moments})
+        return self._frame_at(number) if kind == "frame" else NOT_HERE
+
+    def _frame_at(self, place: str) -> PageReply:
+        film, _, second = place.removesuffix(".png").partition("/")
+        if not (film.isdecimal() and second.isdecimal() and int(film) < len(self._video_files)):
+            return NOT_HERE
+        data = self._frame(self.material.video_files[self._video_files[int(film)]], float(second))
+        return NOT_HERE if data is None else PageReply(200, data, "image/png")
+
+    def post(self, name: str, rest: str, body: bytes) -> PageReply:
+        """Keep a verdict, or say why it cannot be kept."""
+        if rest != "verdict":
+            return NOT_HERE
+        try:
+            message = json.loads(body)
+            texts = {key: str(message.get(key) or "").strip() for key in ("item", "action", "answer", "note")}
+            self._keep(name, **texts)
+        except (ValueError, AttributeError):
+            return _json({"problem": "not understood"}, code=400)
+        except SurgvalidError as problem:
+            return _json({"problem": str(problem)}, code=409)
+        return _json({"kept": True})
+
+    def _keep(self, who: str, *, item: str, action: str, answer: str, note: str) -> None:
+        known = self.items.get(item)
+        allowed = (Action.UPHELD, Action.CHANGED) if who == self.adjudicator else (Action.APPROVED, Action.OBJECTED)
+        if known is None or action not in allowed:
+            raise Misuse(f"{who!r} cannot say {action!r} of {item!r}")
+        if action in (Action.OBJECTED, Action.CHANGED):
+            if not answer and not note:
+                raise Misuse("an objection needs a reason or the right answer")
+            if answer and (why := _wrong_answer(known, answer)):
+                raise Misuse(why)
+        if action == Action.UPHELD and item not in queue(self.log.history, self.raters):
+            raise Misuse(f"{item!r} is not in dispute")
+        before = known.answer if answer else ""
+        field = "answer" if answer else ""
+        self.log.add(item, Action(action), who, field=field, before=before, after=answer, note=note)
+
+    # --- what each may see -----------------------------------------------------------------------
+
+    def _ratings_of(self, who: str) -> dict[str, Any]:
+        """All items with what this rater said of them; nothing of what others said."""
+        votes = latest(self.log.history, [who])
+        items = [
+            {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))} for item in self.items.values()
+        ]
+        return {"role": "rater", "who": who, "items": items}
+
+    def _decisions(self) -> dict[str, Any]:
+        """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
+        history = self.log.history
+        votes = latest(history, self.raters)
+        items = [
+            {
+                **self._shown(self.items[name]),
+                "mine": None,
+                "said": [_verdict(votes[name][who]) for who in self.raters],
+            }
+            for name in queue(history, self.raters)
+            if name in self.items
+        ]
+        videos = {item.name: item.video for item in self.items.values()}
+        rows, remark = agreement_of(history, self.raters, videos)
+        facts = {"progress": progress(history, self.raters, list(self.items)), "agreement": rows, "remark": remark}
+        return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
+
+    def _shown(self, item: Item) -> dict[str, Any]:
+        film = self._video_files.index(item.video) if item.video in self.material.video_files else None
+        return {
+            "item": item.name,
+            "number": self._numbers[item.name],
+            "video": item.video,
+            "question": item.question,
+            "answer": item.answer,
+            "format": item.format,
+            "window": item.window,
+            "stretch": stretch_of(item),
+            "film": film,
+            "moments": item.moments,
+            "note": item.note,
+        }
+
+
+def _verdict(entry: HistoryEntry | None) -> dict[str, str] | None:
+    return None if entry is None else {"action": str(entry.action), "answer": entry.after, "note": entry.note}
+
+
+def _wrong_answer(item: Item, answer: str) -> str | None:
+    """Why a corrected answer cannot be one, or None."""
+    if answer == item.answer:
+        return "that is the answer as it stands; approve it instead"
+    why = build_format(item.format, dict(item.parameters)).why(answer)
+    return None if why is None else f"{answer!r} is no answer of the format {item.format!r}: {why.message}"
+
+
+def _json(value: Any, *, code: int = 200) -> PageReply:
+    return PageReply(code, json.dumps(value, ensure_ascii=False).encode(), "application/json")
+
+
+def _asset(name: str) -> bytes:
+    return files("surgvalid.report").joinpath("assets", name).read_bytes()
+
+
+def history_file(folder: Path) -> Path:
+    """Where the history of a folder lies."""
+    return folder / "history.csv"

@@ -1,0 +1,142 @@
+"""What a report is made of: sections of prose, notes, charts and tables, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from surgvalid.report.chart import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence that must not be overlooked: a limitation found, or a part that is missing."""
+
+    text: str
+    kind: Literal["limitation", "missing", "hint"] = "limitation"
+    items: tuple[str, ...] = ()
+    """What the sentence lists, where it ends in a colon."""
+
+    @property
+    def sentence(self) -> str:
+        """The sentence with what it lists, on one line."""
+        return f"{self.text} {'; '.join(self.items)}." if self.items else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table that can be sorted on the page and saved as CSV."""
+
+    name: str
+    title: str
+    frame: pl.DataFrame
+    caption: str = ""
+    digits: int = 3
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Heads of columns, where the column's name does not say enough."""
+    shown_rows: int = 200
+    """Rows on the page and in print; the saved CSV has all."""
+    folded: bool = False
+    """Whether it starts folded, because an image says the same; in print it is shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A contact sheet: small images side by side."""
+
+    name: str
+    title: str
+    alt: str
+    caption: str
+    pictures: tuple[tuple[str, bytes], ...] = field(repr=False)
+    """Label and PNG file of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One sentence of a list."""
+
+    text: str
+    label: str = ""
+    """Stands before it, such as the name of a model."""
+    model: str = ""
+    """The model that it is about; its wrong answers are one click away."""
+    term: str = ""
+    """The property that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A short list of sentences under a heading."""
+
+    name: str
+    title: str
+    points: tuple[Point, ...]
+    rest: str = ""
+    """What is said below the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One folded line that opens to a list: the first of it is on the line, the rest is counted."""
+
+    name: str
+    title: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Cases to look through one by one; a page shows them, print names how many there are."""
+
+    name: str
+    title: str
+    caption: str
+    cases: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """As `report.cases.collect` makes them, in order."""
+    has_frames: bool = False
+    """Whether they name images that lie beside the page."""
+
+
+Block = Prose | Note | ReportTable | Chart | Sheet | Points | Fold | Browser
+Layer = Literal["", "verdict", "explore", "appendix"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report with a heading; it can be folded."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+    folded: bool = False
+    """Whether it starts folded."""
+    layer: Layer = ""
+    """Where a report has it: first page, instrument or appendix; empty on pages without layers."""
+    view: str = ""
+    """What the switch of the instrument calls it."""
+    track: str = ""
+    """The ranking that it is about, where there are several."""
+    boards: tuple[str, ...] = ()
+    """For each block the leaderboard that it is about, empty for all; no entries where leaderboards play no part."""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it says nothing but that something is missing."""
+        return all(isinstance(block, Note) and block.kind == "missing" for block in self.blocks)
+
+
+def of_leaderboards(name: str, title: str, blocks: Iterable[tuple[Block, str]]) -> Section:
+    """A section whose blocks are each about one leaderboard, or about all where it is empty."""
+    pairs = list(blocks)
+    return Section(name, title, tuple(block for block, _ in pairs), boards=tuple(board for _, board in pairs))

@@ -1,0 +1,157 @@
+"""Answers: what became of every question, where models fail most, and what they wrote there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from surgvalid.report.figures import picture
+from surgvalid.report.inputs import ReportInputs, StoredResult
+from surgvalid.report.section import Block, Prose, ReportTable, Section
+from surgvalid.report.wording import missing
+from surgvalid.report.words import count_of, name_of, plain
+from surgvalid.schema.outcomes import WITHOUT_ANSWER
+
+TITLE = "Answers"
+MOST_EXAMPLES = 30
+_LONGEST = 240
+_WORST_VIDEOS = 15
+
+
+def section(inputs: ReportInputs) -> Section:
+    """Outcomes per model, the hardest videos, targeted metrics and examples of failures."""
+    if inputs.rows.is_empty():
+        return missing("answers", TITLE, "There are no scored answers.", "surgvalid score ... --out DIR/MODEL")
+    blocks = [*outcomes(inputs), *_videos(inputs), *_targeted(inputs), *examples(inputs)]
+    return Section("answers", TITLE, tuple(blocks))
+
+
+def outcomes(inputs: ReportInputs) -> list[Block]:
+    """What became of the answers of every model; nothing where all were given and scored."""
+    rows = inputs.rows
+    column = "reason" if "reason" in rows.columns else "status"
+    counts = rows.group_by("model", column).len().sort(column)
+    wide = counts.pivot(column, index="model", values="len", aggregate_function="first").fill_null(0)
+    order = pl.DataFrame({"model": inputs.models})
+    wide = order.join(wide, on="model", how="inner", maintain_order="left")
+    total = rows.group_by("model").len().rename({"len": "questions"})
+    not_scored = rows.group_by("model").agg(pl.col("value").is_null().sum().cast(pl.Int64).alias("not_scored"))
+    wide = wide.join(total, on="model", maintain_order="left").join(not_scored, on="model", maintain_order="left")
+    unscored, lost = int(wide["not_scored"].sum()), rows.filter(pl.col("status").is_in(WITHOUT_ANSWER)).height
+    if column == "status" and not unscored and not lost:
+        return []
+    text = (
+        f"Of {count_of(rows.height, 'expected answer')}, {lost:,} were not given in time or at all, and {unscored:,}"
+        " could not be scored."
+    )
+    labels = {name: name.replace("_", " ") for name in wide.columns}
+    caption = "One row per model; every question has exactly one outcome. Only unscored ones leave the averages."
+    return [Prose(text), ReportTable("outcomes", "What became of the answers", wide, caption, labels=labels)]
+
+
+def _videos(inputs: ReportInputs) -> list[Block]:
+    if inputs.scores is None or not inputs.scores.has_videos:
+        return []
+    frame = (
+        inputs.rows.group_by("video")
+        .agg(
+            pl.col("value").mean().alias("mean_over_models"),
+            pl.col("value").count().alias("answers"),
+            pl.col("case").n_unique().alias("cases"),
+        )
+        .sort("mean_over_models", "video", descending=[inputs.better == "smaller", False], nulls_last=True)
+    )
+    is_directed = inputs.better is not None
+    first = "hardest" if is_directed else "lowest"
+    caption = f"Mean {inputs.metric} over all models and cases of the video; the {first} first."
+    title = "The hardest videos" if is_directed else "Videos by their mean"
+    return [ReportTable("videos", title, frame, caption, shown_rows=_WORST_VIDEOS)]
+
+
+def _targeted(inputs: ReportInputs) -> list[Block]:
+    frames = [
+        result.frame("targeted").insert_column(0, pl.lit(_model(result)).alias("model"))
+        for result in inputs.of("score")
+        if not result.frame("targeted").is_empty()
+    ]
+    if not frames:
+        return []
+    frame = pl.concat(frames, how="diagonal_relaxed").filter(pl.col("estimand") == "rows")
+    wanted = [
+        name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
+    ]
+    caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
+    table = ReportTable(
+        "targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True
+    )
+    return [*_times(inputs), *_counts(inputs), table]
+
+
+def _times(inputs: ReportInputs) -> list[Block]:
+    if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
+        return []
+    return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
+
+
+def _counts(inputs: ReportInputs) -> list[Block]:
+    """Counts answered against reference counts, of the models with the fewest and the most wrong ones."""
+    counts: dict[str, pl.DataFrame] = {}
+    for result in inputs.of("score"):
+        if not (frame := result.frame("counts")).is_empty():
+            counts[_model(result)] = pl.concat([counts[_model(result)], frame]) if _model(result) in counts else frame
+    wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in counts.items()}
+    order = sorted(counts, key=lambda model: (wrong[model], model))
+    return [
+        picture(
+            "count_confusion",
+            counts[model],
+            model=model,
+            name=f"count-confusion-{place}",
+            title=f"Counts answered against reference counts: {name_of(model)}",
+        )
+        for place, model in zip(("best", "worst"), dict.fromkeys([*order[:1], *order[-1:]]), strict=False)
+    ]
+
+
+def examples(inputs: ReportInputs) -> list[Block]:
+    """A few failures per model, in the models' own words."""
+    parts = inputs.of("score")
+    if not parts:
+        return []
+    each = max(2, MOST_EXAMPLES // len(parts))
+    rows = [row for result in parts for row in _taken(result, each)][:MOST_EXAMPLES]
+    if not rows:
+        return []
+    frame = pl.DataFrame(
+        rows, schema=dict.fromkeys(("model", "case", "what", "reference", "answer"), pl.String), orient="row"
+    )
+    caption = "Taken from the findings about the files and the judges' verdicts, as the models wrote them."
+    return [ReportTable("examples", "Examples of failures", frame, caption)]
+
+
+def _taken(result: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, str]]:
+    model = name_of(_model(result))
+    verdicts = result.records["verdicts"].wrong if "verdicts" in result.records else ()
+    for verdict in verdicts[: (most + 1) // 2]:
+        yield (
+            model,
+            _cut(verdict.get("qID")),
+            f"judged wrong by {_cut(verdict.get('judge'))}",
+            _cut(verdict.get("reference")),
+            _cut(verdict.get("candidate")),
+        )
+    findings = result.records.get("lint", {}).get("findings")
+    listed = [f for f in findings if isinstance(f, dict)] if isinstance(findings, list) else []
+    worse = [f for f in listed if f.get("severity") == "error" and f.get("code") != "missing-response"]
+    for finding in worse[: most - min(len(verdicts), (most + 1) // 2)]:
+        yield model, _cut(finding.get("case")), _cut(finding.get("code")), "", _cut(finding.get("message"))
+
+
+def _cut(value: Any) -> str:
+    return "" if value is None else plain(value, limit=_LONGEST)
+
+
+def _model(result: StoredResult) -> str:
+    return str(result.options.get("model", result.label))

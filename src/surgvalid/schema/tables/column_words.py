@@ -1,0 +1,94 @@
+"""What headings call things: the words for models, patients, recordings, cases, images, repeats and parts.
+
+A heading is compared in small words, without brackets (`Patient (n=20)`) and without words that only say that it is a
+name (`PatientID`, `case_no`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+MODELS = {
+    "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
+    "entrant", "classifier", "modell", "algorithmus", "methode", "netz", "netzwerk", "verfahren",
+}  # fmt: skip
+PATIENTS = {
+    "patient", "patientin", "subject", "subj", "person", "proband", "participant", "pat", "pid", "mrn",
+}  # fmt: skip
+RECORDINGS = {
+    "procedure": "procedure", "surgery": "procedure", "operation": "procedure", "intervention": "procedure",
+    "eingriff": "procedure", "video": "video",
+}  # fmt: skip
+"""What was recorded, with what sentences call it; all but `video` may name a kind of operation instead."""
+HOLDERS = {
+    "case": "case", "id": "case", "fall": "case", "scan": "scan", "study": "study", "exam": "exam", "record": "record",
+}  # fmt: skip
+"""May be another patient each; nobody says so."""
+IMAGES = {
+    "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance", "qid", "q",
+    "time", "timestamp", "second", "bild", "frage",
+}  # fmt: skip
+"""Of which one patient gives many."""
+PATHS = {"path", "image path", "img path", "frame path", "file path"}
+"""Name images where nothing else does; they may differ from model to model."""
+REPEATS = {"seed", "run", "fold", "repetition", "repeat", "rep", "trial", "attempt", "wiederholung"}
+PARTS = {
+    "class", "organ", "structure", "tissue", "anatomy", "instrument", "klasse", "struktur", "label", "category", "tool",
+}  # fmt: skip
+PERHAPS_MODELS = {"label", "category", "tool", "run"}
+"""Of repeats and parts, those that may name models where no other column does."""
+METRICS = {"metric", "measure"}
+PLACES = {"center", "centre", "hospital", "site", "device", "zentrum", "klinik"}
+"""Where or with what something was recorded; numbers there are names."""
+NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
+"""What columns are called that only number rows."""
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx"}
+
+
+def without_brackets(heading: str) -> tuple[str, str]:
+    """A heading and what stands in brackets behind it, which is a unit or a remark.
+
+    Example:
+        >>> without_brackets("HD95 (mm)"), without_brackets("Dice [%]"), without_brackets("(all)")
+        (('HD95', 'mm'), ('Dice', '%'), ('(all)', ''))
+    """
+    match = re.fullmatch(r"\s*([^\[({]*[^\[({\s])\s*[\[({]([^\])}]*)[\])}]\s*", heading)
+    return (match[1], match[2].strip()) if match else (heading, "")
+
+
+def plain_name(column: str) -> str:
+    """A column's name in small words, without those that only say that it is a name.
+
+    Example:
+        >>> plain_name("PatientID"), plain_name("video_name"), plain_name("Frame No."), plain_name("Pat. (n=20)")
+        ('patient', 'video', 'frame', 'pat')
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_brackets(column)[0])
+    kept = [word for word in re.split(r"[\W_]+", words.casefold()) if word]
+    return " ".join([word for word in kept if word not in _FILLERS] or kept)
+
+
+def named_by(columns: Iterable[str], words: Collection[str]) -> list[str]:
+    """Those of some columns that one of the words names."""
+    return [column for column in columns if plain_name(column) in words]
+
+
+def identifying(columns: Iterable[str], stated: Iterable[str] = ()) -> set[str]:
+    """The columns that name models, patients, cases or metrics, by what they are called or by what the caller says.
+
+    Example:
+        >>> sorted(identifying(["PatientID", "dice", "arm"], ["arm"]))
+        ['PatientID', 'arm']
+    """
+    return {*named_by(columns, {*MODELS, *PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES, *METRICS}), *stated}
+
+
+def quoted(columns: Iterable[str]) -> str:
+    """The names of columns in a sentence."""
+    return ", ".join(map(repr, columns))
+
+
+def verb(columns: Sequence[str], of_one: str, of_several: str) -> str:
+    """The form of a verb that so many columns ask for."""
+    return of_one if len(columns) == 1 else of_several

@@ -1,0 +1,165 @@
+"""Logs of inspect: a zip (`.eval`) of small JSON documents, or one JSON document.
+
+Members are packed by deflate, or since 2026 by Zstandard, which the standard library opens from Python 3.14 on. The
+file may be hostile: nothing is unpacked to disk, names that climb out and sizes that explode are refused from the
+table of contents, and no member may hold more than it claims.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.schema.archives import ArchiveLimits, archive_problems
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, harness_log, number_of
+
+_LIMITS = ArchiveLimits(members=2_000_000, unpacked_bytes=64 << 30, ratio=1_000)
+_MOST_BYTES = 256 << 20
+"""Of one member."""
+_ZSTANDARD = 93
+_LOCAL_HEADER = 30
+_GRADES = frozenset("CIPN")
+_ACCURACY = "accuracy"
+
+
+def read_eval(path: Path) -> HarnessLog:
+    """The scores in a `.eval` log.
+
+    Raises:
+        FileUnreadable: It is no such log, did not finish, or holds no scores.
+        Misuse: Its members need the package zstandard.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if problems := archive_problems(archive.infolist(), _LIMITS):
+                raise FileUnreadable(str(path), problems)
+            names = set(archive.namelist())
+            if "header.json" not in names:
+                raise FileUnreadable(str(path), ["its run did not finish (no header.json); let inspect retry it first"])
+            header = _json(archive, path, "header.json")
+            return _log(path, header, _samples(archive, path, names))
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
+        raise FileUnreadable(str(path), [f"no usable log of inspect ({str(error).splitlines()[0][:200]})"]) from None
+
+
+def read_document(path: Path, document: Mapping[str, Any]) -> HarnessLog:
+    """The scores in a log that is one JSON document."""
+    return _log(path, document, document.get("samples") or [])
+
+
+def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[Any]:
+    """The samples of a log, in the short form where it has one: transcripts are not read."""
+    if "summaries.json" in names:
+        yield from _json(archive, path, "summaries.json")
+        return
+    for name in sorted(names):
+        if name.startswith("samples/") and name.endswith(".json"):
+            yield _json(archive, path, name)
+
+
+def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
+    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
+        raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
+    model = str(header["eval"].get("model"))
+    grades: dict[str, bool] = {}
+    rows: list[Scored] = []
+    for sample in samples:
+        if not isinstance(sample, dict) or "id" not in sample:
+            raise FileUnreadable(str(path), ["no usable log of inspect (a sample has no id)"])
+        rows += _scored(path, model, sample, grades)
+    names = list(dict.fromkeys(row.metric for row in rows if row.metric))
+    rows = [row._replace(metric=name) for row in rows for name in ([row.metric] if row.metric else names)]
+    scorers = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
+    if len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
+        rows, names = [row._replace(metric=_ACCURACY) for row in rows], [_ACCURACY]
+    log = harness_log(path, rows, unit=_cluster(header))
+    known = {name: MetricFacts(name) for name in names if grades.get(name)}
+    return log._replace(metrics=known, scorers=scorers)
+
+
+def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:
+    """The scores of one sample; one without a metric where it has none."""
+    scores = sample.get("scores") or {}
+    metadata = sample.get("metadata") if isinstance(sample.get("metadata"), dict) else {}
+    repeat = sample.get("epoch") if isinstance(sample.get("epoch"), int) else 1
+    row = Scored(model, str(sample["id"]), cast(int, repeat), "", None, cast(dict[str, Any], metadata))
+    held = False
+    for scorer, score in scores.items() if isinstance(scores, dict) else ():
+        value = score.get("value") if isinstance(score, dict) else None
+        for name, one in value.items() if isinstance(value, dict) else [("", value)]:
+            metric = f"{scorer}/{name}" if name else str(scorer)
+            number = number_of(one)
+            if number is None and one is not None and one == one:
+                shown = repr(one)[:40]
+                raise FileUnreadable(str(path), [f"sample {row.case!r}: scorer {scorer!r} gave {shown}, no number"])
+            graded = isinstance(one, bool) or (isinstance(one, str) and one in _GRADES)
+            grades[metric] = grades.get(metric, True) and (graded or number is None)
+            held = True
+            yield row._replace(metric=metric, value=number)
+    if not held:
+        yield row
+
+
+def _cluster(header: Mapping[str, Any]) -> str | None:
+    """The metadata by which the log's own standard errors are clustered, where all of its scorers agree."""
+    results = header.get("results")
+    scores = results.get("scores") if isinstance(results, dict) else None
+    metrics = [
+        one for score in scores or [] if isinstance(score, dict) for one in (score.get("metrics") or {}).values()
+    ]
+    keys = {
+        one["params"].get("cluster") for one in metrics if isinstance(one, dict) and isinstance(one.get("params"), dict)
+    }
+    named = {key for key in keys if isinstance(key, str)}
+    return named.pop() if len(named) == 1 else None
+
+
+def _json(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
+    """The document in a member."""
+    member = archive.getinfo(name)
+    if member.file_size > _MOST_BYTES:
+        raise FileUnreadable(str(path), [f"{name} is larger than {_MOST_BYTES >> 20} MiB; not read"])
+    try:
+        with archive.open(member) as handle:
+            content = handle.read(member.file_size + 1)
+    except NotImplementedError:
+        content = _unpacked(archive, path, member)
+    if len(content) > member.file_size:
+        raise FileUnreadable(str(path), [f"{name} holds more than it claims"])
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise FileUnreadable(str(path), [f"{name} is no JSON"]) from None
+
+
+def _unpacked(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> bytes:
+    """The content of a member packed in a way that zipfile of this Python does not know."""
+    if member.compress_type != _ZSTANDARD:
+        message = f"{member.filename} is packed by method {member.compress_type}, which is not known here"
+        raise FileUnreadable(str(path), [f"{message}; let inspect write the log again (inspect log convert)"])
+    try:
+        import zstandard
+    except ImportError:
+        raise Misuse(f"{path.name} is packed by Zstandard: pip install zstandard, or use Python 3.14") from None
+    handle = archive.fp
+    if handle is None:
+        raise FileUnreadable(str(path), ["closed"])
+    handle.seek(member.header_offset)
+    header = handle.read(_LOCAL_HEADER)
+    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    handle.seek(member.header_offset + _LOCAL_HEADER + lengths)
+    packed = handle.read(min(member.compress_size, _MOST_BYTES))
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as reader:
+            content: bytes = reader.read(member.file_size + 1)
+    except zstandard.ZstdError as error:
+        raise FileUnreadable(str(path), [f"{member.filename} is damaged ({error})"]) from None
+    if zlib.crc32(content) != member.CRC:
+        raise FileUnreadable(str(path), [f"{member.filename} is damaged (its checksum differs)"])
+    return content

@@ -1,0 +1,200 @@
+"""Pooled metrics: values of all videos together, from the statistics of each, instead of a mean of the videos' values.
+
+`verb_matrix` is the one interface: a verb that asks for the mean over rows of a pooled metric gets a matrix that
+carries the statistics, where there are any, and `Sample.of` then combines them. A weighting of the videos is all that a
+jackknife, a bootstrap, a slice or a stratum needs, so everything behind that interface works unchanged.
+
+The decision a reader would question: a video that one model has no statistics of stops the analysis. Nothing can be
+filled in (there is no worst statistic), and models on different videos cannot be compared; `missing="drop-case"`
+takes the videos that all have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.metrics.packing import reopened
+from surgvalid.schema.metric_facts import PackableMetric
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.tables.missing import missing_rules
+from surgvalid.schema.tables.score_table import Missing, ScoreMatrix, ScoreTable
+from surgvalid.schema.tables.statistics_table import STATISTICS_FILE, StatisticsTable
+
+POOLED = "pooled"
+"""What outputs call the statistic."""
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class PooledStatistic:
+    """The value of a pooled metric for every model; the rows it is given are numbers of videos."""
+
+    metric: PackableMetric
+    prepared: tuple[np.ndarray, ...]
+    """For each model the statistics of the videos, in the order of the matrix."""
+    cases: np.ndarray | None = None
+    """How many cases each video has, where known."""
+
+    @classmethod
+    def of(cls, matrix: ScoreMatrix) -> PooledStatistic:
+        """The statistic behind a matrix that carries statistics.
+
+        Raises:
+            TableInvalid: The statistics are not those of the metric, or the metric cannot be opened.
+        """
+        assert matrix.statistics is not None
+        name = matrix.metric.name
+        try:
+            metric = reopened(matrix.statistics.recipe(name))
+            videos = [matrix.video_names[code] for code in matrix.videos]
+            prepared = [_prepared(matrix.statistics, metric, model, name, videos) for model in matrix.models]
+        except Misuse as error:
+            raise TableInvalid(f"{STATISTICS_FILE}, metric {name!r}", [str(error)]) from None
+        return cls(metric, tuple(prepared), _cases(matrix.statistics, matrix.models, name, videos))
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.facts.name
+
+    @property
+    def is_mean(self) -> bool:
+        """Never: that is why there are statistics."""
+        return False
+
+    def width(self, values: np.ndarray) -> int:  # noqa: ARG002
+        """One value per model."""
+        return len(self.prepared)
+
+    def prepared_rows(self, values: np.ndarray) -> Sequence[np.ndarray]:
+        """The statistics of these videos, for each model."""
+        return [one[values] for one in self.prepared]
+
+    def weighted(self, counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The metric of every model under each weighting of the videos."""
+        columns = [self.metric.combine(one, counts) for one in self.prepared_rows(values)]
+        return np.stack(columns, axis=1) if columns else np.empty((len(counts), 0))
+
+
+def verb_matrix(
+    scores: ScoreTable,
+    metric: str | None,
+    *,
+    missing: Missing,
+    statistic: str = "mean",
+    estimand: str = "rows",
+    models: Sequence[str] = (),
+) -> ScoreMatrix:
+    """The scores of one metric; with statistics where it is pooled, they are at hand and the mean over rows is asked.
+
+    Args:
+        scores: The table.
+        metric: As for `ScoreTable.matrix`.
+        missing: As for `ScoreTable.matrix`; of videos without statistics, only `drop-case` can be done.
+        statistic: What is asked for; another one than the mean is one of the videos' own values.
+        estimand: `videos` asks for the mean of the videos' own values.
+        models: Those that are looked at; all if left out.
+
+    Raises:
+        TableInvalid: Models have statistics of different videos, and nobody said to leave those out.
+    """
+    name = scores.chosen_metric(metric)
+    wanted = [model for model in models or scores.models if model in scores.models]
+    known = () if scores.statistics is None else scores.statistics.models(name)
+    asked = scores.facts_of(name).pooled and (statistic, estimand) == ("mean", "rows") and "task" not in scores.frame
+    if not asked or scores.statistics is None or not set(wanted) <= set(known):
+        return scores.matrix(metric, missing=missing)
+    return _pooled_matrix(scores, scores.statistics, name, wanted, missing)
+
+
+def pooled_head(matrix: ScoreMatrix, what: str) -> str:
+    """The first sentence on values that come from statistics; empty where they do not."""
+    if matrix.statistics is None:
+        return ""
+    return (
+        f"{what.capitalize()} are {matrix.metric.name!r} of all {len(matrix.video_names):,} videos together, combined "
+        f"from the statistics of each video ({matrix.metric.estimand})."
+    )
+
+
+def scored_units(matrix: ScoreMatrix, *, of: str = " from ") -> str:
+    """How many rows of which videos the values rest on; a row of a metric of whole videos is a video."""
+    videos = f"{len(matrix.video_names):,} videos"
+    return videos if scores_videos(matrix) else f"{len(matrix.values):,} cases{of}{videos}"
+
+
+def scores_videos(matrix: ScoreMatrix) -> bool:
+    """Whether what is scored is a whole video, not a case in one."""
+    return matrix.statistics is not None or matrix.metric.row == "video"
+
+
+def _pooled_matrix(
+    scores: ScoreTable, statistics: StatisticsTable, name: str, models: list[str], missing: Missing
+) -> ScoreMatrix:
+    videos = _common_videos(statistics, name, models, missing)
+    rows = scores.frame.filter((pl.col("metric") == name) & pl.col("model").is_in(models))
+    if strange := sorted(set(rows["video"]) - {one for model in models for one in statistics.of_model(model, name)[0]}):
+        raise TableInvalid(
+            STATISTICS_FILE,
+            [f"video {video!r} has scores under {name!r} but no statistics" for video in strange[:_MOST_NAMED]],
+        )
+    order = pl.DataFrame({"video": sorted(videos)}, schema={"video": pl.String})
+    strata = [column for column in scores.strata if _of_videos(rows, column)]
+    described = rows.select("video", *strata).unique("video", keep="first", maintain_order=True)
+    cases = order.join(described, on="video", how="left", maintain_order="left").with_columns(case=pl.col("video"))
+    values = np.full((order.height, len(models)), np.nan)
+    place = {video: row for row, video in enumerate(order["video"])}
+    for model, video, value in rows.select("model", "video", "value").iter_rows():
+        if video in place and value is not None:
+            values[place[video], models.index(model)] = value
+    return ScoreMatrix(
+        values,
+        models,
+        np.arange(order.height),
+        order["video"].to_list(),
+        cases,
+        scores.facts_of(name),
+        statistics=statistics,
+    )
+
+
+def _common_videos(statistics: StatisticsTable, name: str, models: list[str], missing: Missing) -> set[str]:
+    by_model = {model: set(statistics.of_model(model, name).videos) for model in models}
+    every, common = set.union(*by_model.values()), set.intersection(*by_model.values())
+    if every == common or missing_rules(missing)[Status.MISSING] == "drop-case":
+        return common
+    problems = [
+        f"model {model!r} has no statistics of {len(every - videos)} videos that others have "
+        f"({', '.join(sorted(every - videos)[:_MOST_NAMED])})"
+        for model, videos in by_model.items()
+        if every - videos
+    ]
+    hint = "missing='drop-case' takes the videos that all of them have; nothing can be filled in for a pooled metric"
+    raise TableInvalid(f"{STATISTICS_FILE}, metric {name!r}", [*problems, hint])
+
+
+def _of_videos(rows: pl.DataFrame, column: str) -> bool:
+    """Whether a column says the same in all rows of each video."""
+    return bool((rows.group_by("video").agg(pl.col(column).n_unique())[column] <= 1).all())
+
+
+def _prepared(
+    statistics: StatisticsTable, metric: PackableMetric, model: str, name: str, videos: Sequence[str]
+) -> np.ndarray:
+    stored = statistics.of_model(model, name)
+    place = {video: row for row, video in enumerate(stored.videos)}
+    return metric.unpack(stored.packed)[[place[video] for video in videos]]
+
+
+def _cases(statistics: StatisticsTable, models: Sequence[str], name: str, videos: Sequence[str]) -> np.ndarray | None:
+    """The cases of each video, as the first model has them; models share their references."""
+    stored = statistics.of_model(models[0], name) if models else None
+    if stored is None or not stored.cases:
+        return None
+    number = dict(zip(stored.videos, stored.cases, strict=True))
+    return np.array([number[video] for video in videos], dtype=np.float64)

@@ -1,0 +1,3 @@
+"""From a design to a fit: likelihoods, elimination of random effects, optimiser, penalties."""
+
+__all__ = ()

@@ -1,0 +1,1 @@
+"""The steps of the FOCUS ranking, one file each; `surgvalid.stats.ranking.focus` puts them together."""

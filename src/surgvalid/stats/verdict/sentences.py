@@ -1,0 +1,397 @@
+"""The words of a verdict: one sentence for each statement, a title, and the line for statisticians.
+
+No other module words who is better. "Is better" is said of a winner only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from surgvalid.schema.findings import Finding
+from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.column_words import plain_name
+from surgvalid.schema.tables.shown_tables import p_phrase
+from surgvalid.stats.comparing.rank_sets import RankSets
+from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED
+from surgvalid.stats.verdict.unit_differences import PairFinding
+from surgvalid.stats.verdict.who_is_better import BETTER, ModelVerdict
+
+ALPHA = 0.05
+MOST_DIGITS = 6
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ORDINALS = {3: "third", 4: "fourth", 5: "fifth"}
+
+
+def title_of(verdict: ModelVerdict) -> str:
+    """The finding in a few words."""
+    code, first = verdict.statements[0].code, verdict.statements[0].numbers
+    if code in ("one_model", "reaches"):
+        return f"{first['model']}: no other model to compare with"
+    pair, rivals = verdict.deciding, len(verdict.leading)
+    several = rivals > 1
+    whom = ("both others" if rivals == 2 else f"all {rivals} others") if several else pair.other
+    wins = f"{pair.model} is better than {whom}"
+    if code in BETTER:
+        if verdict.margin is None:
+            return wins if several else f"{wins}, by {_size(pair, verdict.metric)} {verdict.metric.name}"
+        rest = ", but by too little to matter" if _is_trifling(verdict) else "; whether by enough is open"
+        return wins if code == "better" else wins + rest
+    if code == "open":
+        return "Which model does better is open" if not verdict.against else f"{pair.model} leads; who is first is open"
+    return {
+        "equivalent": f"{pair.model} and {whom} are equal for practice",
+        "non_inferior": f"{pair.model} is not worse than {whom} by more than {verdict.margin or 0:g}",
+        "same": f"{pair.model} and {whom} gave the same scores",
+        "too_few": f"{_word(verdict.n).capitalize()} {_plural(verdict.unit.word, verdict.n)} "
+        f"{'is' if verdict.n == 1 else 'are'} too few to say whether {pair.model} does better",
+        "no_unit": f"{pair.model} scores higher in {_count(verdict)}; how many patients are they?",
+        "depends_on_stratum": f"It depends on {first.get('column')}",
+        "depends_on_metric": "It depends on the metric",
+        "depends_on_missing": "It depends on what missing scores mean",
+        "depends_on_counting": f"It depends on whether cases or {verdict.unit.word}s count alike",
+    }[code]
+
+
+def sentences_of(verdict: ModelVerdict) -> tuple[str, ...]:
+    """Every statement in words, the finding first, with metric, unit, n and number."""
+    return tuple(_WORDS[one.code](verdict, one.numbers) for one in verdict.statements)
+
+
+def evidence_of(verdict: ModelVerdict) -> str:
+    """The line for statisticians: how much was compared, the metric with its range, the test with its p-value."""
+    facts = verdict.metric
+    span = f"{facts.low:g} to {facts.high:g}, " if math.isfinite(facts.low) and math.isfinite(facts.high) else ""
+    parts = [f"{facts.name} ({span}{facts.better} is better)"]
+    if verdict.pairs:
+        pair = verdict.deciding
+        parts = [f"{pair.units:,} {_plural(verdict.unit.word, pair.units)}", f"{pair.cases:,} cases", *parts]
+        if verdict.kind != "no_unit":
+            over = f" over {verdict.tests} pairs of models" if verdict.tests > 1 else ""
+            parts.append(f"exact sign-flip test{over}, {p_phrase(pair.p_adjusted)}")
+    return " · ".join(parts)
+
+
+def _wins(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    pair, margin = verdict.deciding, verdict.margin
+    name = verdict.metric.name
+    if len(verdict.leading) > 1:
+        head = f"{pair.model} is better than every other model in {name}, least surely than {pair.other},"
+    else:
+        head = f"{pair.model} is better than {pair.other} in {name}"
+    tail = ""
+    if margin is not None and verdict.kind == "better":
+        tail = f": more than the margin {margin:g}"
+    elif margin is not None:
+        less = f", but by less than the margin {margin:g}: equal for practice"
+        tail = less if _is_trifling(verdict) else f"; whether by more than {margin:g} is open"
+    return f"{head} by {_size(pair, verdict.metric)} ({_ends(verdict, pair)}){tail}."
+
+
+def _is_trifling(verdict: ModelVerdict) -> bool:
+    return verdict.margin is not None and all(pair.high <= verdict.margin for pair in verdict.leading)
+
+
+def _open(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    pair = verdict.deciding
+    rest = "open, also whether the difference exceeds" if verdict.margin is not None else "open which model does better"
+    rest += f" {verdict.margin:g}" if verdict.margin is not None else ""
+    beaten = f"; {pair.model} is better than {listed(verdict.against)}" if verdict.against else ""
+    return f"{_leads(verdict)} ({_ends(verdict, pair)}): {rest}{beaten}."
+
+
+def _leads(verdict: ModelVerdict) -> str:
+    pair, facts = verdict.deciding, verdict.metric
+    up = facts.sign > 0
+    if not pair.difference:
+        return f"{pair.model} and {pair.other} share the {'highest' if up else 'lowest'} {facts.name}, 0 apart"
+    apart = f"{_size(pair, facts)} {'above' if up else 'below'} {pair.other}"
+    return f"{pair.model} has the {'highest' if up else 'lowest'} {facts.name}, {apart}"
+
+
+def _alike(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    pair, name = verdict.deciding, verdict.metric.name
+    whom = listed([one.other for one in verdict.leading])
+    apart = f"{_size(pair, verdict.metric)} apart ({_ends(verdict, pair)})"
+    if verdict.kind == "equivalent":
+        return f"{pair.model} and {whom} are equivalent in {name} to within {verdict.margin:g}: {apart}."
+    return f"{pair.model} is not worse than {whom} in {name} by more than {verdict.margin:g}: {apart}."
+
+
+def _same(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    whom = listed([one.other for one in verdict.leading])
+    return (
+        f"{verdict.deciding.model} and {whom} gave the same scores: {verdict.metric.name} 0 apart in {_count(verdict)}."
+    )
+
+
+def _too_few(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    pair, facts = verdict.deciding, verdict.metric
+    low, high = (amount(numbers[name], facts, like=(numbers["least"], numbers["most"])) for name in ("least", "most"))
+    each = f"by {low} to {high} each" if verdict.n > 1 else f"by {high}"
+    over = f" over {numbers['tests']} pairs of models" if numbers["tests"] > 1 else ""
+    word = _plural(verdict.unit.word, verdict.n)
+    exact = (
+        f" Their range is an exact interval of level {numbers['range_level']:.4g}." if numbers["range_level"] else ""
+    )
+    return (
+        f"{pair.model} ahead in {numbers['ahead']} of {_count(verdict)}, {each} in {facts.name}. By the exact "
+        f"sign-flip test {_word(verdict.n)} {word} cannot show more than {p_phrase(numbers['smallest_p'])}{over}: "
+        f"no winner is named.{exact}"
+    )
+
+
+def _no_unit(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    pair = verdict.deciding
+    return (
+        f"{pair.model} leads in {_count(verdict)} by {_size(pair, verdict.metric)} {verdict.metric.name}; how many "
+        "patients are they from? (--unit) No unit of independence is named: no interval, no p-value, no winner."
+    )
+
+
+def _depends_on_stratum(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    pair, facts, (ours, theirs) = verdict.deciding, verdict.metric, numbers["strata"]
+    return (
+        f"It depends on {numbers['column']}: in {facts.name} {pair.model} does better in {ours.name} "
+        f"(by {amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), {pair.other} "
+        f"in {theirs.name} (by {amount(-theirs.difference, facts)}; {theirs.units})."
+    )
+
+
+def _depends_on_metric(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    pair, facts, other = verdict.deciding, numbers["metric"], numbers["pair"]
+    return (
+        f"It depends on the metric: by {verdict.metric.name} {pair.model} does better "
+        f"(by {_size(pair, verdict.metric)}; {_ends(verdict, pair)}), by {facts.name} {other.model} "
+        f"(by {_size(other, facts)})."
+    )
+
+
+def _depends_on_missing(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    gaps = [amount(abs(numbers[name]), verdict.metric) for name in ("difference", "difference_worst")]
+    return (
+        f"It depends on what {_missing(numbers)} mean: left out, {numbers['dropped']} leads in {verdict.metric.name} "
+        f"(by {gaps[0]}; {_count(verdict)}); counted as the worst value, {numbers['as_worst']} (by {gaps[1]}); say it "
+        "with --missing worst or --missing drop-score."
+    )
+
+
+def _depends_on_counting(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    facts, word, pair = verdict.metric, verdict.unit.word, verdict.deciding
+    return (
+        f"It depends on what counts alike: over all cases {pair.model} leads in {facts.name} "
+        f"(by {amount(abs(numbers['cases']), facts)}), in the mean over {_count(verdict)} {numbers['other']} "
+        f"(by {amount(abs(numbers['units']), facts)}), because {word}s with many cases count more in the first."
+    )
+
+
+def _missing(numbers: Mapping[str, Any]) -> str:
+    counts = numbers["counts"].items()
+    return listed([f"{count:,} missing {_plural('score', count)} of {model}" for model, count in counts])
+
+
+def _left_out(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    is_or_are = "is" if sum(numbers["counts"].values()) == 1 else "are"
+    return f"{_missing(numbers)} {is_or_are} left out; counted as worst, it is no clearer."
+
+
+def _beside_baseline(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    shown, still_open = [], []
+    for pair in numbers["pairs"]:
+        if pair.low <= 0 <= pair.high:
+            still_open.append(pair.model)
+            continue
+        sure = pair if pair.low > 0 else pair.turned
+        ends = f"{_end(sure.low, sure, verdict.metric)} to {_end(sure.high, sure, verdict.metric)}"
+        word = "better" if sure is pair else "worse"
+        shown.append(f"{pair.model} does {word} than {pair.other} by {_size(pair, verdict.metric)} ({ends})")
+    if still_open:
+        shown.append(f"open beside {verdict.baseline}: {listed(still_open)}")
+    return f"Of the other models, {'; '.join(shown)}."
+
+
+def _chance_wrong(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    chance = f"{numbers['chance']:.2g}" if numbers["chance"] >= 0.001 else "below 0.001"
+    return (
+        f"If half of all pairs of models were equal beforehand, and the others apart by Cauchy(0, 0.7) in SD of the "
+        f"differences (the prior {numbers['prior']}), the chance that this is wrong is {chance}."
+    )
+
+
+def _shared(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    lacking = listed([f"{model} has no scores in {count}" for model, count in numbers["lacking"].items()])
+    rest = f"; {lacking}" if lacking else ""
+    return f"Compared on {numbers['units']} of {numbers['of']} {verdict.unit.word}s{rest}."
+
+
+def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    count, column, ends = numbers["strata"], plain_name(numbers["column"]), numbers["ends"]
+    if ends is None:
+        return f"{_word(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
+    low, high = (amount(end, verdict.metric, like=ends) for end in ends)
+    pair = verdict.deciding
+    return (
+        f"In another {column} like these {count}, {pair.model} may lie {low} to {high} {verdict.metric.name} from "
+        f"{pair.other}, positive where it does better ({verdict.level:.0%} prediction interval)."
+    )
+
+
+def _overturned(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    return f"Without {listed(numbers['units'])} it would be open."
+
+
+def _fails(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    return f"{numbers['model']} fails in {len(numbers['units'])} of {_count(verdict)} ({listed(numbers['units'])})."
+
+
+def _unseen(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    share, word = f"{100 * numbers['rate']:.2g} %", verdict.unit.word
+    if numbers["failures"]:
+        return f"With {numbers['failures']} of {_count(verdict)} failing, up to {share} of {word}s may fail."
+    return f"A failure in up to {share} of {word}s could have gone unseen in {verdict.n}."
+
+
+def _size_needed(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    rest = ": not worth it" if numbers["units"].startswith("more") else ""
+    return (
+        f"To show a difference of {numbers['effect']:g} four times in five, {numbers['units']} {verdict.unit.word}s "
+        f"like these are needed{rest}."
+    )
+
+
+def _other_metric(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
+    pair, facts = numbers["pair"], numbers["metric"]
+    ends = f"{_end(pair.low, pair, facts)} to {_end(pair.high, pair, facts)}"
+    return f"By {facts.name} {pair.model} does better than {pair.other}, by {_size(pair, facts)} ({ends})."
+
+
+def reaches(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
+    """What a model that stands alone reaches, from its row of `interval`."""
+    value, count = f"{row['model']} reaches {facts.name} {amount(row['value'], facts)}", row["videos"]
+    units = f"{count:,} {_plural(unit, count)}"
+    if row["low"] is None:
+        return f"{value} in {units}, without an interval; there is no other model to compare with."
+    ends = f"{amount(row['low'], facts)} to {amount(row['high'], facts)}"
+    return f"{value} ({row['level']:.0%} interval {ends}; {units}); there is no other model to compare with."
+
+
+_WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
+    "better": _wins,
+    "better_small": _wins,
+    "open": _open,
+    "equivalent": _alike,
+    "non_inferior": _alike,
+    "same": _same,
+    "too_few": _too_few,
+    "no_unit": _no_unit,
+    "one_model": lambda v, n: f"{n['model']} is the only model with {v.metric.name}: there is none to compare with.",
+    "depends_on_stratum": _depends_on_stratum,
+    "depends_on_metric": _depends_on_metric,
+    "depends_on_missing": _depends_on_missing,
+    "depends_on_counting": _depends_on_counting,
+    "also_if_worst": lambda _, n: f"The same if {_missing(n)} count as the worst value, {n['worst']:g}.",
+    "missing_left_out": _left_out,
+    "beside_baseline": _beside_baseline,
+    "chance_wrong": _chance_wrong,
+    "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
+    "shared": _shared,
+    "missing_as_asked": lambda _, n: f"{_missing(n)[0].upper()}{_missing(n)[1:]} count as was asked: {n['rule']}.",
+    "relevance": lambda v, _: (
+        f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
+    ),
+    "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",
+    "few_differ": lambda v, n: f"They differ in {n['differing']} of {_count(v)} only.",
+    "amount_depends": lambda _, n: f"By how much depends on {n['column']} ({p_phrase(n['p'])}).",
+    "elsewhere": _elsewhere,
+    "overturned": _overturned,
+    "carried": lambda v, _: f"No three {v.unit.word}s carry it.",
+    "fails": _fails,
+    "unseen": _unseen,
+    "size": _size_needed,
+    "other_metric": _other_metric,
+}
+
+
+def _count(verdict: ModelVerdict) -> str:
+    return f"{verdict.n:,} {_plural(verdict.unit.word, verdict.n)}"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _word(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
+
+
+def _ends(verdict: ModelVerdict, pair: PairFinding) -> str:
+    """The interval with n, and on what the unit rests."""
+    facts = verdict.metric
+    size = f"{pair.units:,} {_plural(verdict.unit.word, pair.units)}"
+    if verdict.unit.if_each:
+        size += f", if each {verdict.unit.word} is another patient"
+    elif verdict.unit.level == "E4":
+        size += " read from the names"
+    return f"{_end(pair.low, pair, facts)} to {_end(pair.high, pair, facts)}; {size}"
+
+
+def _end(value: float, pair: PairFinding, facts: MetricFacts) -> str:
+    return amount(value, facts, like=(pair.difference, pair.low, pair.high)) if math.isfinite(value) else "unbounded"
+
+
+def _size(pair: PairFinding, facts: MetricFacts) -> str:
+    return amount(abs(pair.difference), facts, like=(pair.difference, pair.low, pair.high))
+
+
+def order_open(
+    models: Sequence[str], sets: RankSets, units: int, unit: str, *, where: str | None = None
+) -> Finding | None:
+    """Said of a ranking or a leaderboard that leaves open who is first, or the whole order; None where it does not."""
+    able = [model for model, first in zip(models, (sets.low == 1).tolist(), strict=True) if first]
+    if len(able) == 1:
+        return None
+    if sets.better.any():
+        text = f"{len(able)} of {len(models)} models can be first by these data: {listed(able, 6)}."
+        return remark("first-open", text, subject=where)
+    text = f"no two of the {len(models)} models can be told apart, so their order is open"
+    if units < FEWEST_TESTED:
+        many = f"{units} {_plural(unit, units)}"
+        text += f": {many} cannot show any difference ({FEWEST_TESTED} are needed for two models)"
+    return remark("order-open", text, subject=where)
+
+
+def amount(value: float, facts: MetricFacts, *, like: Sequence[float] = ()) -> str:
+    """A number with the digits that its metric's range asks for, and its unit.
+
+    Args:
+        value: The number.
+        facts: Of the metric.
+        like: Numbers that it shares its digits with: as many as show each of them that is not 0.
+
+    Example:
+        >>> amount(0.81234, MetricFacts("dsc")), amount(6.5, MetricFacts("hd95", 0, float("inf"), "smaller", unit="px"))
+        ('0.812', '6.5 px')
+        >>> amount(0.01, MetricFacts("dsc"), like=(0.01, 0.0004))
+        '0.0100'
+    """
+    finite = [abs(one) for one in (like or (value,)) if math.isfinite(one)]
+    bounded = max(abs(facts.low), abs(facts.high)) <= 1
+    digits = 3 if bounded or max(finite, default=1.0) < 1 else 1
+    smallest = min((one for one in finite if one > 0), default=1.0)
+    while digits < MOST_DIGITS and float(f"{smallest:.{digits}f}") == 0:
+        digits += 1
+    return f"{value:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a sentence.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(list("abcdef"))
+        ('a, b and c', 'a, b, c and 3 others')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,77 @@
+"""The bundle for Codabench, and its scoring program."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from surgvalid.bridges import codabench
+from surgvalid.errors import WouldOverwrite
+from unit.bridges.test_grand_challenge import CASES, answered, pack, run
+
+
+def bundle(folder: Path) -> Path:
+    place = pack(folder / "pack")
+    return codabench.write(
+        place, folder / "bundle.zip", title="VQA", image="example.org/surgvalid:1", start="2026-01-01"
+    )
+
+
+def unpacked(folder: Path) -> tuple[Path, Path, Path]:
+    """What the platform mounts: program, input, output."""
+    with zipfile.ZipFile(bundle(folder)) as archive:
+        archive.extractall(folder / "app")
+    program, given, out = folder / "app" / "scoring_program", folder / "input", folder / "output"
+    (given / "res").mkdir(parents=True)
+    out.mkdir()
+    (folder / "app" / "reference_data").rename(given / "ref")
+    rows = "".join(f"{case},{answered(case, right)}\n" for case, _, _, right in CASES)
+    (given / "res" / "predictions.csv").write_text("case,prediction\n" + rows)
+    return program, given, out
+
+
+def test_the_bundle_has_what_the_platform_asks_for(tmp_path: Path) -> None:
+    with zipfile.ZipFile(bundle(tmp_path)) as archive:
+        names = set(archive.namelist())
+        document = yaml.safe_load(archive.read("competition.yaml"))
+        command = yaml.safe_load(archive.read("scoring_program/metadata.yaml"))["command"]
+    assert {"version", "title", "image", "terms", "pages", "phases", "tasks", "leaderboards"} <= document.keys()
+    assert document["version"] == 2
+    assert {document["image"], document["terms"], *(page["file"] for page in document["pages"])} <= names
+    assert {one["index"] for one in document["tasks"]} == {
+        one for phase in document["phases"] for one in phase["tasks"]
+    }
+    for task in document["tasks"]:
+        assert any(name.startswith(f"{task['scoring_program']}/") for name in names)
+        assert f"{task['reference_data']}/references.csv" in names
+    assert command.startswith("python3 -m surgvalid.bridges.codabench")
+    with pytest.raises(WouldOverwrite):
+        codabench.write(tmp_path / "pack", tmp_path / "bundle.zip", title="", image="", start="")
+
+
+def test_scores_have_the_keys_of_the_columns_and_the_numbers_of_the_other_platform(tmp_path: Path) -> None:
+    program, given, out = unpacked(tmp_path / "codabench")
+    codabench.run(program, given, out)
+    scores = json.loads((out / "scores.json").read_text())
+    with zipfile.ZipFile(tmp_path / "codabench" / "bundle.zip") as archive:
+        (leaderboard,) = yaml.safe_load(archive.read("competition.yaml"))["leaderboards"]
+    columns = sorted(leaderboard["columns"], key=lambda one: one["index"])
+    assert list(scores) == [one["key"] for one in columns]
+    assert columns[1]["key"] == "baselines_ahead"
+    (tmp_path / "other").mkdir()
+    told = json.loads(run(tmp_path / "other")["metrics.json"])
+    assert [scores[key] for key in ("value", "low", "high")] == [told[key] for key in ("value", "low", "high")]
+
+
+def test_the_page_holds_nothing_from_elsewhere_and_no_case(tmp_path: Path) -> None:
+    program, given, out = unpacked(tmp_path)
+    codabench.run(program, given, out)
+    page = (out / "detailed_results.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page
+    assert "minus prior" in page
+    assert not [case for case, *_ in CASES if case in page]

@@ -1,0 +1,60 @@
+"""The folder for R: its code uses only columns that are there, and its arithmetic is ours."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bridge_tables import bridge_study
+from surgvalid.bridges import r_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return r_folder.write(bridge_study(), tmp_path / "r")
+
+
+def code(folder: Path) -> str:
+    return "\n".join(re.findall(r"```\{r\}\n(.*?)```", (folder / "analysis.Rmd").read_text(), re.DOTALL))
+
+
+def test_every_file_and_column_that_the_code_uses_is_there(folder: Path) -> None:
+    read = dict(re.findall(r'(\w+) <- read\.csv\("([^"]+)"', code(folder)))
+    assert set(read) == {"scores", "expected", "pairs"}
+    for name, place in read.items():
+        columns = set(pl.read_csv(folder / place).columns)
+        used = set(re.findall(rf"\b{name}\$(\w+)", code(folder)))
+        assert used
+        assert used <= columns, name
+    assert set(re.findall(r'c\("(\w+)", "video", "value"\)', code(folder))) <= set(
+        pl.read_csv(folder / "data/scores.csv").columns
+    )
+    listed = pl.read_csv(folder / "data" / "dictionary.csv")
+    assert listed["column"].to_list() == pl.read_csv(folder / "data" / "scores.csv").columns
+    assert listed.filter(pl.col("column") == "value")["better"].item() == "larger"
+
+
+def test_the_arithmetic_of_the_code_gives_what_is_expected(folder: Path) -> None:
+    """The same steps in numpy: mean, and the spread over means without one video."""
+    scores = pl.read_csv(folder / "data" / "scores.csv")
+    for row in pl.read_csv(folder / "data" / "expected.csv").iter_rows(named=True):
+        rows = scores.filter(pl.col("model") == row["model"])
+        value, video = rows["value"].to_numpy(), rows["video"].to_numpy()
+        left = np.array([value[video != one].mean() for one in np.unique(video)])
+        spread = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
+        assert (value.mean(), spread) == pytest.approx((row["value"], row["sd"]), abs=1e-6)
+    pair = pl.read_csv(folder / "data" / "pairs.csv").row(0, named=True)
+    means = dict(scores.group_by("model").agg(pl.col("value").mean()).iter_rows())
+    assert means[pair["model_a"]] - means[pair["model_b"]] == pytest.approx(pair["difference"], abs=1e-6)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed: analysis.Rmd is not run")
+def test_r_agrees(folder: Path) -> None:
+    done = subprocess.run(["Rscript", "-e", code(folder)], cwd=folder, capture_output=True, text=True, check=False)
+    assert "agrees to 1e-6" in done.stdout, done.stderr

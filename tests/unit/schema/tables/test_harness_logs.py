@@ -1,0 +1,311 @@
+"""Results of other tools as tables: inspect, lmms-eval, lm-eval, MLflow, Weights & Biases."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from repository import REPOSITORY
+from shared_data import shared
+from surgvalid import compare, failures, interval, rank, study
+from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
+from surgvalid.schema.tables.table_reading import read_scores
+
+EPOCHS = REPOSITORY / "tests" / "data" / "bridges" / "epochs_and_errors.json"
+
+
+def sample(case: str, value: Any = "C", *, epoch: int = 1, scorer: str = "match", **metadata: Any) -> dict[str, Any]:
+    return {"id": case, "epoch": epoch, "metadata": metadata, "scores": {scorer: {"value": value}}}
+
+
+def log(samples: list[dict[str, Any]], model: str = "org/a", cluster: str | None = None) -> dict[str, Any]:
+    metrics = {"stderr": {"name": "stderr", "value": 0.1, "params": {"cluster": cluster} if cluster else {}}}
+    results = {"scores": [{"name": "match", "scorer": "match", "metrics": metrics}]}
+    return {"version": 2, "status": "success", "eval": {"model": model}, "results": results, "samples": samples}
+
+
+def packed(path: Path, document: Mapping[str, Any], *, short: bool = True, **members: str) -> Path:
+    """A `.eval` log as inspect packs it."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({k: v for k, v in document.items() if k != "samples"}))
+        for one in document["samples"]:
+            archive.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one))
+        if short:
+            archive.writestr("summaries.json", json.dumps(document["samples"]))
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
+def cases(videos: int = 6, each: int = 3, **more: Any) -> list[dict[str, Any]]:
+    grade = "CICCI"
+    return [
+        sample(f"{v}-{q}", grade[(v * v + q) % 5], video_id=f"v{v}", centre="AB"[v % 2], **more)
+        for v in range(videos)
+        for q in range(each)
+    ]
+
+
+def written(path: Path, document: Mapping[str, Any]) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+EXPECTED = ("data", "bridges", "expected.json")
+
+
+def inspect_logs() -> dict[Path, dict[str, Any]]:
+    folder = shared("data", "bridges", "inspect_ai")
+    return {folder / name: one for name, one in json.loads(shared(*EXPECTED).read_text())["inspect_ai"].items()}
+
+
+def test_every_shared_log_of_inspect_gives_the_values_and_standard_errors_that_it_stores() -> None:
+    pytest.importorskip("zstandard", reason="zstandard is not installed: logs of inspect since 2026 are not read")
+    for path, expected in inspect_logs().items():
+        table = read_scores(path).table
+        assert table.models == [expected["model"]]
+        assert table.frame["case"].n_unique() == expected["scored"]
+        assert table.frame["value"].mean() == pytest.approx(expected["mean_of_cases"], abs=1e-6)
+        if expected["videos"]:
+            assert table.frame["video"].n_unique() == expected["videos"]
+            header = stored_results(path)
+            assert interval(path).table["sd"][0] == pytest.approx(header["stderr"]["value"], abs=1e-9)
+
+
+def stored_results(path: Path) -> Any:
+    from surgvalid.schema.tables import inspect_log
+
+    with zipfile.ZipFile(path) as archive:
+        return inspect_log._json(archive, path, "header.json")["results"]["scores"][0]["metrics"]
+
+
+def test_two_logs_are_compared_by_video() -> None:
+    pytest.importorskip("zstandard", reason="zstandard is not installed: logs of inspect since 2026 are not read")
+    paths = [path for path, one in inspect_logs().items() if one["task"] == "surgical_vqa"]
+    result = compare(paths, "mockllm/alpha", "mockllm/beta")
+    assert result.table["difference"][0] == pytest.approx(0.25, abs=1e-9)
+    assert result.table["videos"][0] == 8
+    assert read_scores(paths).table.strata == ["centre", "phase"]
+
+
+def test_folders_of_lmms_eval_give_its_values_clusters_and_standard_errors() -> None:
+    folder = shared("data", "bridges", "lmms_eval")
+    expected = json.loads(shared(*EXPECTED).read_text())["lmms_eval"]
+    reading = read_scores([folder / name for name in expected])
+    assert reading.unit.column == "videoID"
+    for name, one in expected.items():
+        rows = reading.table.frame.filter(pl.col("model") == name.replace("__", "/"))
+        assert (rows.height, rows["video"].n_unique()) == (one["cases"], one["videos"])
+        assert rows["value"].mean() == pytest.approx(one["mean"], abs=1e-6)
+        stored = json.loads(next((folder / name).glob("*_results.json")).read_text())["results"]["surg_videomme"]
+        naive = interval(folder / name, resample="naive").table["sd"][0]
+        assert naive == pytest.approx(stored["videomme_perception_score_stderr_clt,none"], abs=1e-9)
+    assert read_scores(folder).table.frame.sort("model", "case").equals(reading.table.frame.sort("model", "case"))
+    assert "pred_answer" not in reading.table.strata
+    assert "question_id" not in reading.table.strata
+
+
+def test_tables_of_mlflow_are_models_called_after_the_folders_that_tell_them_apart() -> None:
+    folder = shared("data", "bridges", "mlflow")
+    expected = json.loads(shared(*EXPECTED).read_text())["mlflow"]
+    table = read_scores([folder / name / "per_case.json" for name in expected]).table
+    assert table.models == list(expected)
+    for name, one in expected.items():
+        rows = table.frame.filter(pl.col("model") == name)
+        assert (rows.height, rows["video"].n_unique()) == (one["cases"], one["videos"])
+        assert rows["value"].mean() == pytest.approx(one["mean"], abs=1e-6)
+
+
+def test_epochs_are_averaged_and_errors_left_out_as_inspect_does_itself() -> None:
+    stored = json.loads(EPOCHS.read_text())["results"]["scores"][0]["metrics"]
+    table = interval(EPOCHS).table
+    assert table["value"][0] == pytest.approx(stored["accuracy"]["value"], abs=1e-9)
+    assert table["sd"][0] == pytest.approx(stored["stderr"]["value"], abs=1e-9)
+    assert (table["cases"][0], table["videos"][0]) == (18, 6)
+    sentences = [line.sentence for line in read_scores(EPOCHS).interpreted]
+    assert any("3 repeats per case averaged" in sentence for sentence in sentences)
+    assert "2 samples of 54 of mockllm/gamma ended in an error or unscored: no score, never 0" in sentences
+
+
+def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Path) -> None:
+    samples = cases()
+    samples[4] = {"id": samples[4]["id"], "epoch": 1, "metadata": samples[4]["metadata"], "error": {"message": "no"}}
+    a = written(tmp_path / "a.json", log(samples))
+    b = written(tmp_path / "b.json", log(cases(), "org/b"))
+    reading = read_scores([a, b])
+    assert reading.missing == {"org/a": 1}
+    assert any("1 sample of 18 of org/a" in line.sentence for line in reading.interpreted)
+    result = compare([a, b], "org/a", "org/b")
+    assert (result.table["difference"][0], result.table["cases"][0]) == (0.0, 17)
+
+
+@pytest.mark.parametrize("verb", [study, interval, rank])
+def test_verbs_take_logs_directly(verb: Any, tmp_path: Path) -> None:
+    logs = [packed(tmp_path / f"{name}.eval", log(cases(), name)) for name in "ab"]
+    assert {"a", "b"} <= {str(cell) for row in verb(logs).table.rows() for cell in row}
+
+
+def test_failures_take_logs_directly(tmp_path: Path) -> None:
+    grades = [
+        sample(f"{v}-{q}", "CICCICI"[(v * 5 + q * 3) % 7], video_id=f"v{v}", smoke=q % 2)
+        for v in range(9)
+        for q in range(6)
+    ]
+    path = packed(tmp_path / "a.eval", log(grades))
+    result = failures(path, outcome="value", fixed=["smoke"], random=["video_id", "case"])
+    assert "smoke" in result.table["term"].to_list()
+
+
+def test_the_short_form_and_the_samples_of_a_log_give_the_same(tmp_path: Path) -> None:
+    one = read_scores(packed(tmp_path / "a.eval", log(cases()))).table.frame
+    other = read_scores(packed(tmp_path / "b.eval", log(cases()), short=False)).table.frame
+    assert one.sort("case").equals(other.sort("case"))
+
+
+def test_the_cluster_of_the_log_is_the_unit_unless_a_patient_is_known(tmp_path: Path) -> None:
+    by_site = read_scores(written(tmp_path / "a.json", log(cases(), cluster="centre")))
+    assert (by_site.unit.column, by_site.units) == ("centre", 2)
+    by_patient = read_scores(written(tmp_path / "b.json", log(cases(patient="p1"), cluster="centre")))
+    assert by_patient.unit.column == "patient"
+    stated = read_scores(written(tmp_path / "c.json", log(cases(), cluster="centre")), unit="video_id")
+    assert (stated.unit.column, stated.units) == ("video_id", 6)
+
+
+def test_two_scorers_are_chosen_between(tmp_path: Path) -> None:
+    samples = cases()
+    for one in samples:
+        one["scores"]["judge"] = {"value": 0.25}
+    path = written(tmp_path / "a.json", log(samples))
+    with pytest.raises(Misuse, match=r"a.json: scored in 2 ways \('match', 'judge'\); choose one with metric"):
+        interval(path)
+    assert interval(path, metric="match").table["value"][0] == pytest.approx(interval_of_match(samples))
+    assert interval(path, metric="judge", better="larger").table["value"][0] == pytest.approx(0.25)
+
+
+def interval_of_match(samples: list[dict[str, Any]]) -> float:
+    return sum(one["scores"]["match"]["value"] == "C" for one in samples) / len(samples)
+
+
+def test_the_same_model_twice_is_refused(tmp_path: Path) -> None:
+    logs = [packed(tmp_path / f"{name}.eval", log(cases())) for name in "ab"]
+    with pytest.raises(TableInvalid, match="both hold 18 scores of model 'org/a'") as refused:
+        read_scores(logs)
+    assert "a.eval" in str(refused.value)
+    with pytest.raises(FileUnreadable, match=r"a\.eval and b\.eval both hold model 'org/a'"):
+        read_scores(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (log([{"id": 1, "epoch": 1, "metadata": {}}]), "holds no scores of cases"),
+        (log([]), "holds no scores of cases"),
+        (log([sample("a", "fine")]), "sample 'a': scorer 'match' gave 'fine', no number"),
+        (log([{"epoch": 1}]), "a sample has no id"),
+        ({"columns": ["a", "a"], "data": []}, "a list of different names"),
+        ({"columns": ["a", "b"], "data": [[1, 2], [3]]}, "row 2 of 'data' has not the 2 cells"),
+        ({"columns": ["a", "b"], "data": []}, "holds no rows"),
+        ({"results": {"task": {}}}, "no samples are beside it"),
+        ([1, 2], "holds no log of inspect"),
+        ({"columns": ["a"], "data": [[{"b": 1}]]}, "holds no rows of numbers and names"),
+    ],
+)
+def test_what_holds_no_scores_is_refused_in_a_sentence(document: Any, why: str, tmp_path: Path) -> None:
+    with pytest.raises(FileUnreadable, match=why) as refused:
+        read_scores(written(tmp_path / "results_x.json", document))
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_way_of_packing_is_named(tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.eval", log(cases()))
+    content = path.read_bytes().replace(b"\x14\x00\x00\x00\x08\x00", b"\x14\x00\x00\x00\x62\x00")
+    path.write_bytes(content)
+    with pytest.raises(FileUnreadable, match="packed by method 98, which is not known here"):
+        read_scores(path)
+
+
+def test_zstandard_is_named_where_a_log_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "a.eval", log(cases()))
+    path.write_bytes(path.read_bytes().replace(b"\x14\x00\x00\x00\x08\x00", b"\x14\x00\x00\x00\x5d\x00"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(Misuse, match=r"a\.eval is packed by Zstandard: pip install zstandard, or use Python 3\.14"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "samples\\..\\..\\x.json"])
+def test_an_archive_that_climbs_out_is_refused(name: str, tmp_path: Path) -> None:
+    path = packed(tmp_path / "a.eval", log(cases()), **{name: "{}"})
+    with pytest.raises(FileUnreadable, match="points outside the archive"):
+        read_scores(path)
+
+
+def test_an_archive_that_explodes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(log([])))
+        with archive.open("summaries.json", "w", force_zip64=True) as handle:
+            for _ in range(80):
+                handle.write(b"[" * (1 << 20))
+    with pytest.raises(FileUnreadable, match=r"claims to unpack|larger than 256 MiB"):
+        read_scores(path)
+
+
+def test_broken_archives_and_nesting_are_refused(tmp_path: Path) -> None:
+    whole = packed(tmp_path / "a.eval", log(cases())).read_bytes()
+    for place, content in enumerate([b"", b"PK", whole[: len(whole) // 2], whole[:60] + bytes(99) + whole[159:]]):
+        path = tmp_path / f"broken{place}.eval"
+        path.write_bytes(content)
+        with pytest.raises(FileUnreadable, match="eval"):
+            read_scores(path)
+    deep = packed(tmp_path / "deep.eval", log([]), short=False, **{"summaries.json": "[" * 100_000})
+    with pytest.raises(FileUnreadable, match="is no JSON"):
+        read_scores(deep)
+
+
+def test_a_log_of_lm_eval_with_two_filters_names_them(tmp_path: Path) -> None:
+    lines = [
+        {
+            "doc_id": n,
+            "doc": {"patient": f"p{n % 4}", "text": f"long {n}"},
+            "filter": which,
+            "exact_match": float(n % 3),
+        }
+        for which in ("strict", "loose")
+        for n in range(12)
+    ]
+    place = tmp_path / "org__m"
+    place.mkdir()
+    (place / "samples_gsm_2026-01-02T03-04-05.678.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    values = {"exact_match,strict": 0.5, "exact_match_stderr,strict": 0.1, "exact_match,loose": 1, "alias": "gsm"}
+    sides = {"gsm": {"exact_match": True}}
+    results = {"results": {"gsm": values}, "higher_is_better": sides, "configs": {"gsm": {}}, "model_name": "org/m"}
+    (place / "results_2026-01-02T03-04-05.678.json").write_text(json.dumps(results))
+    with pytest.raises(Misuse, match=r"2 ways \('exact_match,strict', 'exact_match,loose'\)"):
+        read_scores(place)
+    reading = read_scores(place, metric="exact_match,loose")
+    assert (reading.table.models, reading.unit.column, reading.units) == (["org/m"], "patient", 4)
+    assert "text" not in reading.table.strata
+
+
+def test_a_hundred_megabytes_of_samples_are_read_below_a_gigabyte(tmp_path: Path) -> None:
+    filler = "the gallbladder is retracted " * 3_500
+    samples = [
+        {**sample(f"{n % 40}-{n}", "CI"[n % 2], video_id=f"v{n % 40}"), "messages": filler} for n in range(1_000)
+    ]
+    path = written(tmp_path / "a.json", log(samples))
+    assert path.stat().st_size > 100e6
+    program = (
+        "import pathlib, re, sys; from surgvalid.schema.tables.table_reading import read_scores; "
+        "assert read_scores(sys.argv[1]).table.frame.height == 1000; "
+        "print(re.search(r'VmHWM:\\s+(\\d+)', pathlib.Path('/proc/self/status').read_text())[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 1e9

@@ -1,0 +1,312 @@
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import surgvalid
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse
+from surgvalid.results.registration import document_of
+from surgvalid.studies.preregistration import EXAMPLE, FUNCTIONS
+
+PLAN = """
+title = "A against B"
+question = "Is A better?"
+exclusions = ["conversion to open surgery"]
+stopping = "at 8 videos"
+sample_size = 8
+
+[[analysis]]
+verb = "compare"
+model_a = "A"
+model_b = "B"
+metric = "score"
+better = "larger"
+
+[[analysis]]
+verb = "rank"
+rule = "mean-then-rank"
+better = "larger"
+replicates = 20
+
+[[analysis]]
+verb = "evaluate classification"
+metrics = ["accuracy"]
+"""
+SCORES = pl.DataFrame(
+    [
+        {"model": model, "case": f"c{v}", "video": f"v{v}", "metric": "score", "value": 0.5 + 0.02 * v + lift}
+        for v in range(8)
+        for model, lift in (("A", 0.1 + 0.01 * (v % 3)), ("B", 0.0))
+    ]
+)
+
+
+@pytest.fixture
+def registered(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    surgvalid.preregister(tmp_path / "plan.toml").to_dir(tmp_path / "registration")
+    SCORES.write_csv(tmp_path / "scores.csv")
+    return tmp_path / "registration" / "registration.json"
+
+
+def run(*words: object):
+    return CliRunner().invoke(build_app(), [str(word) for word in words])
+
+
+def test_a_run_as_registered_says_so(registered: Path):
+    result = surgvalid.compare(SCORES, "A", "B", metric="score", better="larger", preregistration=registered)
+    [note] = [one for one in result.findings if one.code == "preregistered"]
+    stored = json.loads(registered.read_text())
+    assert stored["sha256"][:16] in note.message
+    assert result.request.settled["preregistration"]["sha256"] == stored["sha256"]
+    assert result.request.settled["preregistration"]["deviations"] == {}
+
+
+def test_every_silent_difference_is_refused_at_once(registered: Path):
+    with pytest.raises(InputInvalid) as caught:
+        surgvalid.compare(SCORES, "B", "A", metric="score", better="larger", level=0.9, preregistration=registered)
+    assert [problem.split(" is ")[0] for problem in caught.value.problems] == ["model_a", "model_b", "level"]
+    assert "0.9, registered was 0.95" in caught.value.problems[2]
+
+
+def test_a_deviation_with_a_reason_is_a_warning_in_the_result(registered: Path):
+    asked = {"metric": "score", "better": "larger", "level": 0.9, "preregistration": registered}
+    result = surgvalid.compare(SCORES, "A", "B", deviations={"level": "asked for by a reviewer"}, **asked)
+    [warning] = [one for one in result.findings if one.code == "deviation"]
+    assert warning.text == (
+        "Deviation from registration: level is 0.9, registered was 0.95. Reason given: asked for by a reviewer"
+    )
+    with pytest.raises(InputInvalid, match="--deviation by: nothing differs there"):
+        surgvalid.compare(SCORES, "A", "B", deviations={"level": "x", "by": "y"}, **asked)
+    with pytest.raises(Misuse, match="name it with --preregistration"):
+        surgvalid.compare(SCORES, "A", "B", better="larger", deviations={"level": "x"})
+
+
+def test_an_analysis_that_nobody_registered_needs_a_reason_too(registered: Path):
+    asked = {"outcome": "value", "fixed": ["x"], "random": ["model"], "preregistration": registered}
+    with pytest.raises(InputInvalid, match="failures is not registered"):
+        surgvalid.failures(SCORES, **asked)
+    videos = [f"v{n // 2}" for n in range(16)]
+    frames = {"video": videos, "frame": [0, 1] * 8, "reference": list("ab") * 8, "prediction": list("abaa") * 4}
+    result = surgvalid.evaluate(
+        "classification", frames, metrics=["accuracy"], preregistration=registered, model="any name"
+    )
+    assert "preregistered" in [one.code for one in result.findings]
+
+
+def test_python_and_the_command_line_are_held_to_the_same(registered: Path, tmp_path: Path):
+    words = ["rank", tmp_path / "scores.csv", "--rule", "mean-then-rank", "--better", "larger", "--resamples", "20"]
+    good = run(*words, "--preregistration", registered, "--out", tmp_path / "out")
+    assert good.exit_code == 0, good.output
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["settled"]["preregistration"]["title"] == "A against B"
+    assert "registration.json" in [entry["file"] for entry in manifest["inputs"]]
+    bad = run(*words, "--level", "0.99", "--preregistration", registered)
+    assert isinstance(bad.exception, InputInvalid)
+    reason = ["--deviation", "alpha=a stricter level was asked for"]
+    assert run(*words, "--level", "0.99", "--preregistration", registered, *reason).exit_code == 0
+    again = run("tools", "rerun", tmp_path / "out")
+    assert again.exit_code == 0, again.output
+
+
+def held(registered: Path, scores: pl.DataFrame, **deviations: str):
+    asked = {"metric": "score", "better": "larger", "preregistration": registered}
+    return surgvalid.compare(scores, "A", "B", **asked, deviations=deviations)
+
+
+def test_fewer_videos_than_planned_need_a_reason(registered: Path):
+    fewer = SCORES.filter(~pl.col("video").is_in(["v6", "v7"]))
+    with pytest.raises(InputInvalid, match=r"sample_size is 6, registered was 8; state --deviation sample_size=REASON"):
+        held(registered, fewer)
+    assert not registered.with_name("looks.json").exists(), "nothing was shown, so nothing was looked at"
+    result = held(registered, fewer, sample_size="recruiting ended early")
+    assert "sample_size is 6, registered was 8. Reason given: recruiting ended early" in " ".join(result.warnings)
+
+
+def test_excluded_videos_stand_by_name_with_their_reasons(registered: Path):
+    fewer = SCORES.filter(~pl.col("video").is_in(["v6", "v7"]))
+    result = held(registered, fewer, v6="conversion to open surgery", v7="the camera failed")
+    [warning] = [one.text for one in result.findings if one.code == "deviation"]
+    assert warning.endswith("v7 was excluded. Reason given: the camera failed"), "v6 left by a registered criterion"
+    [note] = [one.text for one in result.findings if one.code == "preregistered"]
+    assert "1 excluded by registered criteria (v6: conversion to open surgery)" in note
+    with pytest.raises(InputInvalid, match="--deviation v1: nothing differs there"):
+        held(registered, fewer, v6="a", v7="b", v1="is in the table")
+
+
+def test_cases_changed_after_the_first_look_are_noticed(registered: Path):
+    held(registered, SCORES)
+    stored = registered.with_name("looks.json").read_text()
+    assert "v3" not in stored, "names are hashed"
+    other = SCORES.with_columns(pl.col("video", "case").str.replace("3", "9"))
+    with pytest.raises(InputInvalid) as caught:
+        held(registered, other)
+    assert [problem[:38] for problem in caught.value.problems] == [
+        "1 videos of the first look are not her", "1 cases were added after the first loo",
+    ]  # fmt: skip
+    with pytest.raises(InputInvalid, match="not here"):
+        held(registered, other, sample_size="in one word", added="a late one")
+    names = {"v3": "consent withdrawn", "added": "a late one", "sample_size": "one more"}
+    first, second = (held(registered, *one[:1], **one[1]) for one in ((SCORES, {}), (other, names)))
+    looks = [one.request.settled["preregistration"]["first_look"] for one in (first, second)]
+    assert looks[0] == looks[1]
+
+
+def test_the_page_of_a_registration_lists_the_deviations_of_every_run(registered: Path):
+    held(registered, SCORES)
+    held(registered, SCORES.filter(pl.col("video") != "v0"), v0="consent withdrawn")
+    said = run("plan", "verify", registered.parent)
+    assert said.exit_code == 0, said.output
+    for text in (said.output, registered.with_name("registration.html").read_text()):
+        assert "compare on 8 videos, 8 cases, as registered." in text
+        assert "Deviation: v0 was excluded. Reason given: consent withdrawn" in text
+
+
+def test_the_report_shows_every_deviation(registered: Path, tmp_path: Path):
+    options = {"rule": "mean-then-rank", "better": "larger", "replicates": 50}
+    result = surgvalid.rank(
+        SCORES, preregistration=registered, deviations={"replicates": "twenty were too few"}, **options
+    )
+    result.to_dir(tmp_path / "study" / "rank")
+    page = surgvalid.make_report(tmp_path / "study").html()
+    assert "twenty were too few" in page
+
+
+def registered_failures(folder: Path, *, without: tuple[str, ...] = ()) -> Path:
+    """A registration of a failure analysis, as written when some options did not exist."""
+    texts = 'title = "T"\nquestion = "Q?"\nexclusions = ["none"]\nstopping = "at 8 videos"\nsample_size = 8'
+    analysis = 'verb = "failures"\noutcome = "right"\nfixed = ["smoke"]\nrandom = ["video"]'
+    (folder / "plan.toml").write_text(f"{texts}\n[[analysis]]\n{analysis}")
+    surgvalid.preregister(folder / "plan.toml").to_dir(folder / "registration")
+    path = folder / "registration" / "registration.json"
+    content = json.loads(path.read_text())["content"]
+    options = content["analyses"][0]["options"]
+    assert set(without) <= set(options)
+    content["analyses"][0]["options"] = {name: value for name, value in options.items() if name not in without}
+    path.write_text(json.dumps(document_of(content)))
+    return path
+
+
+ANSWERS = pl.DataFrame({"video": [f"v{n // 6}" for n in range(48)], "smoke": [n % 2 for n in range(48)],
+                        "right": [int((n * 7) % 5 > n % 2) for n in range(48)]})  # fmt: skip
+ASKED = {"outcome": "right", "fixed": ["smoke"], "random": ["video"]}
+
+
+def test_a_failure_analysis_says_that_it_was_registered_and_how_it_deviates(tmp_path: Path):
+    path = registered_failures(tmp_path)
+    said = surgvalid.failures(ANSWERS, **ASKED, preregistration=path)
+    assert [one.code for one in said.findings].count("preregistered") == 1
+    other = surgvalid.failures(
+        ANSWERS, **ASKED, level=0.9, preregistration=path, deviations={"level": "a typing error"}
+    )
+    other.to_dir(tmp_path / "out")
+    assert any("Reason given: a typing error" in warning for warning in other.warnings)
+    assert "a typing error" in (tmp_path / "out" / "manifest.json").read_text()
+
+
+def test_a_registration_from_before_an_option_existed_still_holds(tmp_path: Path):
+    path = registered_failures(tmp_path, without=("recommend", "improvement", "picture", "strengths", "level"))
+    said = surgvalid.failures(ANSWERS, **ASKED, preregistration=path)
+    assert "Settings and data are as registered" in " ".join(one.text for one in said.findings)
+    with pytest.raises(InputInvalid, match="recommend is true, which was not registered; state --deviation recommend"):
+        surgvalid.failures(ANSWERS, **ASKED, recommend=True, preregistration=path)
+
+
+def test_a_changed_registration_is_refused(registered: Path):
+    stored = json.loads(registered.read_text())
+    stored["content"]["stopping"] = "whenever it is significant"
+    registered.write_text(json.dumps(stored))
+    with pytest.raises(FileUnreadable, match="it was changed afterwards"):
+        surgvalid.compare(SCORES, "A", "B", better="larger", preregistration=registered)
+
+
+def test_every_problem_of_a_plan_is_listed(tmp_path: Path):
+    (tmp_path / "plan.toml").write_text(
+        'title = ""\nquestoin = "x"\nexclusions = "none"\nsample_size = -1\n[[analysis]]\nverb = "compere"\n'
+        '[[analysis]]\nverb = "compare"\nmethd = "bca"\n[[analysis]]\nverb = "evaluate phases"\nfsp = 1\n'
+    )
+    with pytest.raises(InputInvalid) as caught:
+        surgvalid.preregister(tmp_path / "plan.toml")
+    assert len(caught.value.problems) == 9
+    text = str(caught.value)
+    assert all(hint in text for hint in ("did you mean 'question'", "'compare'", "'method'", "'fps'"))
+    (tmp_path / "plan.toml").write_text("title = ")
+    with pytest.raises(FileUnreadable, match="no TOML"):
+        surgvalid.preregister(tmp_path / "plan.toml")
+
+
+def test_a_rule_that_does_not_exist_cannot_be_registered(tmp_path: Path):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace("mean-then-rank", "mean-then-rnak"), encoding="utf-8")
+    with pytest.raises(InputInvalid, match=r"analysis 2 \(rank\): .*mean-then-rank"):
+        surgvalid.preregister(plan)
+
+
+def test_the_example_can_be_registered_and_every_option_is_written_down(tmp_path: Path):
+    assert run("plan", "register", "--new", tmp_path / "plan.toml").exit_code == 0
+    assert (tmp_path / "plan.toml").read_text() == EXAMPLE
+    result = surgvalid.preregister(tmp_path / "plan.toml")
+    options = result.table.filter(pl.col("analysis") == 1)
+    assert set(options.filter("stated")["option"]) == {"by", "level", "metric", "model_a", "model_b"}
+    assert {"method", "estimand", "missing", "seed"} <= set(options["option"])
+    assert "conventions" in result.records["registration"]["content"]["metrics"]["accuracy"]
+
+
+def test_every_registrable_verb_takes_a_registration():
+    import inspect
+
+    for function, _ in FUNCTIONS.values():
+        assert {"preregistration", "deviations"} <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_a_signature_is_made_with_the_users_key_and_noticed_when_it_does_not_fit(tmp_path: Path):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    done = run("plan", "register", tmp_path / "plan.toml", "--out", tmp_path / "r", "--sign", f"ssh={key}")
+    assert done.exit_code == 0, done.output
+    checked = run("plan", "verify", tmp_path / "r")
+    assert "signed with SSH key SHA256:" in checked.output
+    file = tmp_path / "r" / "registration.json"
+    file.write_text(file.read_text() + " ")
+    with pytest.raises(Misuse, match="its signature does not fit"):
+        surgvalid.compare(SCORES, "A", "B", better="larger", preregistration=file)
+    refused = run(
+        "plan", "register", tmp_path / "plan.toml", "--out", tmp_path / "q", "--sign", f"ssh={tmp_path / 'no'}"
+    )
+    assert isinstance(refused.exception, Misuse)
+
+
+@pytest.mark.skipif(shutil.which("gpg") is None, reason="gpg is not installed")
+def test_a_gpg_signature_is_only_called_one_where_its_key_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    # A socket of gpg-agent lies in the folder and must have a short path.
+    with tempfile.TemporaryDirectory(dir="/tmp") as home, tempfile.TemporaryDirectory(dir="/tmp") as empty:
+        monkeypatch.setenv("GNUPGHOME", home)
+        monkeypatch.setenv("LANG", "de_DE.UTF-8")
+        maker = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "a@example.org"]
+        subprocess.run([*maker, "ed25519", "sign", "never"], check=True, capture_output=True)
+        asked = ("plan", "register", tmp_path / "plan.toml", "--out", tmp_path / "r", "--sign")
+        done = run(*asked, "gpg=a@example.org")
+        assert done.exit_code == 0, done.output
+        checked = run("plan", "verify", tmp_path / "r")
+        assert (checked.exit_code, "signed with GPG key " in checked.output) == (0, True)
+        refused = run(*asked, "gpg=nobody@example.org", "--force")
+        assert "is written, and not signed" in str(refused.exception)
+        assert "not signed" in run("plan", "verify", tmp_path / "r").output
+        run(*asked, "gpg=a@example.org", "--force")
+        monkeypatch.setenv("GNUPGHOME", empty)
+        unknown = run("plan", "verify", tmp_path / "r")
+        assert (unknown.exit_code, "signature not checked: its GPG key" in unknown.output) == (1, True)
+        monkeypatch.setenv("GNUPGHOME", home)
+        file = tmp_path / "r" / "registration.json"
+        file.write_text(file.read_text() + " ")
+        assert isinstance(run("plan", "verify", tmp_path / "r").exception, Misuse)
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False, capture_output=True)
