@@ -70,6 +70,8 @@ REPEATED = {
 """Runs that are repeated from their manifests, and where they were started."""
 NOT_WRITTEN = ("badge.svg", "guideline_items.csv", "label_errors.csv")
 """Files of an audit of 0.1.0 that stand on its page, or had no rows."""
+NOT_DRAWN = ("places-technical.svg", "places-clinical.svg")
+"""Figures of a supplement of 0.1.0 whose numbers are in a table beside them."""
 REWORDED = ("decisions", "findings", "warnings")
 ADDED_SINCE = ("median", "median_low", "median_high")
 SAID_SINCE = (
@@ -154,6 +156,12 @@ def without_superseded(new: pl.DataFrame, old: pl.DataFrame) -> tuple[pl.DataFra
     )  # type: ignore[return-value]
 
 
+def listed_alike(contents: pl.DataFrame) -> pl.DataFrame:
+    """What a supplement lists, without figures that are no longer drawn and the numbers that moved up for them."""
+    drawn = contents.filter(~pl.col("file").is_in(NOT_DRAWN))
+    return drawn.with_columns(pl.col("file").str.replace("^boxes-", "videos-"), pl.col("number").str.head(5))
+
+
 RELABELLED = ("best predictor of each template that never looks", "best input-blind predictor of each template")
 """A row of the data card, before and today."""
 
@@ -192,6 +200,8 @@ def assert_same_file(old: Path, new: Path) -> None:
         frames = [pl.read_csv(path, infer_schema_length=None) for path in (new, old)]
         reworded = pl.selectors.by_name("reason", require_all=False).str.replace("place", "final rank")
         frames = [frame.with_columns(reworded).drop("title", "caption", strict=False) for frame in frames]
+        if old.name == "contents.csv":
+            frames = [listed_alike(frame) for frame in frames]
         assert_frame_equal(*without_superseded(*frames), rel_tol=1e-7, abs_tol=1e-9)
     elif old.suffix in (".txt", ".md"):  # prose may be worded anew; what it states may not
         texts = [
@@ -274,7 +284,8 @@ def test_a_run_is_repeated_from_its_manifest_with_equal_files(manifest: str, sta
         if not name.endswith(PAGES) and name not in NOT_WRITTEN:
             assert_same_file(file.parent / name, again / name)
     for entry in json.loads(file.read_text())["outputs"]:
-        assert (again / entry["file"]).is_file() or entry["file"] in NOT_WRITTEN
+        written = re.sub("^boxes-", "videos-", entry["file"])
+        assert (again / written).is_file() or written in (*NOT_WRITTEN, *NOT_DRAWN)
 
 
 def test_monitoring_is_repeated_by_the_test_of_today(tmp_path: Path) -> None:
