@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from bridge_tables import bridge_rows, bridge_study
 from surgvalid import interval
 from surgvalid.bridges import hub, inspect_ai, mlflow, wandb
+from surgvalid.schema.tables.table_reading import read_scores
 
 
 def test_inspect_reads_our_logs_and_finds_our_mean(tmp_path: Path) -> None:
@@ -73,9 +75,24 @@ def test_a_run_of_inspect_is_read_with_the_errors_it_hides(tmp_path: Path) -> No
     assert log.results is not None
     metrics = log.results.scores[0].metrics
     assert result.table["value"][0] == pytest.approx(metrics["accuracy"].value, abs=1e-9)
-    # Videos of unequal size: inspect linearises, ours leaves out one video at a time.
-    assert result.table["sd"][0] == pytest.approx(metrics["stderr"].value, rel=0.05)
     assert result.table["cases"][0] == 23
+    inspects, ours = standard_errors(Path(log.location.removeprefix("file://")))
+    assert inspects == pytest.approx(metrics["stderr"].value, abs=1e-9)
+    assert ours == pytest.approx(result.table["sd"][0], abs=1e-9)
+    assert inspects != pytest.approx(ours, rel=1e-2), "one video has fewer cases"
+
+
+def standard_errors(path: Path) -> tuple[float, float]:
+    """That of inspect and ours, by the formulas of the page on logs, from the scores that we read."""
+    rows = read_scores(path).table.frame.drop_nulls("value")
+    held = [part["value"].to_numpy() for part in rows.partition_by("video")]
+    mean, videos = rows["value"].mean(), len(held)
+    u = np.array([(part - mean).sum() for part in held]) / rows.height
+    h = np.array([len(part) for part in held]) / rows.height
+    return (
+        float(np.sqrt(videos / (videos - 1) * (u**2).sum())),
+        float(np.sqrt((videos - 1) / videos * ((u / (1 - h)) ** 2).sum())),
+    )
 
 
 def test_the_hub_parses_our_results_and_datasets_loads_our_rows(tmp_path: Path) -> None:
