@@ -107,7 +107,7 @@ test-cluster:
 test-bridges: system
 	$(PYTHON) -m venv .venv-bridges
 	.venv-bridges/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv-bridges/bin/python -m pip install --quiet --editable '.[fast,report,video]' --group bridges $(MLFLOW)
+	.venv-bridges/bin/python -m pip install --quiet --editable '.[fast,video]' --group bridges $(MLFLOW)
 	.venv-bridges/bin/python -m pytest -o addopts= -o filterwarnings=default -ra --strict-markers --import-mode=importlib tests/bridges
 
 # Needs Label Studio (from PyPI, in an environment of its own); a real server is started on this machine.

@@ -21,7 +21,7 @@ FOLDER = REPOSITORY / "examples" / "notebooks"
 def printed(name: str, place: Path) -> str:
     """What the cells of a notebook print."""
     notebook = nbformat.read(shutil.copy(FOLDER / name, place), as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(place)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=1800, resources={"metadata": {"path": str(place)}}).execute()
     outputs = [one for cell in notebook.cells for one in cell.get("outputs", [])]
     return "\n".join(one.get("text", "") for one in outputs)
 

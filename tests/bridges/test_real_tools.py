@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from bridge_tables import bridge_rows, bridge_study
 from surgvalid import interval
-from surgvalid.bridges import hub, inspect_ai, mlflow, wandb
+from surgvalid.bridges import harness_task, hub, inspect_ai, mlflow, wandb
+from surgvalid.schema.tables.table_reading import read_scores
+from unit.bridges.test_harness_task import own_task
 
 
 def test_inspect_reads_our_logs_and_finds_our_mean(tmp_path: Path) -> None:
@@ -73,9 +76,24 @@ def test_a_run_of_inspect_is_read_with_the_errors_it_hides(tmp_path: Path) -> No
     assert log.results is not None
     metrics = log.results.scores[0].metrics
     assert result.table["value"][0] == pytest.approx(metrics["accuracy"].value, abs=1e-9)
-    # Videos of unequal size: inspect linearises, ours leaves out one video at a time.
-    assert result.table["sd"][0] == pytest.approx(metrics["stderr"].value, rel=0.05)
     assert result.table["cases"][0] == 23
+    inspects, ours = standard_errors(Path(log.location.removeprefix("file://")))
+    assert inspects == pytest.approx(metrics["stderr"].value, abs=1e-9)
+    assert ours == pytest.approx(result.table["sd"][0], abs=1e-9)
+    assert inspects != pytest.approx(ours, rel=1e-2), "one video has fewer cases"
+
+
+def standard_errors(path: Path) -> tuple[float, float]:
+    """That of inspect and ours, by the formulas of the page on logs, from the scores that we read."""
+    rows = read_scores(path).table.frame.drop_nulls("value")
+    held = [part["value"].to_numpy() for part in rows.partition_by("video")]
+    mean, videos = rows["value"].mean(), len(held)
+    u = np.array([(part - mean).sum() for part in held]) / rows.height
+    h = np.array([len(part) for part in held]) / rows.height
+    return (
+        float(np.sqrt(videos / (videos - 1) * (u**2).sum())),
+        float(np.sqrt((videos - 1) / videos * ((u / (1 - h)) ** 2).sum())),
+    )
 
 
 def test_the_hub_parses_our_results_and_datasets_loads_our_rows(tmp_path: Path) -> None:
@@ -119,3 +137,49 @@ def test_a_run_of_mlflow_holds_numbers_table_and_page(tmp_path: Path) -> None:
     (table,) = tmp_path.rglob("scores.json")
     assert interval(table).table.select("value", "sd").equals(interval(bridge_rows()).table.select("value", "sd"))
     assert list(tmp_path.rglob("study.html"))
+
+
+def test_inspect_runs_a_task_of_ours_on_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspect_ai import eval as evaluated
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    folder = harness_task.write(own_task(tmp_path / "own"), tmp_path / "own", tmp_path / "task")
+    said = iter(["clip", "nothing", "A clip.", "I see a clip."] * 3)
+
+    def answer(messages, tools, choice, config):  # type: ignore[no-untyped-def]
+        assert [part.type for part in messages[0].content] == ["image", "text"]
+        output = ModelOutput.from_content("mockllm/model", next(said))
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    monkeypatch.chdir(folder)  # inspect finds tasks below the working directory
+    model = get_model("mockllm/model", custom_outputs=answer)
+    (log,) = evaluated("inspect_task.py", model=model, log_dir=str(tmp_path / "logs"), display="none", max_samples=1)
+    assert log.status == "success"
+    assert log.results is not None
+    metrics = log.results.scores[0].metrics
+    assert metrics["stderr"].params["cluster"] == "video"
+    table = interval(Path(log.location.removeprefix("file://"))).table
+    assert table.select("metric", "cases", "videos").row(0) == ("accuracy", 12, 4)
+    assert table["value"][0] == pytest.approx(metrics["accuracy"].value, abs=1e-9)
+    assert table["sd"][0] == pytest.approx(metrics["stderr"].value, abs=1e-9)
+
+
+def test_lmms_eval_loads_a_task_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = pytest.importorskip("lmms_eval.tasks", reason="lmms-eval (with torch, over 200 MB) is not installed")
+    from lmms_eval.api.metrics import clustered_stderr
+
+    folder = harness_task.write(own_task(tmp_path / "own"), tmp_path / "own", tmp_path / "task")
+    monkeypatch.chdir(folder)
+    loaded = tasks.TaskManager(include_path=str(folder), include_defaults=False).load_task_or_group("clip")["clip"]
+    docs = list(loaded.test_docs())
+    assert (len(docs), loaded.config.cluster_key) == (12, "video")
+    assert loaded.doc_to_text(docs[0]) == "clip or nothing?"
+    assert [image.size for image in loaded.doc_to_visual(docs[0])] == [(8, 8)]
+    items = [loaded.process_results(doc, ["It is a clip."])["accuracy_score"] for doc in docs]
+    assert loaded.aggregation()["accuracy_score"](items) == 0.5
+    values, videos = [one["score"] for one in items], [one["video"] for one in items]
+    u = [sum(one["score"] - 0.5 for one in items if one["video"] == video) / 12 for video in sorted(set(videos))]
+    within = sum((value - 0.5) ** 2 for value in values) / (12**2 * 11)
+    told = (sum(one**2 for one in u) + within) ** 0.5  # as the page on logs has it
+    assert clustered_stderr(values, videos) == pytest.approx(told, abs=1e-9)

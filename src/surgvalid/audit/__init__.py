@@ -4,6 +4,7 @@ __all__ = [
     "audit",
     "data_card",
     "evidence",
+    "guideline",
     "new_study",
     "pitfall",
     "study",

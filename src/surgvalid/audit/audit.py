@@ -11,8 +11,9 @@ import polars as pl
 
 from surgvalid.audit.answers import QUESTIONS
 from surgvalid.audit.evidence import CheckOutcome, SeenEvidence, Weight, looked, outcome_of
+from surgvalid.audit.guideline import item_rows
 from surgvalid.audit.label_errors import suspected_label_errors
-from surgvalid.audit.pitfall import Pitfall, item_rows
+from surgvalid.audit.pitfall import Pitfall
 from surgvalid.audit.pitfalls import PITFALLS, pitfall_modules
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.audit.study_files import read_study

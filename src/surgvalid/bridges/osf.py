@@ -28,7 +28,7 @@ QUESTIONS = {
     "q12": "Sample size rationale",
     "q13": "Stopping rule",
     "q14.question": "Manipulated variables",
-    "q15.question": "ModelValue variables",
+    "q15.question": "Measured variables",
     "q16.question": "Indices",
     "q17.question": "Statistical models",
     "q18": "Transformations",

@@ -31,12 +31,17 @@ def new(folder: Path) -> None:
     talk(f"next: change {folder}/challenge.toml, then `surgvalid host check {folder}/challenge.toml`")
 
 
-_STEPS = {"new": ("DIR",), "rehearse": ("PACK", "INPUT", "OUTPUT", "IMAGE"), "leaderboard": ("EVALUATIONS", "SCORES")}
+_STEPS = {
+    "new": ("DIR",),
+    "rehearse": ("PACK", "INPUT", "OUTPUT", "IMAGE"),
+    "leaderboard": ("EVALUATIONS", "SCORES"),
+    "design": ("CHALLENGE",),
+}
 
 
 def bridge(step: str, places: list[str]) -> None:
-    """Evaluate on grand-challenge instead: write the pack, rehearse it, or make the table of its leaderboard."""
-    from surgvalid.bridges import grand_challenge
+    """For other platforms: write a pack for grand-challenge, rehearse it, rank its leaderboard, or print the design."""
+    from surgvalid.bridges import checklists, grand_challenge
 
     if step not in _STEPS:
         raise UnknownName("step", step, _STEPS)
@@ -52,6 +57,8 @@ def bridge(step: str, places: list[str]) -> None:
         if seen.invoke != 201:
             talk((seen.stderr.strip().splitlines() or ["it did not answer"])[-1])
             raise typer.Exit(1)
+    elif step == "design":
+        emit(checklists.design(places[0]))
     else:
         if Path(places[1]).exists():
             raise WouldOverwrite(places[1])

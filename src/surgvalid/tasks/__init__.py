@@ -14,6 +14,7 @@ __all__ = [
     "parse_run",
     "prepare",
     "questions",
+    "responses",
     "result",
     "run",
     "run_task",

@@ -30,6 +30,7 @@ def test_every_answer_is_from_the_registration_and_the_rest_is_empty_by_name(tmp
     assert "conversion to open surgery" in answers["q20"]
     assert "accuracy" in answers["q15.question"]
     assert "model_a A" in answers["q17.question"]
+    assert "## Measured variables\n" in (tmp_path / "a" / "osf" / "osf.md").read_text()
     assert {key for key, text in answers.items() if text} == document["sources"].keys()
     assert {"q3", "q4", "q8"} <= set(document["unanswered"])
 

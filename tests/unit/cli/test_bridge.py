@@ -32,3 +32,9 @@ def test_wrong_steps_and_places_are_refused(tmp_path: Path) -> None:
     runner, app = CliRunner(), build_app()
     assert runner.invoke(app, ["host", "bridge", "news", "x"]).exit_code != 0
     assert runner.invoke(app, ["host", "bridge", "leaderboard", "x"]).exit_code != 0
+
+
+def test_the_design_of_a_challenge_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "challenge.toml").write_text('name = "Clips"\n')
+    done = CliRunner().invoke(build_app(), ["host", "bridge", "design", str(tmp_path / "challenge.toml")])
+    assert "**Title**, name of the challenge: Clips. [challenge.toml: name]" in done.output

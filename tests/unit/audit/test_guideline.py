@@ -1,0 +1,28 @@
+"""Guidelines as data: as many items as published, each with words of ours and facts that exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from surgvalid.audit.guideline import guidelines
+
+ITEMS = {"TRIPOD+AI": (27, 52), "CLAIM": (44, 44), "DECIDE-AI": (27, 38), "STARD-AI": (40, 48)}
+"""Numbers and their parts, as the papers count them."""
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_guideline_has_as_many_items_as_its_paper(name: str) -> None:
+    numbers = [item.number for item in guidelines()[name].items]
+    assert (len({number.rstrip("abcdefg") for number in numbers}), len(numbers)) == ITEMS[name]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_facts_of_items_are_of_known_sources_and_items() -> None:
+    known = {f"{one.name} {item.number}" for one in guidelines().values() for item in one.items}
+    for one in guidelines().values():
+        for item in one.items:
+            assert item.subject
+            for fact in item.facts:
+                room, _, name = fact.partition(".")
+                assert room in ("study", "audit", "registration", "challenge"), fact
+                assert room != "audit" or name in known, fact
