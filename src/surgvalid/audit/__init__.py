@@ -8,5 +8,6 @@ __all__ = [
     "new_study",
     "pitfall",
     "study",
+    "study_files",
     "tables",
 ]

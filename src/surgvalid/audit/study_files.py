@@ -69,7 +69,7 @@ def read_study(
     if place.is_dir() and (place / STUDY_FILE).is_file():
         place = place / STUDY_FILE
     if place.suffix.lower() != ".toml" and (file := split_sheet(place)[0]).is_file():
-        if columns is None and _is_about(beside := place.with_name(STUDY_FILE), file):
+        if not columns and _is_about(beside := place.with_name(STUDY_FILE), file):
             return _StudyFile(beside).study(better, missing)
         scores = read_scores(place, columns=columns, better=better).table
         return AuditedStudy(place.stem, scores, missing, files=(file, *facts_files(file))), ()
@@ -87,6 +87,13 @@ def read_study(
     return AuditedStudy(
         place.resolve().name, directed, rule, tables=split_tables(stored), stored=stored, files=files
     ), findings
+
+
+def study_about(table: Path | None, missing: Missing = None) -> AuditedStudy:
+    """What the study file beside a table knows, where it names the table; a study without anything else."""
+    if table is not None and _is_about(beside := table.with_name(STUDY_FILE), split_sheet(table)[0]):
+        return _StudyFile(beside).study(None, missing)[0]
+    return AuditedStudy("score table", missing=missing)
 
 
 def _is_about(study: Path, table: Path) -> bool:

@@ -331,11 +331,18 @@ def _shareable(
     }
     sizes = {video: material.sizes.get(video) for video in material.videos}
     cases: dict[str, str] = {}
+    counts = None
     if material.scores is not None:
         named = material.scores.drop_nulls("value").select("video", "case").unique()
         for (video,), rows in named.group_by("video"):
             cases[str(video)] = "\x1f".join(sorted(map(str, rows["case"])))
-    return Shareable(measured.shared, measured.unshared, sizes, head, cases)
+        by = [name for name in _strata_within(material) if name in material.scores.columns]
+        head |= {"by": by} if by else {}
+        known = material.scores.filter(pl.col("value").is_not_nan())
+        known = known.filter(pl.col("value").is_in([0.0, 1.0]).all().over("metric"))
+        counted = known.group_by("metric", "video", *by, maintain_order=True)
+        counts = counted.agg(pl.col("value").sum().cast(pl.Int64).alias("successes"), pl.len().alias("trials"))
+    return Shareable(measured.shared, measured.unshared, sizes, head, cases, counts)
 
 
 def _quiet(_: int) -> None:

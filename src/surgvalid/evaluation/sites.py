@@ -1,8 +1,9 @@
 """One evaluation from what several sites shared: pooled values, intervals and comparisons, without a single case.
 
 Statistics of videos add up wherever they were prepared, so values, intervals over videos and differences of two models
-are those that the raw data of all sites would give. What needs more than sums per video is not there: values of single
-cases, strata within videos, trivial predictors.
+are those that the raw data of all sites would give. The pooled sums are a score table, too, in which every case has the
+mean of its video: `rank` and `compare` need no more of a mean. Counts of right and wrong by property are what
+`failures` takes. What needs more is not there: values of single cases, trivial predictors.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from surgvalid.results.tables import evaluation as tables
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import PackableMetric
 from surgvalid.schema.statistic_rules import remark
-from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
 from surgvalid.schema.tables.statistics_table import StatisticsTable, VideoStatistics
 from surgvalid.stats.comparing.comparison import pair_row
 from surgvalid.stats.intervals.few_videos import few_videos, gathered
@@ -38,7 +39,10 @@ from surgvalid.stats.intervals.statistic import MetricStatistic
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class SitesResult(Result):
-    """Tables `pooled` (a model and a metric), `comparisons` (two models) and `sites`."""
+    """Tables `pooled` (a model and a metric), `comparisons` (two models), `sites`, and `counts` by property."""
+
+    scores: ScoreTable
+    """What `rank` and `compare` take: every case with the mean of its video, and the statistics of pooled metrics."""
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -55,6 +59,11 @@ class SitesResult(Result):
         columns = ("model_a", "model_b", "metric", "difference", "low", "high", "p_value", "favours", "videos")
         compared = {"comparisons": self.tables["comparisons"].select(columns)} if "comparisons" in self.tables else {}
         return {"": self.shown, **compared, "sites": self.tables["sites"]}
+
+    def write(self, folder: Path) -> None:
+        """Write the tables and the scores."""
+        super().write(folder)
+        self.scores.to_dir(folder)
 
 
 @dataclass(frozen=True)
@@ -89,16 +98,19 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
     rows = [row for pool in pools for row in _value_rows(pool, level)]
     compared, spoken = _comparisons(pools, level)
     findings += [*_about_sites(files), *_few(pools), *gathered(spoken)]
+    counts = pl.concat([one.counts for one in files if one.counts.height] or [pl.DataFrame()], how="diagonal_relaxed")
     frames = {
         "pooled": tables.POOLED_SITES.frame(rows),
         "comparisons": tables.SITE_COMPARISONS.frame(compared),
         "sites": tables.SITES.frame([_site_row(one) for one in files]),
+        "counts": tables.SITE_COUNTS.frame(counts if counts.height else []),
     }
     return SitesResult(
         tables={name: frame for name, frame in frames.items() if not frame.is_empty()},
         main="pooled",
         prose=_prose(files, level),
         findings=tuple(findings),
+        scores=_scores(pools),
         request=VerbRequest(inputs={"folders": [Path(path) for path in paths]}),
     )
 
@@ -149,7 +161,7 @@ def _comparisons(pools: Sequence[_Pool], level: float) -> tuple[list[dict[str, A
         for first, second in combinations(pool.sites, 2):
             subject = f"{pool.name}: {first} and {second}"
             common, unlike = _common_videos(pool, first, second)
-            matrix = _pair(pool, first, second, common) if common else None
+            matrix = _matrix(pool, [first, second], common) if common else None
             if matrix is None:
                 text = "the two models share no video with the same scored cases, so they are not compared"
                 spoken.append(remark("sites-not-compared", text, subject=subject))
@@ -186,37 +198,49 @@ def _common_videos(pool: _Pool, first: str, second: str) -> tuple[list[str], lis
     return alike, [video for video in common if video not in set(alike)]
 
 
-def _pair(pool: _Pool, first: str, second: str, common: list[str]) -> ScoreMatrix | None:
-    """Both models on videos that both have; a row per video, or per case where the value is a mean over cases.
+def _matrix(pool: _Pool, models: Sequence[str], videos: Sequence[str]) -> ScoreMatrix | None:
+    """Models on videos that all have; a row per video, or per case where the value is a mean over cases.
 
     Tests and intervals of means rest on the sum and the number of scores of each video alone, so every case may stand
     there with the mean of its video.
     """
-    sides = [pool.of(model) for model in (first, second)]
-    places = [{video: at for at, video in enumerate(stored.videos)} for _, stored in sides]
-    pairs = zip(sides, places, strict=True)
-    chosen = [statistics[[place[video] for video in common]] for (statistics, _), place in pairs]
-    alone = np.stack([np.asarray(pool.metric.combine(one, np.eye(len(common)))) for one in chosen], axis=1)
-    facts = pool.metric.facts
-    if facts.pooled:
-        table = StatisticsTable(pool.table.frame.filter(pl.col("video").is_in(common)))
-        named = pl.DataFrame({"case": common, "video": common})
-        return ScoreMatrix(
-            alone,
-            [first, second],
-            np.arange(len(common)),
-            common,
-            named,
-            replace(facts, name=pool.name),
-            statistics=table,
-        )
-    by_case = facts.row == "case" and isinstance(pool.metric, CaseMean)
-    numbers = chosen[0][:, 1].astype(np.int64) if by_case else np.ones(len(common), dtype=np.int64)
-    held = np.flatnonzero((numbers > 0) & np.isfinite(alone).all(axis=1))
+    chosen = []
+    for statistics, stored in map(pool.of, models):
+        place = {video: at for at, video in enumerate(stored.videos)}
+        chosen.append(statistics[[place[video] for video in videos]])
+    alone = np.stack([np.asarray(pool.metric.combine(one, np.eye(len(videos)))) for one in chosen], axis=1)
+    facts = replace(pool.metric.facts, name=pool.name)
+    by_case = not facts.pooled and facts.row == "case" and isinstance(pool.metric, CaseMean)
+    numbers = chosen[0][:, 1].astype(np.int64) if by_case else np.ones(len(videos), dtype=np.int64)
+    held = np.flatnonzero((numbers > 0) & (facts.pooled | np.isfinite(alone).all(axis=1))).tolist()
     owners = np.repeat(np.arange(len(held)), numbers[held])
-    names = [common[place] for place in held]
-    cases = pl.DataFrame({"case": [str(at) for at in range(len(owners))], "video": [names[owner] for owner in owners]})
-    return ScoreMatrix(alone[held][owners], [first, second], owners, names, cases, facts) if len(held) else None
+    names = [videos[place] for place in held]
+    named = [f"{names[owner]}/{at}" for owner, count in enumerate(numbers[held]) for at in range(count)]
+    cases = pl.DataFrame({"case": named, "video": [names[owner] for owner in owners]})
+    table = StatisticsTable(pool.table.frame.filter(pl.col("video").is_in(videos))) if facts.pooled else None
+    matrix = ScoreMatrix(alone[held][owners], list(models), owners, names, cases, facts, statistics=table)
+    return matrix if len(held) else None
+
+
+def _scores(pools: Sequence[_Pool]) -> ScoreTable:
+    """The pooled sums as a score table; videos on which two models were scored on other cases are left out."""
+    rows, statistics, facts = [], [], {}
+    for pool in pools:
+        unlike = {video for pair in combinations(pool.sites, 2) for video in _common_videos(pool, *pair)[1]}
+        for model in pool.sites:
+            videos = [video for video in pool.of(model)[1].videos if video not in unlike]
+            matrix = _matrix(pool, [model], videos) if videos else None
+            if matrix is None:
+                continue
+            own = matrix.cases.with_columns(
+                model=pl.lit(model), metric=pl.lit(pool.name), value=pl.Series(matrix.values[:, 0])
+            )
+            rows.append(own.filter(pl.col("value").is_not_nan()))
+            facts[pool.name] = matrix.metric
+        if pool.metric.facts.pooled:
+            statistics.append(pool.table.frame.filter(~pl.col("video").is_in(list(unlike))))
+    held = StatisticsTable(pl.concat(statistics)) if statistics else None
+    return ScoreTable.of(pl.concat(rows), facts=facts, statistics=held)
 
 
 def _site_row(one: SharedFile) -> dict[str, Any]:

@@ -58,11 +58,14 @@ def share_page(shared: SharedFile, path: Path) -> str:
         _joined(pl.col("numbers").list.head(12), ", "),
         "cases",
     )
+    counts = shared.counts.filter(pl.col("video") == first) if shared.counts.height else shared.counts
     leaves = [
         f"{head['videos']} videos of {head['model']}, {frame['metric'].n_unique()} metrics each: sums and counts over "
         "the whole video, no single case, frame, label, score, time or image.",
         f"The number of cases of each video, a name such as {first} that only this hospital can trace back, and a "
         "keyed hash of which cases were scored, so that models are compared on the same ones.",
+        "How many cases were right and wrong, where that is all a score says"
+        + (f", for every combination of {', '.join(head['by'])}." if head.get("by") else "."),
         f"The name of the site ({head['site']}), of the model, and the options of each metric (names of classes, say).",
     ]
     stays = [
@@ -102,8 +105,10 @@ def share_page(shared: SharedFile, path: Path) -> str:
                     rows,
                     "The first twelve numbers of each array are shown.",
                 ),
+                *([ReportTable("counts", "Right and wrong", counts)] if counts.height else []),
                 Prose(
-                    f"The file {path.name} holds {frame.height:,} such rows. It is a Parquet table: look at all of it."
+                    f"The file {path.name} holds {frame.height + shared.counts.height:,} such rows. "
+                    "It is a Parquet table: look at all of it."
                 ),
             ),
         ),

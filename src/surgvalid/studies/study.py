@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from surgvalid.audit.audit import audited, lead
+from surgvalid.audit.study_files import study_about
 from surgvalid.report.verdict_page import verdict_page
 from surgvalid.results.request import requested
+from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreTable
@@ -89,6 +93,9 @@ def study(
 ) -> StudyResult:
     """Who is better and how sure, from a plain table of scores: long, wide (a column per model), or a file per model.
 
+    The table is audited first: checks that fail stand among the findings, with how many are open. Answers are those of
+    the study file (`study.toml`) beside the table, where that names it.
+
     Args:
         table: A `ScoreTable`, anything tabular, or CSV, Excel or Parquet files.
         models: Columns that are models, where their names leave it open.
@@ -135,8 +142,18 @@ def study(
         tables=made.tables,
         main="values",
         prose=made.prose,
-        findings=made.findings,
+        findings=(*_audit(table, made.scores, made.verdict.metric.name, missing), *made.findings),
         scores=made.scores,
         judged=made.verdict,
         why=why,
     )
+
+
+def _audit(table: Any, scores: ScoreTable, metric: str, missing: Missing) -> list[Finding]:
+    """What the audit of the same table sees: how much of it is open, and every check that fails."""
+    files = [one for one in (table if isinstance(table, list | tuple) else [table]) if isinstance(one, str | Path)]
+    known = study_about(Path(files[0]) if files else None, missing)
+    made = audited(replace(known, scores=scores, metric=metric))
+    spoken = f"{lead(Counter(made.tables['checks']['outcome']))} The questions: surgvalid audit."
+    first = Finding("audited", Severity.NOTE, spoken, subject="Audit of this table")
+    return [first, *(replace(one, severity=Severity.WARNING) for one in made.findings)]

@@ -9,9 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from docs.planted_studies import clean_study, frames_as_units
+from typer.testing import CliRunner
 
 import surgvalid
 from nested_tables import nested_frame
+from surgvalid.cli import build_app
 from surgvalid.errors import UnknownName
 from surgvalid.report.audit_sections import audit_sections
 from surgvalid.report.chart import Chart
@@ -62,6 +64,27 @@ def test_a_plain_table_is_audited_and_the_page_leads_with_what_is_open(tmp_path:
     assert set(audit.questions["key"]) - set(kept.questions["key"]) == {"tuned_on", "ethics"}
     other = surgvalid.audit_study(tmp_path / "dice.csv", better="larger")
     assert other.questions.height == kept.questions.height
+
+
+def test_a_study_is_audited_first_with_the_answers_that_are_kept_beside_its_table(tmp_path: Path) -> None:
+    nested_frame(videos=12).write_csv(tmp_path / "scores.csv")
+    first, *_ = surgvalid.study(tmp_path / "scores.csv", better="larger").findings
+    assert (first.code, first.severity) == ("audited", "note")
+    assert "11 of 18 checks wait for an answer" in first.text
+    answers = 'intervals = "single frames"\ntuned_on = "validation"\n'
+    (tmp_path / "study.toml").write_text(f'[data]\nscores = ["scores.csv"]\n[answers]\n{answers}')
+    study = surgvalid.study([tmp_path / "scores.csv"], better="larger")
+    assert "8 of 18 checks wait for an answer" in study.findings[0].text
+    (failing,) = (one for one in study.findings if one.code == "pitfall")
+    assert failing.text.startswith("P3.1 Frames counted as independent: Units of intervals and tests: single frames.")
+    assert failing.text in study.html()
+
+
+def test_answers_beside_a_table_count_on_the_command_line_too(tmp_path: Path) -> None:
+    nested_frame(videos=12).write_csv(tmp_path / "scores.csv")
+    (tmp_path / "study.toml").write_text('[data]\nscores = "scores.csv"\n[answers]\nethics = "waived"\n')
+    done = CliRunner().invoke(build_app(), ["audit", str(tmp_path / "scores.csv"), "--json"])
+    assert "ethics" not in [row["key"] for row in json.loads(done.stdout)["questions"]]
 
 
 def test_pictures_follow_the_numbers() -> None:

@@ -43,7 +43,7 @@ def enough_videos(study: AuditedStudy) -> Iterator[AuditEvidence]:
     text = f"{counted(videos, 'video')} with {counted(len(matrix.values), 'case')}."
     count = AuditNumber("videos", float(videos), n=videos)
     if videos < FEWEST_TESTED:
-        text += f" With fewer than {FEWEST_TESTED} no difference between models can be significant at 5 %."
+        text += f" With fewer than {FEWEST_TESTED} no difference between models can be shown at 5 %."
         yield failed(text, count, weight=Weight.HIGH)
     else:
         yield passed(text, count)

@@ -178,7 +178,19 @@ SITES = Table(
     left_out=whole("videos with too few cases to be shared"),
     minimum_cases=whole("of a video that is shared"),
 )
-_OF_SITES = (POOLED_SITES, SITE_COMPARISONS, SITES)
+SITE_COUNTS = Table(
+    "counts",
+    "How often one model was right in one video under one combination of properties, which are further columns.",
+    "more",
+    "unread",
+    model=text,
+    site=text,
+    metric=text,
+    video=text,
+    successes=whole,
+    trials=whole,
+)
+_OF_SITES = (POOLED_SITES, SITE_COMPARISONS, SITES, SITE_COUNTS)
 _ALL = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES)
 COMBINE = (*_ALL, *_OF_SITES)
 EVALUATE = (*_ALL, *BOARDS.values())

@@ -1,0 +1,133 @@
+"""What sites shared is ranked and analysed as the raw data of all sites would be, and no small count leaves."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from typer.testing import CliRunner
+
+import surgvalid
+from surgvalid.cli import build_app
+from surgvalid.evaluation.sharing import Shareable, read_shared, write_shared
+from surgvalid.evaluation.sites import SitesResult
+
+SKILLS = {"one": 1.4, "two": 1.0, "three": 0.9}
+ASKED = {"metrics": ["accuracy", "macro_f1"], "classes": ["a", "b", "c"], "by": ["smoke"]}
+
+
+def frames(site: str, skill: float, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng([seed, len(site)])
+    rows = []
+    for video in range(7):
+        ease = rng.normal(0, 0.5)
+        for frame in range(240):
+            truth, smoke = str(rng.choice(list("abc"))), bool(rng.random() < 0.4)
+            right = rng.random() < 1 / (1 + np.exp(-(skill + ease - 0.9 * smoke)))
+            guess = truth if right else "abc"[("abc".index(truth) + 1) % 3]
+            rows.append({"video": f"{site[0]}{video}", "frame": frame, "reference": truth, "prediction": guess,
+                         "smoke": "yes" if smoke else "no"})  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[SitesResult, list[Path], pl.DataFrame]:
+    """Three models of two sites from their files, the folders of the raw data, and the raw rows."""
+    folder, files, folders, raw = tmp_path_factory.mktemp("sites"), [], [], []
+    for model, skill in SKILLS.items():
+        each = []
+        for site in ("north", "southern"):
+            (folder / site).mkdir(exist_ok=True)
+            each.append(frames(site, skill, 5))
+            made = surgvalid.evaluate("classification", each[-1], model=model, share=True, **ASKED)
+            files.append(surgvalid.share(made, folder / site / f"{model}.parquet", site=site, cell_size=2))
+        whole = surgvalid.evaluate("classification", pl.concat(each), model=model, **ASKED)
+        folders.append(whole.to_dir(folder / f"raw-{model}"))
+        raw.append(pl.concat(each).with_columns(model=pl.lit(model)))
+    return surgvalid.combine(files), folders, pl.concat(raw)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1"])
+def test_a_ranking_over_sites_is_that_of_the_raw_data(metric: str, pooled) -> None:
+    result, folders, _ = pooled
+    ours, raw = (surgvalid.rank(one, metric=metric, rule="mean-then-rank") for one in (result.scores, folders))
+    assert ours.table["model"].to_list() == raw.table["model"].to_list()
+    assert ours.table["value"].to_list() == pytest.approx(raw.table["value"].to_list(), abs=1e-12)
+    assert ours.judged.kind == raw.judged.kind
+    for mine, theirs in zip(ours.judged.pairs, raw.judged.pairs, strict=True):
+        for name in ("difference", "low", "high", "p_adjusted"):
+            assert getattr(mine, name) == pytest.approx(getattr(theirs, name), abs=1e-12)
+
+
+def test_a_failure_analysis_over_sites_is_that_of_the_raw_data(pooled) -> None:
+    result, _, raw = pooled
+    right = (pl.col("reference") == pl.col("prediction")).sum()
+    counts = raw.group_by("model", "video", "smoke").agg(successes=right, trials=pl.len())
+    asked = {"successes": "successes", "trials": "trials", "fixed": ["smoke"]}
+    ours = surgvalid.failures(result.tables["counts"].sort("model", "site", "video", "smoke"), **asked).table
+    whole = surgvalid.failures(counts.sort("model", "video", "smoke"), **asked).table
+    names = ["estimate", "std_error", "odds_ratio", "low", "high", "df"]
+    assert ours["term"].to_list() == whole["term"].to_list() == ["(Intercept)", "smoke[yes]"]
+    assert np.allclose(ours.select(names).to_numpy(), whole.select(names).to_numpy(), rtol=1e-9, equal_nan=True)
+    assert ours["odds_ratio"][1] < 0.6
+
+
+def test_the_pooled_folder_is_what_other_verbs_take(pooled, tmp_path: Path) -> None:
+    pooled[0].to_dir(tmp_path / "pooled")
+    ranked = CliRunner().invoke(build_app(), ["rank", str(tmp_path / "pooled"), "--metric", "macro_f1"])
+    assert ranked.exit_code == 0, ranked.output
+    assert "one is better than every other model in macro_f1" in ranked.output
+    words = ["analyse", "failures", str(tmp_path / "pooled" / "counts.csv"), "--outcome", "successes/trials"]
+    analysed = CliRunner().invoke(build_app(), [*words, "--fixed", "smoke"])
+    assert analysed.exit_code == 0, analysed.output
+    assert "Most harmful: smoke[yes]" in analysed.output
+
+
+@cache
+def shareable() -> Shareable:
+    made = surgvalid.evaluate("classification", frames("north", 1.0, 1).head(240), share=True, **ASKED).shareable
+    assert made is not None
+    return made
+
+
+@st.composite
+def counted(draw: DrawFn) -> pl.DataFrame:
+    rows = [
+        {"metric": "correct", "video": f"v{video}", "smoke": smoke, "blood": blood, "successes": right,
+         "trials": right + draw(st.integers(0, 12))}
+        for video in range(draw(st.integers(1, 5)))
+        for smoke in ("yes", "no")
+        for blood in (True, None)
+        if (right := draw(st.integers(0, 12))) is not None and draw(st.booleans())
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema_overrides={"blood": pl.Boolean}) if rows else draw(counted())
+
+
+@settings(deadline=None, max_examples=40)
+@given(counted(), st.integers(1, 8))
+def test_no_small_count_leaves_and_none_can_be_had_by_subtraction(counts: pl.DataFrame, cell: int) -> None:
+    """Every video leaves with all its combinations or with none, so no total gives a withheld one away."""
+    videos = tuple(counts["video"].unique().sort())
+    one = shareable()
+    recipe, held = one.statistics["accuracy"]
+    packed = held.packed._replace(units=[held.packed.units[0]] * len(videos))
+    given_ = Shareable({"accuracy": (recipe, held._replace(videos=videos, packed=packed, cases=(240,) * len(videos)))},
+                       {}, dict.fromkeys(videos, 240), {**one.head, "by": ["smoke", "blood"]}, {}, counts)  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        shared = write_shared(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
+        again = read_shared(Path(folder) / "x.parquet")
+    wrong = counts["trials"] - counts["successes"]
+    small = ((counts["successes"] > 0) & (counts["successes"] < cell)) | ((wrong > 0) & (wrong < cell))
+    stay = set(counts.filter(small)["video"])
+    leave = counts.filter(~pl.col("video").is_in(list(stay)))
+    key = ["smoke", "blood", "successes", "trials"]
+    said = again.counts.select(key).rows() if again.counts.height else []
+    assert sorted(map(str, said)) == sorted(map(str, leave.select(key).rows()))
+    assert shared.head["withheld"].get("successes of correct", 0) == len(stay)
