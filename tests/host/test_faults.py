@@ -86,6 +86,16 @@ def unfinished() -> bool:
     return Submission.objects.exclude(stage="scored").exists()
 
 
+def interrupted() -> int:
+    """How often a job was begun anew."""
+    return Job.objects.filter(attempts__gt=1).aggregate(again=Sum(F("attempts") - 1))["again"] or 0
+
+
+def is_answering() -> bool:
+    """Whether a program is asked at this moment."""
+    return Job.objects.filter(kind="inference", state="claimed").exists()
+
+
 @pytest.mark.database
 def test_killing_anything_at_any_time_loses_nothing(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -149,8 +159,12 @@ def test_killing_anything_at_any_time_loses_nothing(
                     database.wait()
                 cast.tend()
             end = time.monotonic() + 120 + 60 * SUBMISSIONS
+            strike = 0.0
             while time.monotonic() < end and (pushing.is_alive() or unfinished()):
                 time.sleep(1)
+                if time.monotonic() > strike and not interrupted() and is_answering():  # a slow machine gets there late
+                    cast.kill("gpu")
+                    strike = time.monotonic() + 20
                 cast.tend()
         finally:
             cast.end()
@@ -173,10 +187,9 @@ def test_killing_anything_at_any_time_loses_nothing(
     while still_there(mark) and time.monotonic() < deadline:
         time.sleep(0.5)
     assert still_there(mark) == []
-    again = Job.objects.aggregate(again=Sum(F("attempts") - 1))["again"]
-    assert again, "nothing was ever interrupted"
+    assert interrupted(), "nothing was ever interrupted"
     print(f"{SUBMISSIONS} submissions with {ENGINE}; killed: {dict(sorted(cast.killed.items()))}; "
-          f"{Job.objects.count()} jobs, {again} of their claims were lost and made again, "
+          f"{Job.objects.count()} jobs, {interrupted()} of their claims were lost and made again, "
           f"{RunRecord.objects.count() - SUBMISSIONS} runs were made again by hand")  # fmt: skip
 
 
