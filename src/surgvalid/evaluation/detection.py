@@ -22,7 +22,6 @@ from surgvalid.evaluation.alignment.boxes import (
     box_alignment,
     frames_in_order,
     lags_of,
-    most_certain,
     natural_keys,
 )
 from surgvalid.evaluation.box_shards import gathered_boxes, rejoined_boxes
@@ -37,7 +36,6 @@ from surgvalid.evaluation.measure import (
 from surgvalid.evaluation.predictions.box_json import read_box_columns
 from surgvalid.evaluation.predictions.boxes import PredictionsRead, class_number_hint, read_boxes, read_data_set
 from surgvalid.evaluation.predictions.plain_files import read_json
-from surgvalid.evaluation.sanity.boxes import detections_doubled, same_everywhere
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered
 from surgvalid.evaluation.video_names import videos_of_records
@@ -170,11 +168,7 @@ def box_checks(detections: Detections) -> Looked:
     size = np.array([[np.nan if side is None else side for side in one] for one in known], dtype=np.float64)
     files = [str(record.get("file_name") or "") for record in detections.records]
     study = BoxStudy(sides[0], sides[1], video, place, size, detections.names, names, files if all(files) else ())
-    return {
-        **box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent),
-        "detections-doubled": detections_doubled(most_certain(sides[1])),
-        "constant-predictions": same_everywhere(sides[1], cases.images),
-    }
+    return box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent)
 
 
 class Detections(NamedTuple):

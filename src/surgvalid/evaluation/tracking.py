@@ -18,10 +18,9 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse
-from surgvalid.evaluation.alignment.boxes import BoxStudy, LocatedBoxes, box_alignment, lags_of, most_certain
+from surgvalid.evaluation.alignment.boxes import BoxStudy, LocatedBoxes, box_alignment, lags_of
 from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, MetricPart, OneByOne, open_chosen
 from surgvalid.evaluation.records import with_properties
-from surgvalid.evaluation.sanity.boxes import detections_doubled
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered, stacked
 from surgvalid.evaluation.video_names import same_videos
@@ -193,10 +192,7 @@ def _looked(sequences: Sequence[TrackSequence], silent: Sequence[str]) -> Looked
     unknown = np.full((start, 2), np.nan)
     videos = [one.name for one in sequences]
     study = BoxStudy(ours, theirs, np.concatenate(video).astype(np.intp), place, unknown, (), videos, moment="frame")
-    return {
-        **box_alignment(study, scored=False, silent=silent),
-        "detections-doubled": detections_doubled(most_certain(theirs)),
-    }
+    return box_alignment(study, scored=False, silent=silent)
 
 
 def _parts(
