@@ -159,7 +159,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
     rows = [(video, name, np.asarray(array)) for video, arrays in places for name, array in arrays.items()]
     cases = dict(zip(given.videos, given.cases, strict=True)) if given.cases else {}
     flat = [pl.Series(np.ravel(array).astype(np.float64)).implode() for _, _, array in rows]
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Any] = {
         "model": [model] * len(rows),
         "metric": [metric] * len(rows),
         "video": [video for video, _, _ in rows],
