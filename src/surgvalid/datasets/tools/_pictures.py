@@ -74,7 +74,7 @@ class ShapedImage(NamedTuple):
     height_px: int | None = None
     by: str = ""
     """Who drew the shapes, where several did; theirs are videos of their own."""
-    told: str = ""
+    stated_name: str = ""
     """Its name as the file tells it, where `name` is another."""
 
 

@@ -348,7 +348,7 @@ def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImag
         counts["rotated"] += sum(shape.kind == "box" and shape.rotation_deg % 360 != 0 for shape in shapes)
         size = whole(element.get("width")), whole(element.get("height"))
         name = "/".join(one for one in (element.get("subset"), element.get("name")) if one)
-        yield ShapedImage(name, [_shape(shape) for shape in shapes], *size, told=element.get("name") or "")
+        yield ShapedImage(name, [_shape(shape) for shape in shapes], *size, stated_name=element.get("name") or "")
 
 
 def _shape(shape: CvatShape) -> DrawnShape:

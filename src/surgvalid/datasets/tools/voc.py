@@ -63,8 +63,8 @@ def _picture(path: Path, counts: Counter[str], problems: list[str]) -> ShapedIma
         score = element.findtext("score") or element.findtext("confidence") or attributes.get("score")
         shapes.append(DrawnShape(label, box, name, attributes, occluded, score))
     size = whole(root.findtext("size/width")), whole(root.findtext("size/height"))
-    told = (root.findtext("filename") or "").strip().replace("\\", "/")
-    return ShapedImage(Path(told or path.stem).name, shapes, size[0] or None, size[1] or None, told=told)
+    stated = (root.findtext("filename") or "").strip().replace("\\", "/")
+    return ShapedImage(Path(stated or path.stem).name, shapes, size[0] or None, size[1] or None, stated_name=stated)
 
 
 def _attributes(element: Element) -> dict[str, str]:

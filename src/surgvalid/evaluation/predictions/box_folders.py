@@ -181,7 +181,7 @@ def drawn_boxes(path: Path, folder: Path) -> RawBoxes | None:
     if boxless := counts["points"] + counts["unlike"]:
         raw.problems.append(f"{path.name}: {boxless} points, lines or masks, which have no box")
     for image in drawn.images:
-        key = image.told or (_image(path, folder) if image.name == path.stem else image.name)
+        key = image.stated_name or (_image(path, folder) if image.name == path.stem else image.name)
         raw.sizes[key] = (image.width_px, image.height_px) if image.width_px and image.height_px else None
         for shape in image.shapes:
             raw.add(key, shape.label, list(shape.box), shape.score, shape.outline or None)

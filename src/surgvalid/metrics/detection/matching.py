@@ -274,11 +274,21 @@ def _outside(areas: Floats, sizes: Sequence[Range]) -> Bools:
     return np.asarray((areas < ends[:, :1]) | (areas > ends[:, 1:]))
 
 
+def _is_compiled(engine: Engine, what: str) -> bool:
+    """Whether loops are compiled.
+
+    Raises:
+        ExtraNeeded: That was asked for, and numba is not there.
+    """
+    there = importlib.util.find_spec("numba") is not None
+    if engine == "numba" and not there:
+        raise ExtraNeeded(what, "numba", "fast")
+    return there and engine != "numpy"
+
+
 def _engine(name: Engine):  # type: ignore[no-untyped-def]
-    if name == "numpy" or (name == "auto" and importlib.util.find_spec("numba") is None):
+    if not _is_compiled(name, "the compiled matcher"):
         return fates_numpy
-    if importlib.util.find_spec("numba") is None:
-        raise ExtraNeeded("the compiled matcher", "numba", "fast")
     from surgvalid.metrics.detection.compiled import fates_numba
 
     return fates_numba
@@ -395,11 +405,9 @@ def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, e
         slack: By how much recall may miss a level, per weighting: 0 where sums of the weights are exact.
         engine: `numba`, `numpy` or whichever is there.
     """
-    if engine == "numpy" or (engine == "auto" and importlib.util.find_spec("numba") is None):
+    if not _is_compiled(engine, "the compiled accumulation"):
         both = _areas_numpy(curve, weights, references, slack)
     else:
-        if importlib.util.find_spec("numba") is None:
-            raise ExtraNeeded("the compiled accumulation", "numba", "fast")
         from surgvalid.metrics.detection.compiled import areas_numba
 
         both = areas_numba(curve, weights, references, slack, RECALL_LEVELS)

@@ -168,7 +168,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         "array": [name for _, name, _ in rows],
         "dtype": [array.dtype.str for _, _, array in rows],
         "shape": [list(array.shape) for _, _, array in rows],
-        "numbers": pl.concat(flat) if flat else [],
+        "numbers": pl.concat(flat),
         "cases": [cases.get(video) if video is not None else None for video, _, _ in rows],
     }
     return pl.DataFrame([pl.Series(name, values, dtype=SCHEMA[name]) for name, values in columns.items()])
