@@ -25,6 +25,7 @@ from surgvalid.datasets.tools._about import VideoFile as VideoFile
 from surgvalid.datasets.tools._join import join_procedures as join_procedures
 from surgvalid.datasets.tools._tools import IMAGE_TOOLS as IMAGE_TOOLS
 from surgvalid.datasets.tools._tools import TOOLS as TOOLS
+from surgvalid.datasets.tools._tools import drawn_images as drawn_images
 from surgvalid.datasets.tools._tools import read_annotations as read_annotations
 from surgvalid.datasets.tools._tools import recognised_tool as recognised_tool
 from surgvalid.datasets.tools._tools import write_annotations as write_annotations
@@ -44,6 +45,7 @@ __all__ = [
     "DataTask",
     "References",
     "VideoFile",
+    "drawn_images",
     "join_procedures",
     "joined",
     "leakage_table",

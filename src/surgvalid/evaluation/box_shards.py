@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,52 +13,35 @@ from surgvalid.evaluation.shards import Gathered, stacked
 from surgvalid.metrics.detection.cases import DetectionCases, Objects
 from surgvalid.metrics.detection.masks import Mask
 
+_FACTS = ("names", "overlap", "form", "silent")
 _SIDES = ("reference", "prediction")
 _BOX = ("x", "y", "width", "height")
 _SINGLE = {"score": np.float64, "crowd": bool, "area": np.float64, "numbered_0": bool}
 
 
-class Detected(Protocol):
-    """What was read of images and detections."""
-
-    @property
-    def cases(self) -> DetectionCases:
-        """Objects of both sides."""
-
-    @property
-    def records(self) -> list[Mapping[str, Any]]:
-        """Of the images."""
-
-    @property
-    def videos(self) -> list[str]:
-        """Of the images."""
-
-    @property
-    def names(self) -> list[str]:
-        """Of the classes."""
-
-    @property
-    def overlap(self) -> str:
-        """Box or mask."""
-
-    @property
-    def form(self) -> str:
-        """What the predictions were interpreted as."""
-
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """Videos that are meant to have no predictions."""
+Overlap = Literal["box", "mask"]
+Confidence = Literal["scores", "none"]
 
 
-class Rejoined(NamedTuple):
-    """Images of all shards in their order among all."""
+class Detections(NamedTuple):
+    """What a COCO data set and a list of results hold, images drawn by video."""
 
     cases: DetectionCases
     records: list[Mapping[str, Any]]
+    """The image records, in the order of the cases."""
     videos: list[str]
+    """Of every image."""
+    names: list[str]
+    """Of the categories."""
+    overlap: Overlap
+    confidence: Confidence
+    form: str = ""
+    """What the predictions were interpreted as, in a sentence."""
+    silent: tuple[str, ...] = ()
+    """Videos of which the caller says that nothing was detected there."""
 
 
-def gathered_boxes(detected: Detected, places: np.ndarray, videos: tuple[str, ...]) -> Gathered:
+def gathered_boxes(detected: Detections, places: np.ndarray, videos: tuple[str, ...]) -> Gathered:
     """The images and objects of a shard.
 
     Args:
@@ -74,12 +57,7 @@ def gathered_boxes(detected: Detected, places: np.ndarray, videos: tuple[str, ..
         }
     )
     sides = {side: _table(getattr(detected.cases, side), places) for side in _SIDES}
-    facts = {
-        "names": detected.names,
-        "overlap": detected.overlap,
-        "form": detected.form,
-        "silent": list(detected.silent),
-    }
+    facts = {name: getattr(detected, name) for name in _FACTS}
     return Gathered(facts, {"images": images, **sides}, videos)
 
 
@@ -94,7 +72,7 @@ def _table(objects: Objects, places: np.ndarray) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def rejoined_boxes(parts: Sequence[Gathered]) -> Rejoined:
+def rejoined_boxes(parts: Sequence[Gathered]) -> Detections:
     """The images and objects of all shards, as if they had been read at once.
 
     Images of shards of one run have different places. Those of several sites may share some; each site keeps its own,
@@ -110,9 +88,11 @@ def rejoined_boxes(parts: Sequence[Gathered]) -> Rejoined:
         ).sort("place", maintain_order=True)
         objects.append(_objects(table, np.searchsorted(order, table["place"].to_numpy())))
     videos = images["video"].to_list()
-    classes = max(len(parts[0].facts["names"]), 1)
-    cases = DetectionCases(images.height, objects[0], objects[1], classes, videos)
-    return Rejoined(cases, [json.loads(record) for record in images["record"]], videos)
+    facts = {name: parts[0].facts[name] for name in _FACTS}
+    cases = DetectionCases(images.height, objects[0], objects[1], max(len(facts["names"]), 1), videos)
+    confident = cases.prediction.score is not None or not len(cases.prediction)
+    records = [json.loads(record) for record in images["record"]]
+    return Detections(cases, records, videos, confidence="scores" if confident else "none", **facts)
 
 
 def _starts(parts: Sequence[Gathered]) -> list[int]:

@@ -7,7 +7,6 @@ An empty `prediction` is a case without an answer: it is kept and counts as wron
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import polars as pl
 
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.evaluation.companions import policy_notes, reliability_table, with_trivial_baselines
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, open_chosen, parts_of
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, material_of, open_chosen
 from surgvalid.evaluation.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
 from surgvalid.evaluation.records import MOMENTS, checked_rows, in_order, joined, numbers, read_records, texts
 from surgvalid.evaluation.sanity.labels import label_checks
@@ -296,28 +295,25 @@ def _material(
     opened = open_chosen(metrics, _default(rows), CLASSIFICATION, ("labels", "sets", "scores"), labels=labels)
     _need(rows, opened)
 
-    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
+    def build(rows_here: pl.DataFrame) -> tuple[MeasureJob, ...]:
         forms = {form: rows.cases(rows_here, scores=form) for form in set(map(_from_scores, opened))}
-        jobs = [MeasureJob(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
-        return videos_of(rows_here), with_trivial_baselines(jobs)
+        return with_trivial_baselines(
+            [MeasureJob(name, one, forms[_from_scores(name)]) for name, one in opened.items()]
+        )
 
-    videos, jobs = build(rows.frame)
+    made = material_of(rows.frame, by, build)
     notes = [rows.form] if rows.form else []
     if not declared:
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
-    notes += [*strange_names(rows), *policy_notes(jobs)]
-    return EvaluationMaterial(
-        videos,
-        rows.frame.height,
-        jobs,
-        _per_class(rows),
-        parts_of(rows.frame, by, build),
-        case_scores(rows, by) if rows.has_decisions else None,
-        {"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
-        extra_tables={"reliability": reliability_table(jobs, rows.classes)},
-        sizes=Counter(rows.frame["video"].to_list()),
+    notes += [*strange_names(rows), *policy_notes(made.jobs)]
+    return replace(
+        made,
+        class_jobs=_per_class(rows),
+        scores=case_scores(rows, by) if rows.has_decisions else None,
+        score_facts={"correct": KNOWN_METRICS["correct"], "set_exact": EXACT},
+        extra_tables={"reliability": reliability_table(made.jobs, rows.classes)},
         notes=tuple(notes),
         looked=checks_of(rows),
     )
@@ -341,11 +337,6 @@ def strange_names(rows: LabelledRows) -> list[str]:
         return []
     shown = [", ".join(side.head(5).to_list()) for side in (ours, theirs)]
     return [f"No predicted label ({shown[1]}) occurs in the references ({shown[0]}); are both named alike?"]
-
-
-def videos_of(rows: pl.DataFrame) -> tuple[str, ...]:
-    """The videos in order of appearance, which is the order of prepared statistics."""
-    return tuple(rows["video"].unique(maintain_order=True).to_list())
 
 
 def _default(rows: LabelledRows) -> tuple[str, ...]:

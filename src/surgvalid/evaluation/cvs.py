@@ -34,11 +34,10 @@ from surgvalid.evaluation.classification import (
     case_scores,
     checks_of,
     read_labelled,
-    videos_of,
 )
 from surgvalid.evaluation.detection import Detections, box_checks, class_jobs, read_detections
 from surgvalid.evaluation.endoscapes_board import CODES, boards
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, Measured, MeasureJob, MetricPart, parts_of
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, Measured, MeasureJob, material_of
 from surgvalid.evaluation.records import checked_rows, joined, numbers, read_records
 from surgvalid.evaluation.sanity.sanity_finding import Looked, both, incomplete_split
 from surgvalid.metrics.classification.averages import LabelBalancedAccuracy
@@ -192,21 +191,6 @@ class Declared:
         return np.asarray(self.metric.class_support(statistics))
 
 
-@dataclass(frozen=True)
-class _Offer:
-    """Jobs of one part of the benchmark."""
-
-    videos: tuple[str, ...] = ()
-    cases: int = 0
-    jobs: tuple[MeasureJob, ...] = ()
-    class_jobs: tuple[ClassJob, ...] = ()
-    parts: tuple[MetricPart, ...] = ()
-    notes: tuple[str, ...] = ()
-    lacking: str = ""
-    """What it lacks of the part of the data set that published rows are of."""
-    looked: Looked = field(default_factory=dict)
-
-
 def material(
     predictions: Any = None,
     references: Any = None,
@@ -244,34 +228,41 @@ def material(
     if predictions is None and boxes is None and masks is None:
         raise Misuse("nothing to evaluate; give --predictions, --boxes or --masks")
     root = references if isinstance(references, Path) and references.is_dir() else None
-    offers, rows, read = [], None, list[Path]()
+    offers, rows, read, lacking = list[EvaluationMaterial](), None, list[Path](), dict[str, str]()
+
+    def add(offer: EvaluationMaterial, task: str = "") -> None:
+        offers.append(offer)
+        lacking.update({job.name: text for job in offer.jobs if task and (text := _lacking(task, split, offer))})
+
     if predictions is not None:
         frame, notes, files = joined_rows(predictions, references, split=split, threshold=threshold, columns=columns)
         read += files
         rows = read_labelled(frame, classes=CRITERIA)
-        offer = _of_criteria(rows, by, 0.5 if threshold is None else threshold, notes)
-        offers.append(replace(offer, lacking=_lacking("cvs", split, offer), looked=checks_of(rows)))
+        add(_of_criteria(rows, by, 0.5 if threshold is None else threshold, notes), "cvs")
     elif by:
         raise Misuse("--by reports strata of rated frames; give --predictions")
     if boxes is not None:
         source = _coco_file(box_references, root, split, "--box-references")
         read += [source] if box_references is None else []
         boxed = read_detections(boxes, source, video_pattern=VIDEO_OF_NAME)
-        offer = _of_detections("bbox", boxed)
-        offers.append(replace(offer, lacking=_lacking("boxes", split, offer), looked=box_checks(boxed)))
+        add(replace(_of_detections("bbox", boxed), looked=box_checks(boxed)), "boxes")
     if masks is not None:
         source = _coco_file(mask_references, root, f"{split}_seg", "--mask-references")
         read += [source] if mask_references is None else []
         drawn = read_detections(masks, source, overlap="mask", video_pattern=VIDEO_OF_NAME)
         boxed = read_detections(masks, source, overlap="box", video_pattern=VIDEO_OF_NAME)
-        offer = _of_detections("segm", drawn)
-        offers += [replace(offer, lacking=_lacking("masks", split, offer)), _of_detections("seg50_bbox", boxed)]
-    made = _material(offers, metrics, rows, by)
+        add(_of_detections("segm", drawn), "masks")
+        add(_of_detections("seg50_bbox", boxed))
+    made = _material(offers, lacking, metrics, rows, by)
     return made if root is None else replace(made, files=tuple(read))
 
 
 def _material(
-    offers: Sequence[_Offer], metrics: Sequence[str], rows: LabelledRows | None, by: Sequence[str]
+    offers: Sequence[EvaluationMaterial],
+    lacking: Mapping[str, str],
+    metrics: Sequence[str],
+    rows: LabelledRows | None,
+    by: Sequence[str],
 ) -> EvaluationMaterial:
     jobs = {job.name: job for offer in offers for job in offer.jobs}
     for name in metrics:
@@ -281,8 +272,6 @@ def _material(
     notes.append(
         "Published rows have no interval; one that lies inside the interval of this run shows no difference to it."
     )
-
-    lacking = {job.name: offer.lacking for offer in offers for job in offer.jobs if offer.lacking}
     looked: Looked = {"incomplete-split": incomplete_split(tuple(dict.fromkeys(lacking.values())))}
     for offer in offers:
         looked = both(looked, offer.looked)
@@ -304,7 +293,7 @@ def _material(
     )
 
 
-def _lacking(task: str, split: str, offer: _Offer) -> str:
+def _lacking(task: str, split: str, offer: EvaluationMaterial) -> str:
     """What this run lacks of the test part that the published rows are of."""
     if split != "test":
         return f"The published rows are of the test videos, this run is of {split}."
@@ -314,7 +303,7 @@ def _lacking(task: str, split: str, offer: _Offer) -> str:
     return f"{offer.cases:,} cases of {len(offer.videos)} videos; the test part of {task} has {cases:,}."
 
 
-def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes: Sequence[str]) -> _Offer:
+def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes: Sequence[str]) -> EvaluationMaterial:
     reference = "majority of three raters; frames that nobody rated are not scored"
     order = "C1 two structures, C2 hepatocystic triangle, C3 cystic plate"
     shared = {"reference": reference, "criteria": order}
@@ -322,30 +311,25 @@ def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes:
     precision = Declared(MeanAveragePrecision(), "cvs_map", shared)
     accuracy = Declared(LabelBalancedAccuracy(), "cvs_bacc", decided)
 
-    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
-        scored, chosen = rows.cases(rows_here, scores=True), rows.cases(rows_here, scores=False)
-        videos = videos_of(rows_here)
-        return videos, (
-            MeasureJob("cvs_map", precision, scored, videos),
-            MeasureJob("cvs_bacc", accuracy, chosen, videos),
-        )
+    def build(rows_here: pl.DataFrame) -> list[MeasureJob]:
+        videos = tuple(rows_here["video"].unique(maintain_order=True).to_list())
+        pairs = (("cvs_map", precision, True), ("cvs_bacc", accuracy, False))
+        return [MeasureJob(name, one, rows.cases(rows_here, scores=scores), videos) for name, one, scores in pairs]
 
-    videos, jobs = build(rows.frame)
-    counts = jobs[0].cases.reference.sum(axis=0).tolist()
-    per_class = (
-        ClassJob("ap", precision, jobs[0].cases, rows.classes, counts, videos),
-        ClassJob("balanced_accuracy", accuracy, jobs[1].cases, rows.classes, counts, videos),
-    )
-    return _Offer(videos, rows.frame.height, jobs, per_class, parts_of(rows.frame, by, build), tuple(notes))
+    made = material_of(rows.frame, by, build)
+    counts = made.jobs[0].cases.reference.sum(axis=0).tolist()
+    pairs = zip(("ap", "balanced_accuracy"), (precision, accuracy), made.jobs, strict=True)
+    per_class = tuple(ClassJob(name, one, job.cases, rows.classes, counts, made.videos) for name, one, job in pairs)
+    return replace(made, class_jobs=per_class, notes=tuple(notes), looked=checks_of(rows), sizes={})
 
 
-def _of_detections(name: str, detections: Detections) -> _Offer:
+def _of_detections(name: str, detections: Detections) -> EvaluationMaterial:
     subset = {"images": "frames with boxes (BBox201)" if name == "bbox" else "frames with masks (Seg50)"}
     class_job = class_jobs(detections, ((f"{name}_ap", "coco"),))[0]
     metric = Declared(class_job.metric, f"{name}_map", subset)
     job = MeasureJob(f"{name}_map", metric, detections.cases, class_job.videos)
     per_class = class_job._replace(metric=Declared(class_job.metric, f"{name}_ap", subset))
-    return _Offer(class_job.videos, len(detections.records), (job,), (per_class,))
+    return EvaluationMaterial(class_job.videos, len(detections.records), (job,), (per_class,))
 
 
 def _coco_file(given: Any, root: Path | None, folder: str, option: str) -> Any:

@@ -6,11 +6,10 @@ ranked as one step, which the conventions then say.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,22 +21,22 @@ from surgvalid.evaluation.alignment.boxes import (
     box_alignment,
     frames_in_order,
     lags_of,
-    most_certain,
     natural_keys,
 )
-from surgvalid.evaluation.box_shards import gathered_boxes, rejoined_boxes
+from surgvalid.evaluation.box_shards import Detections as Detections
+from surgvalid.evaluation.box_shards import Overlap, gathered_boxes, rejoined_boxes
 from surgvalid.evaluation.measure import (
     ClassJob,
     EvaluationMaterial,
     MeasureJob,
-    MetricPart,
+    jobs_on,
+    material_of,
     open_chosen,
     record_columns,
 )
 from surgvalid.evaluation.predictions.box_json import read_box_columns
 from surgvalid.evaluation.predictions.boxes import PredictionsRead, class_number_hint, read_boxes, read_data_set
 from surgvalid.evaluation.predictions.plain_files import read_json
-from surgvalid.evaluation.sanity.boxes import detections_doubled, same_everywhere
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered
 from surgvalid.evaluation.video_names import videos_of_records
@@ -47,8 +46,6 @@ from surgvalid.metrics.detection.cases import CocoCases, DetectionCases, coco_ca
 from surgvalid.results.tables.evaluation import COCO_SUMMARY
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 
-Overlap = Literal["box", "mask"]
-Confidence = Literal["scores", "none"]
 DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
 
 
@@ -120,13 +117,7 @@ def material(
 
 def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
     """The same of all shards."""
-    whole = rejoined_boxes(parts)
-    facts = {name: parts[0].facts[name] for name in ("names", "overlap", "form", "silent")}
-    confident = whole.cases.prediction.score is not None or not len(whole.cases.prediction)
-    detections = Detections(
-        whole.cases, whole.records, whole.videos, confidence="scores" if confident else "none", **facts
-    )
-    return _material(detections, metrics, by)
+    return _material(rejoined_boxes(parts), metrics, by)
 
 
 def _of_cut(detections: Detections, cut: Cut) -> tuple[Detections, np.ndarray]:
@@ -143,17 +134,29 @@ def _of_cut(detections: Detections, cut: Cut) -> tuple[Detections, np.ndarray]:
 def _material(detections: Detections, metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     whole, videos, overlap = detections.cases, detections.videos, detections.overlap
     opened = open_chosen(metrics, DEFAULT, DETECTION, ("objects",), kind=overlap, confidence=detections.confidence)
-    return EvaluationMaterial(
-        tuple(dict.fromkeys(videos)),
-        len(detections.records),
-        (*_jobs(opened, whole), *_flawed_jobs(opened, whole)),
-        class_jobs(detections, (("ap", "coco"), ("ap50", "50"))),
-        tuple(_parts(whole, detections.records, videos, by, opened)),
+    rows = pl.DataFrame({"video": videos, "": range(len(videos)), **_strata(detections.records, by)})
+
+    def build(here: pl.DataFrame) -> list[MeasureJob]:
+        places, names = here[""].to_numpy(), here["video"].to_list()
+        return jobs_on(opened, whole if here is rows else _with_units(_of_images(whole, places), names))
+
+    made = material_of(rows, by, build)
+    return replace(
+        made,
+        jobs=(*made.jobs, *_flawed_jobs(opened, whole)),
+        class_jobs=class_jobs(detections, (("ap", "coco"), ("ap50", "50"))),
         extra_tables=_summary(whole, overlap) if detections.confidence == "scores" else {},
         notes=_notes(detections),
-        sizes=Counter(videos),
         looked=box_checks(detections),
     )
+
+
+def _strata(records: Sequence[Mapping[str, Any]], by: Sequence[str]) -> dict[str, list[str]]:
+    """The values of some keys of image records."""
+    keys = {str(key) for one in records for key, value in one.items() if value is not None}
+    if lacking := [column for column in by if column not in keys]:
+        raise UnknownName("key of image records", lacking[0], sorted({str(key) for one in records for key in one}))
+    return {column: [str(record.get(column)) for record in records] for column in by}
 
 
 def box_checks(detections: Detections) -> Looked:
@@ -170,29 +173,7 @@ def box_checks(detections: Detections) -> Looked:
     size = np.array([[np.nan if side is None else side for side in one] for one in known], dtype=np.float64)
     files = [str(record.get("file_name") or "") for record in detections.records]
     study = BoxStudy(sides[0], sides[1], video, place, size, detections.names, names, files if all(files) else ())
-    return {
-        **box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent),
-        "detections-doubled": detections_doubled(most_certain(sides[1])),
-        "constant-predictions": same_everywhere(sides[1], cases.images),
-    }
-
-
-class Detections(NamedTuple):
-    """What a COCO data set and a list of results hold, images drawn by video."""
-
-    cases: DetectionCases
-    records: list[Mapping[str, Any]]
-    """The image records, in the order of the cases."""
-    videos: list[str]
-    """Of every image."""
-    names: list[str]
-    """Of the categories."""
-    overlap: Overlap
-    confidence: Confidence
-    form: str = ""
-    """What the predictions were interpreted as, in a sentence."""
-    silent: tuple[str, ...] = ()
-    """Videos of which the caller says that nothing was detected there."""
+    return box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent)
 
 
 def read_detections(
@@ -332,37 +313,12 @@ def _with_units(cases: DetectionCases, videos: Sequence[str]) -> DetectionCases:
     return DetectionCases(cases.images, cases.reference, cases.prediction, cases.classes, list(videos))
 
 
-def _jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[MeasureJob, ...]:
-    return tuple(MeasureJob(name, metric, cases) for name, metric in opened.items())
-
-
 def _flawed_jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[MeasureJob, ...]:
     """What pycocotools makes of the metrics, where an annotation is numbered 0 and the two differ."""
     if cases.reference.numbered_0 is None:
         return ()
     flawed = {name: replace(m, compat="pycocotools") for name, m in opened.items() if isinstance(m, CocoAP | CocoAR)}
     return tuple(MeasureJob(f"{name}_pycocotools", metric, cases) for name, metric in flawed.items())
-
-
-def _parts(
-    cases: DetectionCases,
-    records: Sequence[Mapping[str, Any]],
-    videos: Sequence[str],
-    by: Sequence[str],
-    opened: Mapping[str, Metric],
-) -> list[MetricPart]:
-    parts = []
-    for column in by:
-        values = [record.get(column) for record in records]
-        if all(value is None for value in values):
-            raise UnknownName("key of image records", column, sorted({str(key) for one in records for key in one}))
-        for value in dict.fromkeys(map(str, values)):
-            images = [place for place, value_here in enumerate(values) if str(value_here) == value]
-            videos_here = [videos[place] for place in images]
-            cases_here = _with_units(_of_images(cases, np.array(images)), videos_here)
-            names = tuple(dict.fromkeys(videos_here))
-            parts.append(MetricPart(column, value, len(images), names, _jobs(opened, cases_here), Counter(videos_here)))
-    return parts
 
 
 def _of_images(cases: DetectionCases, images: np.ndarray) -> DetectionCases:

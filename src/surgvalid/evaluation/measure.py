@@ -429,18 +429,33 @@ def _plugin(name: str, offered: Mapping[str, Factory], forms: Sequence[str]) -> 
     return factory
 
 
-def parts_of(
-    frame: pl.DataFrame,
-    by: Sequence[str],
-    build: Callable[[pl.DataFrame], tuple[tuple[str, ...], tuple[MeasureJob, ...]]],
-) -> tuple[MetricPart, ...]:
-    """The parts of every stratum column; `build` makes videos and jobs of a part of the rows."""
+Build = Callable[[pl.DataFrame], Sequence[MeasureJob]]
+"""Makes the jobs of some rows."""
+
+
+def jobs_on(opened: Mapping[str, Metric], cases: Any) -> list[MeasureJob]:
+    """Every metric on the same cases."""
+    return [MeasureJob(name, metric, cases) for name, metric in opened.items()]
+
+
+def material_of(frame: pl.DataFrame, by: Sequence[str], build: Build) -> EvaluationMaterial:
+    """The jobs of all rows and of every value of every stratum, which every kind of evaluation begins with.
+
+    Args:
+        frame: A row per case with its `video`, in an order in which `build` makes statistics of videos.
+        by: Columns of it whose values are reported one by one.
+        build: What the kind makes of rows.
+
+    Raises:
+        UnknownName: A stratum that is no column.
+    """
     parts = []
     for column in by:
         if column not in frame.columns:
             raise UnknownName("stratum column", column, frame.columns)
         for (value,), rows in frame.group_by(column, maintain_order=True):
-            videos, jobs = build(rows)
             text = "" if value is None else str(value)
-            parts.append(MetricPart(column, text, rows.height, videos, jobs, Counter(rows["video"].to_list())))
-    return tuple(parts)
+            sizes = Counter(rows["video"].to_list())
+            parts.append(MetricPart(column, text, rows.height, tuple(sizes), tuple(build(rows)), sizes))
+    sizes = Counter(frame["video"].to_list())
+    return EvaluationMaterial(tuple(sizes), frame.height, tuple(build(frame)), parts=tuple(parts), sizes=sizes)

@@ -7,7 +7,6 @@ segment that lost frames is a shorter segment.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,9 +23,8 @@ from surgvalid.evaluation.classification import (
     read_labelled,
     rows_of_shards,
     strange_names,
-    videos_of,
 )
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, open_chosen, parts_of
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, jobs_on, material_of, open_chosen
 from surgvalid.evaluation.records import typical_step
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered
@@ -103,28 +101,20 @@ def _material(
     opened = open_chosen(metrics, DEFAULT, TIME, ("label sequences",), phases=rows.classes)
     _need_cholec80(opened, rows.classes)
 
-    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
-        cases = _videos(rows, rows_here, rates)
-        return videos_of(rows_here), tuple(MeasureJob(name, metric, cases) for name, metric in opened.items())
-
     _one_stratum_per_video(rows.frame, by)
-    videos, jobs = build(rows.frame)
+    made = material_of(rows.frame, by, lambda rows_here: jobs_on(opened, _videos(rows, rows_here, rates)))
     notes = [rows.form] if rows.form else []
     notes += [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not declared:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     notes += strange_names(rows)
-    return EvaluationMaterial(
-        videos,
-        rows.frame.height,
-        jobs,
-        _per_class(rows),
-        parts_of(rows.frame, by, build),
-        case_scores(rows, by),
-        {"correct": KNOWN_METRICS["correct"]},
-        sizes=Counter(rows.frame["video"].to_list()),
+    return replace(
+        made,
+        class_jobs=_per_class(rows),
+        scores=case_scores(rows, by),
+        score_facts={"correct": KNOWN_METRICS["correct"]},
         notes=tuple(notes),
-        looked=_looked(rows, jobs[0].cases),
+        looked=_looked(rows, made.jobs[0].cases),
     )
 
 

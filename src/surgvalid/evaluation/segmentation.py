@@ -6,7 +6,6 @@ image, which differ. Empty masks are decided by a declared rule.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from surgvalid.errors import InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.alignment.boxes import frames_in_order, lags_of, natural_keys
 from surgvalid.evaluation.alignment.masks import mask_alignment, masks_lacking
 from surgvalid.evaluation.mask_walk import FROM_COUNTS, Walked, labels_in, masks_walked, overlap_jobs
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, open_chosen, parts_of
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, material_of, open_chosen
 from surgvalid.evaluation.predictions.label_maps import Colours, read_colours
 from surgvalid.evaluation.predictions.mask_files import (
     AXES,
@@ -286,10 +285,10 @@ def _material(
     of_classes = {n: m for n, m in opened.items() if isinstance(m, CLASS_MEANS)}
     place = {case: index for index, case in enumerate(rows["case"])}
 
-    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
+    def build(rows_here: pl.DataFrame) -> list[MeasureJob]:
         chosen, video = [place[case] for case in rows_here["case"]], rows_here["video"].to_list()
         counted, trivial = walked.counted(video, chosen), walked.trivial(video, chosen, labels)
-        jobs = [
+        return [
             MeasureJob(name, metric, counted, floors=trivial)
             if isinstance(metric, FROM_COUNTS)
             else MeasureJob(name, metric, ScoredClasses(walked.scores[name][chosen], video))
@@ -299,20 +298,14 @@ def _material(
             else MeasureJob(name, metric, cases_of(rows_here))
             for name, metric in opened.items()
         ]
-        return tuple(dict.fromkeys(video)), tuple(jobs)
 
-    videos, jobs = build(rows)
     counts, ignore = whole.counts, asked.options.get("ignore")
-    return EvaluationMaterial(
-        videos,
-        rows.height,
-        jobs,
-        () if asked.instances else _class_jobs(of_classes, walked, whole, labels, ignore),
-        parts_of(rows, by, build),
-        _score_rows(scores, rows),
-        {name: metric.facts for name, metric in opened.items()},
+    return replace(
+        material_of(rows, by, build),
+        class_jobs=() if asked.instances else _class_jobs(of_classes, walked, whole, labels, ignore),
+        scores=_score_rows(scores, rows),
+        score_facts={name: metric.facts for name, metric in opened.items()},
         extra_tables=_instances(walked.instances, rows),
-        sizes=Counter(rows["video"].to_list()),
         notes=(
             *((asked.matching,) if asked.matching else ()),
             *(() if asked.instances else _notes(opened, labels, declared=asked.declared)),

@@ -18,15 +18,14 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse
-from surgvalid.evaluation.alignment.boxes import BoxStudy, LocatedBoxes, box_alignment, lags_of, most_certain
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, MetricPart, OneByOne, open_chosen
+from surgvalid.evaluation.alignment.boxes import BoxStudy, LocatedBoxes, box_alignment, lags_of
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, OneByOne, jobs_on, material_of, open_chosen
 from surgvalid.evaluation.records import with_properties
-from surgvalid.evaluation.sanity.boxes import detections_doubled
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered, stacked
 from surgvalid.evaluation.video_names import same_videos
 from surgvalid.metrics import TRACKING
-from surgvalid.metrics.tracking.sequences import Overlaps, TrackSequence, overlaps
+from surgvalid.metrics.tracking.sequences import TrackSequence, overlaps
 from surgvalid.schema.left_behind import put_there
 from surgvalid.schema.metric_facts import Metric
 
@@ -155,18 +154,17 @@ def _material(
     facts: Mapping[str, Any],
 ) -> EvaluationMaterial:
     opened = open_chosen(metrics, DEFAULT, TRACKING, ("tracks",))
-    cases = [overlaps(sequence) for sequence in sequences]
-    videos = [sequence.name for sequence in sequences]
+    cases = {sequence.name: overlaps(sequence) for sequence in sequences}
+    made = material_of(rows, by, lambda here: jobs_on(opened, [cases[video] for video in here["video"]]))
     held = sum(len(np.asarray(one.prediction_frame)) > 0 for one in sequences)
     moved = f"; moved by {facts['lag']} frames" if facts["lag"] else ""
-    notes = [f"Predictions were read as MOT text; {held:,} of {len(videos):,} videos have predictions{moved}."]
+    notes = [f"Predictions were read as MOT text; {held:,} of {len(cases):,} videos have predictions{moved}."]
     notes += [f"{facts['ignored']} references marked 0 were left out."] if facts["ignored"] else []
-    return EvaluationMaterial(
-        tuple(videos),
-        int(facts["frames"]),
-        tuple(MeasureJob(name, metric, cases) for name, metric in opened.items()),
-        _per_class(sequences, opened) if facts["use_classes"] else (),
-        tuple(_parts(rows, cases, opened, by)),
+    return replace(
+        made,
+        cases=int(facts["frames"]),
+        sizes={},
+        class_jobs=_per_class(sequences, opened) if facts["use_classes"] else (),
         notes=tuple(notes),
         looked=_looked(sequences, facts["silent"]),
     )
@@ -193,25 +191,7 @@ def _looked(sequences: Sequence[TrackSequence], silent: Sequence[str]) -> Looked
     unknown = np.full((start, 2), np.nan)
     videos = [one.name for one in sequences]
     study = BoxStudy(ours, theirs, np.concatenate(video).astype(np.intp), place, unknown, (), videos, moment="frame")
-    return {
-        **box_alignment(study, scored=False, silent=silent),
-        "detections-doubled": detections_doubled(most_certain(theirs)),
-    }
-
-
-def _parts(
-    rows: pl.DataFrame, cases: Sequence[Overlaps], opened: Mapping[str, Metric], by: Sequence[str]
-) -> list[MetricPart]:
-    """The sequences of every value of every stratum; whole videos, since a track cannot be cut."""
-    parts, videos = [], rows["video"].to_list()
-    for column in by:
-        for value in rows[column].unique(maintain_order=True).to_list():
-            places = [place for place, value_here in enumerate(rows[column]) if value_here == value]
-            chosen = [cases[place] for place in places]
-            jobs = tuple(MeasureJob(name, metric, chosen) for name, metric in opened.items())
-            names = tuple(videos[place] for place in places)
-            parts.append(MetricPart(column, "" if value is None else str(value), len(places), names, jobs))
-    return parts
+    return box_alignment(study, scored=False, silent=silent)
 
 
 def _files(source: Path, where: str) -> dict[str, Path]:

@@ -7,7 +7,6 @@ unpickling are refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import InputInvalid
-from surgvalid.evaluation.classification import LabelledRows, checks_of, read_labelled, rows_of_shards, videos_of
-from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, open_chosen, parts_of
+from surgvalid.evaluation.classification import LabelledRows, checks_of, read_labelled, rows_of_shards
+from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, jobs_on, material_of, open_chosen
 from surgvalid.evaluation.shards import Cut, Gathered
 from surgvalid.metrics import TRIPLETS
 from surgvalid.metrics.triplets import CHOLECT50_TRIPLETS, GlobalTripletMap, TripletCases
@@ -55,22 +54,9 @@ def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequ
 
 def _material(rows: LabelledRows, metrics: Sequence[str], by: Sequence[str], null: str) -> EvaluationMaterial:
     opened = open_chosen(metrics, DEFAULT, TRIPLETS, ("triplet scores",), null=null)
-
-    def build(rows_here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
-        cases = _cases(rows, rows_here)
-        return videos_of(rows_here), tuple(MeasureJob(name, metric, cases) for name, metric in opened.items())
-
-    videos, jobs = build(rows.frame)
-    return EvaluationMaterial(
-        videos,
-        rows.frame.height,
-        jobs,
-        _per_class(_cases(rows, rows.frame)),
-        parts_of(rows.frame, by, build),
-        sizes=Counter(rows.frame["video"].to_list()),
-        notes=(rows.form,) if rows.form else (),
-        looked=checks_of(rows),
-    )
+    made = material_of(rows.frame, by, lambda rows_here: jobs_on(opened, _cases(rows, rows_here)))
+    notes = (rows.form,) if rows.form else ()
+    return replace(made, class_jobs=_per_class(made.jobs[0].cases), notes=notes, looked=checks_of(rows))
 
 
 def _cases(rows: LabelledRows, rows_here: pl.DataFrame) -> TripletCases:

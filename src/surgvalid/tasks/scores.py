@@ -9,7 +9,6 @@ Metrics are those of `surgvalid evaluate`, with intervals over videos and the co
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,7 +23,7 @@ from surgvalid.asking.reading import ReplyRead, ReplyReading
 from surgvalid.datasets import STRATA
 from surgvalid.errors import FileUnreadable
 from surgvalid.evaluation.data_sets import PreparedReferences
-from surgvalid.evaluation.measure import EvaluationMaterial, MeasureJob, MeasureSettings, measure, parts_of
+from surgvalid.evaluation.measure import EvaluationMaterial, MeasureJob, MeasureSettings, material_of, measure
 from surgvalid.evaluation.predictions.mask_files import PngFiles, pixels_of
 from surgvalid.evaluation.result import EvaluationResult
 from surgvalid.evaluation.run import result_of
@@ -234,31 +233,22 @@ def _spans(run: Scoring, table: pl.DataFrame, policy: Policy, _: str) -> Evaluat
         pl.Series("given", [[] if one is None else list(one) for one in given], dtype=pl.List(pl.Float64))
     )
 
-    def build(here: pl.DataFrame) -> tuple[tuple[str, ...], tuple[MeasureJob, ...]]:
+    def build(here: pl.DataFrame) -> list[MeasureJob]:
         reference = [[(start, end)] for start, end in here.select(SPAN).rows()]
         prediction = [[(one[0], one[1])] if one else [] for one in here["given"].to_list()]
         cases = IntervalCases(reference, prediction, unit=here["video"].to_list())
-        jobs = tuple(MeasureJob(name, open_metric(name), cases, floors=()) for name in run.task.scored.names)
-        return tuple(here["video"].unique(maintain_order=True).to_list()), jobs
+        return [MeasureJob(name, open_metric(name), cases, floors=()) for name in run.task.scored.names]
 
-    videos, jobs = build(rows)
-    metric = jobs[0].metric
+    strata = _strata(rows)
+    made = material_of(rows, strata, build)
+    first = made.jobs[0]
     scores = rows.select("case", "video").with_columns(
-        pl.lit(jobs[0].name).alias("metric"),
-        pl.Series("value", metric.scores(jobs[0].cases)),  # type: ignore[attr-defined]
+        pl.lit(first.name).alias("metric"),
+        pl.Series("value", first.metric.scores(first.cases)),  # type: ignore[attr-defined]
         pl.Series("status", [_status(run.readings[case]) for case in rows["case"]]),
     )
-    strata = _strata(rows)
     scores = scores.with_columns(rows[name] for name in strata)
-    return EvaluationMaterial(
-        videos,
-        rows.height,
-        jobs,
-        parts=parts_of(rows, strata, build),
-        scores=scores,
-        score_facts={jobs[0].name: metric.facts},
-        sizes=Counter(rows["video"].to_list()),
-    )
+    return replace(made, scores=scores, score_facts={first.name: first.metric.facts})
 
 
 def _status(reading: ReplyReading) -> str:

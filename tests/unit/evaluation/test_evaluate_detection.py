@@ -13,6 +13,7 @@ from pycocotools.cocoeval import COCOeval
 
 import surgvalid
 from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.metrics.detection import matching
 
 
 def small() -> tuple[dict, list]:
@@ -50,6 +51,15 @@ def random_set(seed: int = 4) -> tuple[dict, list]:
         for _ in range(2)
     ]
     return dataset, results
+
+
+def test_detections_are_paired_once_for_all_metrics_classes_and_the_summary(monkeypatch):
+    seen: list[object] = []
+    paired = matching._paired
+    monkeypatch.setattr(matching, "_paired", lambda cases, *how: seen.append(cases) or paired(cases, *how))
+    dataset, results = random_set()
+    surgvalid.evaluate("detection", results, dataset)
+    assert len(seen) == len({id(one) for one in seen}) == 3, "those of the model, and of two trivial predictors"
 
 
 def pycoco(dataset: dict, results: list, kind: str = "bbox") -> np.ndarray:

@@ -9,10 +9,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from surgvalid.errors import Misuse, ProcedureInvalid
+from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.procedures.foreign_objects import Declaration, declared
 from surgvalid.schema.procedures.tracks import EventKind, Procedure
+
+_HEAD_BYTES = 1 << 16
+
+
+def head_of(path: Path) -> str:
+    """How a file begins, as text; nothing of a folder.
+
+    Raises:
+        FileUnreadable: No such file.
+    """
+    if path.is_dir():
+        return ""
+    try:
+        with open(path, "rb") as handle:
+            head = handle.read(_HEAD_BYTES)
+    except OSError as error:
+        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
+    wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return head.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 def write_text(path: str | Path, text: str) -> None:

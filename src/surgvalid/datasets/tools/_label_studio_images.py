@@ -11,7 +11,14 @@ from urllib.parse import unquote, urlsplit
 
 from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around, box_around_ellipse
+from surgvalid.datasets.tools._pictures import (
+    DrawnShape,
+    Noticed,
+    ShapedImage,
+    annotations_of,
+    box_around,
+    box_around_ellipse,
+)
 
 
 def turned(box: Rectangle, degrees: float) -> Rectangle:
@@ -51,13 +58,13 @@ def image_annotations(tasks: list[dict[str, Any]], where: str, about: About) -> 
     Raises:
         ProcedureInvalid: Something cannot be true, or images have no place; every problem is listed.
     """
-    counts, problems, pictures = Counter[str](), list[str](), list[ShapedImage]()
+    noticed, pictures = Noticed(Counter(), []), list[ShapedImage]()
     for place, task in enumerate(tasks, start=1):
         kept = [one for one in rows(task.get("annotations")) if not one.get("was_cancelled")]
         for turn, annotation in enumerate(kept, start=1):
             who = str(annotation.get("completed_by") or turn) if len(kept) > 1 else ""
-            pictures.append(_picture(task, place, annotation, who, about, counts, problems))
-    return annotations_of(pictures, where=where, about=about, counts=counts, problems=problems)
+            pictures.append(_picture(task, place, annotation, who, about, noticed))
+    return annotations_of(pictures, noticed, where=where, about=about)
 
 
 def _picture(
@@ -66,15 +73,14 @@ def _picture(
     annotation: Mapping[str, Any],
     who: str,
     about: About,
-    counts: Counter[str],
-    problems: list[str],
+    noticed: Noticed,
 ) -> ShapedImage:
     data = task.get("data")
     address = str(data.get("image") or data.get("img") or "") if isinstance(data, dict) else ""
     name = PurePosixPath(unquote(urlsplit(address).path)).name or f"task {task.get('id', place)}"
     results = rows(annotation.get("result"))
     sizes = {_size(row, about) for row in results} - {(None, None)}
-    shapes = list(_shapes(name, results, about, counts, problems))
+    shapes = list(_shapes(name, results, about, *noticed))
     return ShapedImage(name, shapes, *(sizes.pop() if len(sizes) == 1 else (None, None)), by=who)
 
 

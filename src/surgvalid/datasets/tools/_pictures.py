@@ -40,6 +40,15 @@ NOTES = {
 """Code and text of the finding on each thing that a reader counts."""
 
 
+class Noticed(NamedTuple):
+    """What a reader of images noticed."""
+
+    counts: Counter[str]
+    """What it left out or made another thing of, by the keys of `NOTES`."""
+    problems: list[str]
+    """What it could not read."""
+
+
 class DrawnShape(NamedTuple):
     """One thing drawn on an image, as the upright box around it."""
 
@@ -49,6 +58,10 @@ class DrawnShape(NamedTuple):
     """Which object it is; empty where the file does not tell."""
     attributes: Mapping[str, str] = {}
     occluded: bool = False
+    score: str | float | None = None
+    """How sure a model is, where one drew it."""
+    outline: Sequence[Sequence[float]] = ()
+    """Polygons, each as x, y, x, y, ...; where the reader keeps them."""
 
 
 class ShapedImage(NamedTuple):
@@ -61,26 +74,21 @@ class ShapedImage(NamedTuple):
     height_px: int | None = None
     by: str = ""
     """Who drew the shapes, where several did; theirs are videos of their own."""
+    stated_name: str = ""
+    """Its name as the file tells it, where `name` is another."""
 
 
 def annotations_of(
-    pictures: Iterable[ShapedImage],
-    *,
-    where: str,
-    about: About,
-    video: str = "",
-    counts: Counter[str] | None = None,
-    problems: Sequence[str] = (),
+    pictures: Iterable[ShapedImage], noticed: Noticed, *, where: str, about: About, video: str = ""
 ) -> Annotations:
     """The procedures that the images are frames of.
 
     Args:
         pictures: The images.
+        noticed: By whoever read them; complete once they are taken.
         where: The file or folder that they come from.
         about: What it does not tell.
         video: What the video of images without a folder is called; by default as the file or folder.
-        counts: What the reader left out, by the keys of `NOTES`.
-        problems: What it could not read.
 
     Raises:
         ProcedureInvalid: Something cannot be true, or images have no place; every problem is listed.
@@ -88,12 +96,12 @@ def annotations_of(
     gathered = _Gathered(where, about, video or Path(where).resolve().stem)
     for picture in pictures:
         gathered.take(picture)
-    wrong = [*problems, *gathered.problems()]
+    wrong = [*noticed.problems, *gathered.problems()]
     if not gathered.drafts and not wrong:
         wrong.append("holds no image with annotations")
     if wrong:
         raise ProcedureInvalid(where, wrong)
-    gathered.say(counts or Counter())
+    gathered.say(noticed.counts)
     return Annotations(*finish(list(gathered.drafts.values()), where))
 
 

@@ -6,11 +6,14 @@ Of files that people take for annotations and that cannot become procedures, it 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
-from surgvalid.datasets.tools._about import About, Annotations
+from surgvalid.datasets.tools._about import About, Annotations, head_of
+from surgvalid.datasets.tools._pictures import Noticed, ShapedImage, annotations_of
 from surgvalid.errors import FileUnreadable, UnknownName
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.legacy import former
@@ -85,51 +88,39 @@ TOOLS = ("cvat", "coco", "mot", "label_studio", "segments")
 """Names of the files in this subpackage that read and write annotated procedures."""
 IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro")
 """Names of those that only read, since they keep still images and have no place for most of a procedure."""
-_HEAD_BYTES = 1 << 16
+_BY_FOLDER = ("labelme", "voc", "yolo")
+"""Of these, the images of one folder are one video, which is called as the folder is."""
 
 
-class ToolReader(Protocol):
-    """What the file of a tool that only reads offers."""
+class Tool(Protocol):
+    """What the file of a tool offers: `pictures` where it keeps still images, the rest where it keeps procedures."""
 
     TITLE: str
+    FILE_NAME: str
+    """What a file of it is usually called."""
 
     def recognises(self, path: Path, head: str) -> bool:
         """Whether a file that begins with `head` is one of this tool."""
 
+    def pictures(self, path: Path, about: About, noticed: Noticed) -> Iterable[ShapedImage]:
+        """The images in the file, and what was noticed of them."""
+
     def read(self, path: str | Path, about: About | None = None) -> Annotations:
         """The procedures in the file."""
-
-
-class Tool(ToolReader, Protocol):
-    """What the file of a tool offers."""
-
-    FILE_NAME: str
-    """What a file of it is usually called."""
 
     def write(self, procedure: Procedure, path: str | Path) -> list[Finding]:
         """What the file cannot hold of the procedure; the rest is written."""
 
 
 def annotation_tool(name: str) -> Tool:
-    """The tool of that name, which reads and writes.
-
-    Raises:
-        UnknownName: There is none.
-    """
-    if name not in TOOLS:
-        raise UnknownName("annotation tool that writes", name, TOOLS)
-    return cast(Tool, import_module(f"surgvalid.datasets.tools.{name}"))
-
-
-def annotation_reader(name: str) -> ToolReader:
-    """The tool of that name, which reads at least.
+    """The tool of that name.
 
     Raises:
         UnknownName: There is none.
     """
     if name not in (*TOOLS, *IMAGE_TOOLS):
         raise UnknownName("annotation tool", name, (*TOOLS, *IMAGE_TOOLS))
-    return cast(ToolReader, import_module(f"surgvalid.datasets.tools.{name}"))
+    return cast(Tool, import_module(f"surgvalid.datasets.tools.{name}"))
 
 
 def recognised_tool(path: str | Path) -> str | None:
@@ -138,27 +129,12 @@ def recognised_tool(path: str | Path) -> str | None:
     Raises:
         FileUnreadable: No such file or folder.
     """
-    head = _head(Path(path))
-    return next((name for name in _ORDER if annotation_reader(name).recognises(Path(path), head)), None)
+    head = head_of(Path(path))
+    return next((name for name in _ORDER if annotation_tool(name).recognises(Path(path), head)), None)
 
 
 _ORDER = ("datumaro", "via", "cvat", "label_studio", "coco", "mot", "segments", "labelme", "voc", "yolo")
 """The more particular first."""
-
-
-def _head(path: Path) -> str:
-    if path.is_dir():
-        return ""
-    try:
-        with open(path, "rb") as handle:
-            return _decoded(handle.read(_HEAD_BYTES))
-    except OSError as error:
-        raise FileUnreadable(str(path), [error.strerror or "cannot be opened"]) from None
-
-
-def _decoded(head: bytes) -> str:
-    wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return head.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 def read_annotations(path: str | Path, *, tool: str | None = None, about: About | None = None) -> Annotations:
@@ -178,8 +154,35 @@ def read_annotations(path: str | Path, *, tool: str | None = None, about: About 
     if name is None:
         known = ", ".join((*TOOLS, *IMAGE_TOOLS))
         unknown = f"no annotation tool recognises it; name one of {known}, or unpack it first"
-        raise FileUnreadable(str(path), [reason_for(Path(path), _head(Path(path))) or unknown])
-    return annotation_reader(name).read(path, about)
+        raise FileUnreadable(str(path), [reason_for(Path(path), head_of(Path(path))) or unknown])
+    module, about = annotation_tool(name), about or About()
+    if name in TOOLS and not (about.stills and hasattr(module, "pictures")):
+        return module.read(path, about)
+    home, noticed = Path(path), Noticed(Counter(), [])
+    video = (home if home.is_dir() else home.parent).resolve().name if name in _BY_FOLDER else ""
+    return annotations_of(module.pictures(home, about, noticed), noticed, where=str(path), about=about, video=video)
+
+
+class DrawnImages(NamedTuple):
+    """The images of a file of an annotation tool."""
+
+    title: str
+    """What the file is."""
+    images: list[ShapedImage]
+    noticed: Noticed
+
+
+def drawn_images(path: Path) -> DrawnImages | None:
+    """The images of a file and what is drawn on them; None where it is of no tool that keeps still images.
+
+    Raises:
+        FileUnreadable: The file is not what it claims to be.
+    """
+    name = recognised_tool(path)
+    if name not in ("cvat", *IMAGE_TOOLS):
+        return None
+    module, noticed = annotation_tool(name), Noticed(Counter(), [])
+    return DrawnImages(module.TITLE, list(module.pictures(path, About(), noticed)), noticed)
 
 
 def write_annotations(procedure: Procedure, path: str | Path, *, tool: str) -> list[Finding]:
@@ -189,4 +192,6 @@ def write_annotations(procedure: Procedure, path: str | Path, *, tool: str) -> l
         UnknownName: There is no such tool.
         ProcedureInvalid: The procedure has problems, or texts that the format cannot write; nothing is written.
     """
+    if tool not in TOOLS:
+        raise UnknownName("annotation tool that writes", tool, TOOLS)
     return annotation_tool(tool).write(check_procedure(procedure), path)

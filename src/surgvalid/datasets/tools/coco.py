@@ -21,7 +21,7 @@ from typing import Any
 from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole, write_text
 from surgvalid.datasets.tools._draft import VideoDraft, finish
 from surgvalid.datasets.tools._losses import SIDECAR, losses, sidecar_of, take_sidecar
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
@@ -32,15 +32,15 @@ from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility
 _SIDES = 4
 
 
-def stills(document: dict[str, Any], where: str, about: About) -> Annotations:
-    """The procedures of one second that the images are.
+def pictures(path: Path, _about: About, noticed: Noticed) -> list[ShapedImage]:
+    """The images of a file.
 
     Raises:
-        ProcedureInvalid: Something cannot be true; every problem is listed.
+        FileUnreadable: Not JSON, or not COCO.
     """
+    document, (counts, problems) = _document(path), noticed
     names = {str(row.get("id")): str(row.get("name", "")) for row in rows(document.get("categories"))}
     shapes: dict[str, list[DrawnShape]] = {str(row.get("id")): [] for row in rows(document.get("images"))}
-    problems, counts = list[str](), Counter[str]()
     if len(shapes) < len(rows(document.get("images"))):
         problems.append("several images have the same id, or none")
     for row in rows(document.get("annotations")):
@@ -53,13 +53,12 @@ def stills(document: dict[str, Any], where: str, about: About) -> Annotations:
         if names.get(label) and image in shapes and len(box) == _SIDES:
             counts["outline"] += bool(row.get("segmentation"))
             shapes[image].append(DrawnShape(names[label], (box[0], box[1], box[2], box[3])))
-    pictures = [
+    return [
         ShapedImage(
             str(row.get("file_name")), shapes[str(row.get("id"))], whole(row.get("width")), whole(row.get("height"))
         )
         for row in rows(document.get("images"))
     ]
-    return annotations_of(pictures, where=where, about=about, counts=counts, problems=problems)
 
 
 TITLE = "COCO JSON, with videos and tracks where it has them"
@@ -111,12 +110,14 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         FileUnreadable: Not JSON, or not COCO.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
+    return Annotations(*_Reader(_document(path), str(path), about or About()).result())
+
+
+def _document(path: str | Path) -> dict[str, Any]:
     document = read_json(path)
     if not isinstance(document, dict) or not isinstance(document.get("images"), list):
         raise FileUnreadable(str(path), ["not COCO: expected an object with the list 'images'"])
-    if about is not None and about.stills:
-        return stills(document, str(path), about)
-    return Annotations(*_Reader(document, str(path), about or About()).result())
+    return document
 
 
 def placed_images(path: str | Path, about: About | None = None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -128,9 +129,7 @@ def placed_images(path: str | Path, about: About | None = None) -> tuple[list[di
         FileUnreadable: Not JSON, or not COCO.
         ProcedureInvalid: Images that cannot be placed; all are listed.
     """
-    document = read_json(path)
-    if not isinstance(document, dict) or not isinstance(document.get("images"), list):
-        raise FileUnreadable(str(path), ["not COCO: expected an object with the list 'images'"])
+    document = _document(path)
     return _Reader(document, str(path), about or About()).places(), rows(document.get("categories"))
 
 

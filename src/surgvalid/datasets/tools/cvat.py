@@ -31,7 +31,7 @@ from surgvalid.datasets.tools._cvat_shapes import (
 )
 from surgvalid.datasets.tools._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgvalid.datasets.tools._losses import losses
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage
 from surgvalid.datasets.tools._xml import attributes_text, elements, escaped, xml_text
 from surgvalid.datasets.tools.cvat_shapes import read_shapes, task_elements, tasks_of, write_shapes
 from surgvalid.errors import FileUnreadable
@@ -70,8 +70,6 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         FileUnreadable: Not such XML.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    if about is not None and about.stills:
-        return stills(path, about)
     draft = VideoDraft(str(path), about or About(), video=Path(path).stem)
     reader = _Reader(draft)
     for element in elements(path, ("meta", "track", "image")):
@@ -334,14 +332,13 @@ def _box(frame: int, box: list[float], code: int, attributes: Mapping[str, str])
     return f'    <box frame="{frame}" keyframe="1" {flags} {corners} z_order="0">{inner}</box>'
 
 
-def stills(path: str | Path, about: About) -> Annotations:
-    """The procedures of one second that the images are, with every shape as the box around it.
+def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The images of the file, with every shape as the box around it; a track is a problem.
 
     Raises:
         FileUnreadable: Not such XML.
-        ProcedureInvalid: Tracks are no stills, or something cannot be true; every problem is listed.
     """
-    problems, counts, pictures = list[str](), Counter[str](), list[ShapedImage]()
+    counts, problems = noticed
     for element in elements(path, ("track", "image")):
         if element.tag == "track":
             problems.append(f"track {element.get('id')!r} is of a video, not of stills")
@@ -351,11 +348,11 @@ def stills(path: str | Path, about: About) -> Annotations:
         counts["rotated"] += sum(shape.kind == "box" and shape.rotation_deg % 360 != 0 for shape in shapes)
         size = whole(element.get("width")), whole(element.get("height"))
         name = "/".join(one for one in (element.get("subset"), element.get("name")) if one)
-        pictures.append(ShapedImage(name, [_shape(shape) for shape in shapes], *size))
-    return annotations_of(pictures, where=str(path), about=about, counts=counts, problems=problems)
+        yield ShapedImage(name, [_shape(shape) for shape in shapes], *size, stated_name=element.get("name") or "")
 
 
 def _shape(shape: CvatShape) -> DrawnShape:
     attributes = {key: value for key, value in shape.attributes.items() if key not in _IDENTITY}
     name = next((shape.attributes[key] for key in _IDENTITY if shape.attributes.get(key)), "")
-    return DrawnShape(shape.label, shape.box, name, attributes, shape.occluded)
+    score = attributes.get("score") or attributes.get("confidence")
+    return DrawnShape(shape.label, shape.box, name, attributes, shape.occluded, score)

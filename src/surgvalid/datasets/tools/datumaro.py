@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole
+from surgvalid.datasets.tools._about import About, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 
@@ -28,34 +28,27 @@ def recognises(path: Path, head: str) -> bool:
     return path.suffix.lower() == ".json" and '"items"' in head and '"categories"' in head and '"images"' not in head
 
 
-def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedures whose frames are the items.
+def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The items of the file.
 
     Raises:
         FileUnreadable: Not Datumaro JSON.
-        ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
     document = read_json(path)
     if not isinstance(document, dict) or not isinstance(document.get("items"), list):
         raise FileUnreadable(str(path), ["not Datumaro: expected an object with the list 'items'"])
-    counts, problems = Counter[str](), list[str]()
     labels = [str(row.get("name")) for row in rows(_below(document, "categories", "label").get("labels"))]
-    pictures = [_picture(item, labels, counts, problems) for item in rows(document["items"])]
-    return annotations_of(pictures, where=str(path), about=about or About(), counts=counts, problems=problems)
+    for item in rows(document["items"]):
+        image = _below(item, "image") or _below(item, "media")
+        sizes = image.get("size")
+        height, width = map(whole, sizes) if isinstance(sizes, list) and len(sizes) == 2 else (None, None)
+        yield ShapedImage(str(item.get("id")), list(_shapes(item, labels, *noticed)), width, height)
 
 
 def _below(document: Any, *keys: str) -> dict[str, Any]:
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
-
-
-def _picture(item: dict[str, Any], labels: list[str], counts: Counter[str], problems: list[str]) -> ShapedImage:
-    image = _below(item, "image") or _below(item, "media")
-    sizes = image.get("size")
-    height, width = (whole(sizes[0]), whole(sizes[1])) if isinstance(sizes, list) and len(sizes) == 2 else (None, None)
-    shapes = list(_shapes(item, labels, counts, problems))
-    return ShapedImage(str(item.get("id")), shapes, width, height)
 
 
 def _shapes(item: dict[str, Any], labels: list[str], counts: Counter[str], problems: list[str]) -> Iterator[DrawnShape]:
@@ -74,7 +67,7 @@ def _shapes(item: dict[str, Any], labels: list[str], counts: Counter[str], probl
         occluded = attributes.pop("occluded", "") == "True"
         identity = next((attributes.pop(key) for key in _IDENTITY if attributes.get(key)), "")
         name = f"{labels[label]} {identity}" if identity.isdecimal() else identity
-        yield DrawnShape(labels[label], box, name, attributes, occluded)
+        yield DrawnShape(labels[label], box, name, attributes, occluded, attributes.get("score"))
 
 
 def _box(kind: str, row: dict[str, Any]) -> Rectangle | None:

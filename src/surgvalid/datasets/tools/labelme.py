@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole
+from surgvalid.datasets.tools._about import About, head_of, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
 from surgvalid.datasets.tools._xml import elements
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
@@ -25,27 +25,20 @@ _LINES = ("point", "line", "linestrip", "points")
 def recognises(path: Path, head: str) -> bool:
     """Whether a folder, or a file that begins with `head`, is one of this tool."""
     if path.is_dir():
-        return bool(files := _files(path)) and recognises(files[0], _head(files[0]))
+        return bool(files := _files(path)) and recognises(files[0], head_of(files[0]))
     if path.suffix.lower() == ".xml":
         return "<annotation>" in head and ("<imagesize>" in head or "<sourceAnnotation>" in head)
-    start = head.lstrip()
-    return path.suffix.lower() == ".json" and start.startswith("{") and '"shapes"' in head and '"version"' in head
+    return path.suffix.lower() == ".json" and head.lstrip().startswith("{") and '"shapes"' in head
 
 
-def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedures whose frames are the images.
+def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The images of a file or folder.
 
     Raises:
         FileUnreadable: Not what either tool writes.
-        ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    home, counts, problems = Path(path), Counter[str](), list[str]()
-    files = _files(home) if home.is_dir() else [home]
-    pictures = [(_from_xml if one.suffix.lower() == ".xml" else _from_json)(one, counts, problems) for one in files]
-    video = (home if home.is_dir() else home.parent).resolve().name
-    return annotations_of(
-        pictures, where=str(path), about=about or About(), video=video, counts=counts, problems=problems
-    )
+    files = _files(path) if path.is_dir() else [path]
+    return ((_from_xml if one.suffix.lower() == ".xml" else _from_json)(one, *noticed) for one in files)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -53,16 +46,11 @@ def _files(folder: Path) -> list[Path]:
     return direct or sorted(folder.glob("Annotations/**/*.xml"))
 
 
-def _head(path: Path) -> str:
-    with open(path, "rb") as handle:
-        return handle.read(1 << 16).decode("utf-8", "replace")
-
-
 def _from_json(path: Path, counts: Counter[str], problems: list[str]) -> ShapedImage:
     document = read_json(path)
     if not isinstance(document, dict) or not isinstance(document.get("shapes"), list):
         raise FileUnreadable(str(path), ["not labelme: expected an object with the list 'shapes'"])
-    boxes: dict[tuple[str, str], list[Rectangle]] = {}
+    parts: dict[tuple[str, str], list[tuple[Rectangle, Any]]] = {}
     for place, shape in enumerate(rows(document["shapes"]), start=1):
         label, kind = str(shape.get("label") or ""), str(shape.get("shape_type") or "polygon")
         if kind in _LINES:
@@ -78,12 +66,20 @@ def _from_json(path: Path, counts: Counter[str], problems: list[str]) -> ShapedI
         counts["outline"] += kind != "rectangle"
         group = shape.get("group_id")
         key = (label, f"{label} {group}" if group is not None else f" {place}")
-        boxes.setdefault(key, []).append(box)
-    shapes = [
-        DrawnShape(label, _union(parts), name if name[0] != " " else "") for (label, name), parts in boxes.items()
-    ]
+        parts.setdefault(key, []).append((box, shape))
+    shapes = [_shape(label, name if name[0] != " " else "", drawn) for (label, name), drawn in parts.items()]
     size = whole(document.get("imageWidth")), whole(document.get("imageHeight"))
     return ShapedImage(_file_name(document.get("imagePath"), path), shapes, *size)
+
+
+def _shape(label: str, name: str, drawn: list[tuple[Rectangle, Any]]) -> DrawnShape:
+    first = drawn[0][1]
+    flags = first.get("flags") if isinstance(first.get("flags"), dict) else {}
+    stated = (first.get("score"), first.get("confidence"), flags.get("score"))
+    round_ = all(one.get("shape_type") == "polygon" for _, one in drawn)
+    outline = [[n for point in one["points"] for n in point] for _, one in drawn] if round_ else []
+    score = next((one for one in stated if one is not None), None)
+    return DrawnShape(label, _union([box for box, _ in drawn]), name, score=score, outline=outline)
 
 
 def _file_name(stated: Any, path: Path) -> str:

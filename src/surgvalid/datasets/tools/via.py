@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from surgvalid.datasets.tools._about import About, Annotations, number, rows
+from surgvalid.datasets.tools._about import About, number, rows
 from surgvalid.datasets.tools._draft import Rectangle
 from surgvalid.datasets.tools._pictures import (
     DrawnShape,
+    Noticed,
     ShapedImage,
-    annotations_of,
     box_around,
     box_around_ellipse,
     image_size,
@@ -43,17 +43,17 @@ def recognises(path: Path, head: str) -> bool:
     )
 
 
-def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedures whose frames are the images of the file.
+def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The images of the file.
 
     Raises:
         FileUnreadable: Not what VIA writes.
-        ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    home, counts, problems = Path(path), Counter[str](), list[str]()
-    images = _from_table(home) if home.suffix.lower() == ".csv" else _from_json(home)
-    pictures = [_picture(home, name, regions, counts, problems) for name, regions in images.items()]
-    return annotations_of(pictures, where=str(path), about=about or About(), counts=counts, problems=problems)
+    images = _from_table(path) if path.suffix.lower() == ".csv" else _from_json(path)
+    for name, regions in images.items():
+        shapes = list(_shapes(name, regions, *noticed))
+        size = image_size(path.parent / name) or image_size(path.parent / Path(name).name) or (None, None)
+        yield ShapedImage(name, shapes, *size)
 
 
 def _from_json(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -84,14 +84,6 @@ def _from_table(path: Path) -> dict[str, list[dict[str, Any]]]:
     return regions
 
 
-def _picture(
-    home: Path, name: str, regions: list[dict[str, Any]], counts: Counter[str], problems: list[str]
-) -> ShapedImage:
-    shapes = list(_shapes(name, regions, counts, problems))
-    size = image_size(home.parent / name) or image_size(home.parent / Path(name).name) or (None, None)
-    return ShapedImage(name, shapes, *size)
-
-
 def _shapes(
     name: str, regions: list[dict[str, Any]], counts: Counter[str], problems: list[str]
 ) -> Iterator[DrawnShape]:
@@ -115,7 +107,7 @@ def _shapes(
         counts["outline"] += kind != "rect"
         identity = next((attributes[key] for key in _IDENTITY if attributes.get(key)), "")
         more = {k: v for k, v in attributes.items() if v and v != label and k not in (*_LABELS, *_IDENTITY)}
-        yield DrawnShape(label, box, _named(label, identity), more)
+        yield DrawnShape(label, box, _named(label, identity), more, score=more.get("score"))
 
 
 def _named(label: str, identity: str) -> str:

@@ -8,11 +8,12 @@ a tool wrote one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from surgvalid.datasets.tools._about import About, Annotations, whole
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around
+from surgvalid.datasets.tools._about import About, head_of, whole
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
 from surgvalid.datasets.tools._xml import elements
 from surgvalid.errors import FileUnreadable
 
@@ -24,25 +25,17 @@ _CORNERS = (("xmin", "ymin"), ("xmax", "ymax"))
 def recognises(path: Path, head: str) -> bool:
     """Whether a folder, or a file that begins with `head`, is one of this tool."""
     if path.is_dir():
-        return bool(files := _files(path)) and recognises(
-            files[0], files[0].read_bytes()[: 1 << 16].decode("utf-8", "replace")
-        )
-    return path.suffix.lower() == ".xml" and "<annotation" in head and "<size>" in head and "<annotations" not in head
+        return bool(files := _files(path)) and recognises(files[0], head_of(files[0]))
+    return path.suffix.lower() == ".xml" and "<annotation" in head and "<annotations" not in head
 
 
-def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedures whose frames are the images.
+def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The images of a file or folder.
 
     Raises:
         FileUnreadable: Not such XML.
-        ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    home, counts, problems = Path(path), Counter[str](), list[str]()
-    pictures = [_picture(one, counts, problems) for one in (_files(home) if home.is_dir() else [home])]
-    video = (home if home.is_dir() else home.parent).resolve().name
-    return annotations_of(
-        pictures, where=str(path), about=about or About(), video=video, counts=counts, problems=problems
-    )
+    return (_picture(one, *noticed) for one in (_files(path) if path.is_dir() else [path]))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -66,12 +59,12 @@ def _picture(path: Path, counts: Counter[str], problems: list[str]) -> ShapedIma
         attributes = _attributes(element)
         identity = next((attributes.pop(key) for key in _IDENTITY if attributes.get(key)), "")
         name = f"{label} {identity}" if identity.isdecimal() else identity
-        shapes.append(
-            DrawnShape(label, box, name, attributes, (element.findtext("occluded") or "").strip() in ("1", "yes"))
-        )
+        occluded = (element.findtext("occluded") or "").strip() in ("1", "yes")
+        score = element.findtext("score") or element.findtext("confidence") or attributes.get("score")
+        shapes.append(DrawnShape(label, box, name, attributes, occluded, score))
     size = whole(root.findtext("size/width")), whole(root.findtext("size/height"))
-    name = (root.findtext("filename") or path.stem).strip().replace("\\", "/")
-    return ShapedImage(Path(name).name, shapes, size[0] or None, size[1] or None)
+    stated = (root.findtext("filename") or "").strip().replace("\\", "/")
+    return ShapedImage(Path(stated or path.stem).name, shapes, size[0] or None, size[1] or None, stated_name=stated)
 
 
 def _attributes(element: Element) -> dict[str, str]:

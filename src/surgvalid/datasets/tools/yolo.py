@@ -13,61 +13,54 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from surgvalid.datasets.tools._about import About, Annotations, number, whole
+from surgvalid.datasets.tools._about import About, number, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, ShapedImage, annotations_of, box_around, image_size
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, image_size
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_text
 
 TITLE = "YOLO folder (labels and class names)"
-_NAMES = ("obj.names", "classes.txt", "data.yaml", "data.yml", "dataset.yaml")
+NAMES = ("obj.names", "classes.txt", "labels.txt", "data.yaml", "data.yml", "dataset.yaml")
 _IMAGES = (".jpg", ".jpeg", ".png", ".JPG", ".PNG")
 _ENTRY = re.compile(r"^\s*(?:-|(\d+)\s*:)\s*['\"]?(.*?)['\"]?\s*$")
-_LISTS = ("classes.txt", "train.txt", "val.txt", "valid.txt", "test.txt", "README.txt")
+LISTS = ("train.txt", "val.txt", "valid.txt", "test.txt", "trainval.txt", "labelmap.txt", "readme.txt", "obj.data")
+"""What exports put beside their labels."""
 _BOX, _TRACKED = 5, 6
 
 
 def recognises(path: Path, _head: str) -> bool:
     """Whether the folder, or the file of class names in it, is one of this tool."""
     folder = path if path.is_dir() else path.parent
-    return (path.is_dir() or path.name in _NAMES) and _names_file(folder) is not None and bool(_labels(folder))
+    return (path.is_dir() or path.name in NAMES) and class_names(folder) is not None and bool(_labels(folder))
 
 
-def read(path: str | Path, about: About | None = None) -> Annotations:
-    """The procedures whose frames are the images.
+def pictures(path: Path, about: About, noticed: Noticed) -> Iterator[ShapedImage]:
+    """The images whose labels a folder holds.
 
     Raises:
         FileUnreadable: No class names, or no labels.
-        ProcedureInvalid: Something in it cannot be true, or the size of an image is not known; every problem is listed.
     """
-    home = Path(path) if Path(path).is_dir() else Path(path).parent
-    named = _names_file(home)
-    if named is None or not (labels := _labels(home)):
-        raise FileUnreadable(str(path), [f"not YOLO: needs label files and one of {', '.join(_NAMES)} in the folder"])
-    names, counts, problems = _names(named), Counter[str](), list[str]()
-    about = about or About()
-    pictures = [_picture(one, home, names, about, counts, problems) for one in labels]
-    return annotations_of(
-        pictures, where=str(home), about=about, video=home.resolve().name, counts=counts, problems=problems
-    )
+    home = path if path.is_dir() else path.parent
+    names, labels = class_names(home), _labels(home)
+    if names is None or not labels:
+        raise FileUnreadable(str(path), [f"not YOLO: needs label files and one of {', '.join(NAMES)} in the folder"])
+    return (_picture(one, home, names, about, *noticed) for one in labels)
 
 
-def _names_file(folder: Path) -> Path | None:
-    return next((folder / name for name in _NAMES if (folder / name).is_file()), None)
+def class_names(folder: Path) -> list[str] | None:
+    """Names of the classes in the order of their numbers, from a file in the folder; None where there is none."""
+    path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    lines = read_text(path).splitlines()
+    if path.suffix in (".names", ".txt"):
+        return [line.strip() for line in lines if line.strip()]
+    return _names_of_yaml(lines)
 
 
 def _labels(folder: Path) -> list[Path]:
     """The label files: those in the folder itself, or in the folders that exports put them in."""
-    direct = [one for one in folder.glob("*.txt") if one.name not in _LISTS]
-    below = [one for one in folder.glob("*/**/*.txt") if one.name not in _LISTS]
-    return sorted(direct + below)
-
-
-def _names(path: Path) -> list[str]:
-    lines = read_text(path).splitlines()
-    if path.suffix == ".names" or path.name == "classes.txt":
-        return [line.strip() for line in lines if line.strip()]
-    return _names_of_yaml(lines)
+    return sorted(one for one in folder.rglob("*.txt") if one.name.lower() not in (*NAMES, *LISTS))
 
 
 def _names_of_yaml(lines: list[str]) -> list[str]:

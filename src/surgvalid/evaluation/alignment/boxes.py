@@ -37,6 +37,11 @@ SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
 _SHOWN = 5
 
 
+TWIN_IOU, TWINS = 0.95, 0.2
+FEWEST_DETECTIONS = 10
+"""Below which nothing is said of copies."""
+
+
 class LocatedBoxes(NamedTuple):
     """The boxes of one side: x, y, width and height as they were read."""
 
@@ -145,11 +150,10 @@ class _Look(NamedTuple):
         return gain_between(self.as_read, other, code, self.units)
 
 
-def _look(study: BoxStudy) -> _Look:
+def _look(study: BoxStudy, prediction: LocatedBoxes) -> _Look:
     chosen = runs(study.video, study.place)
     reference = study.reference.of(np.flatnonzero(chosen[study.reference.image]))
     reference = reference.of(np.argsort(reference.image, kind="stable"))
-    prediction = most_certain(study.prediction)
     units = units_of_frames(study.video, study.place)
     code = units.code[reference.image]
     as_read = best_overlaps(reference.box, reference.image, prediction.box, prediction.image)
@@ -164,12 +168,18 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
         scored: Whether metrics rank detections by their scores.
         silent: Videos of which the caller says that they have no detections.
     """
-    looked: dict[str, SanityFinding | None] = {"videos-without-predictions": videos_without(study, silent)}
+    certain = most_certain(study.prediction)
+    looked: dict[str, SanityFinding | None] = {
+        "videos-without-predictions": videos_without(study, silent),
+        "detections-doubled": detections_doubled(certain),
+    }
+    if study.names:
+        looked["constant-predictions"] = same_everywhere(study.prediction, len(study.video))
     if scored:
         looked["scores-cut"] = scores_cut(study.prediction.score)
     if len(study.reference.image) < FEWEST or not len(study.prediction.image):
         return looked
-    look = _look(study)
+    look = _look(study, certain)
     doubts = [doubt for doubt in (another_reading(look), lagging(look), another_order(look)) if doubt]
     best = max(doubts, key=lambda doubt: doubt.fit, default=None)
     code = best.finding.code if best else ""
@@ -181,7 +191,7 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if study.names:
         looked |= {"labels-renamed": None, "classes-merged": None}
         if code in ("", "predictions-shifted"):
-            looked |= class_checks(_confusion(study), study.names)
+            looked |= class_checks(_confusion(study, certain), study.names)
     return looked
 
 
@@ -389,9 +399,9 @@ def _constant(boxes: LocatedBoxes) -> bool:
     return len(np.unique(boxes.box, axis=0)) <= max(MOST_IN_IMAGE, 0.1 * len(boxes.box))
 
 
-def _confusion(study: BoxStudy) -> Floats:
+def _confusion(study: BoxStudy, prediction: LocatedBoxes) -> Floats:
     """Counts `[video, reference, prediction]` of boxes that lie on each other, the best of each reference."""
-    reference, prediction = study.reference, most_certain(study.prediction)
+    reference = study.reference
     left, right = pairs(reference.image, prediction.image)
     near = overlap(reference.box[left], prediction.box[right])
     held = near >= ON
@@ -457,6 +467,47 @@ def scores_cut(score: Floats | None) -> SanityFinding | None:
     evidence = f"The least score of {len(score):,} detections is {least:.3g}: results were cut by score."
     hint = "Average precision needs low scores too, and is too low without them: export from 0.001 on."
     return SanityFinding("scores-cut", severity, evidence, hint)
+
+
+def detections_doubled(prediction: LocatedBoxes) -> SanityFinding | None:
+    """Whether many detections repeat the box of another one; in order of the images."""
+    count = len(prediction.image)
+    if count < FEWEST_DETECTIONS:
+        return None
+    left, right = pairs(prediction.image, prediction.image)
+    apart = (left != right) & (prediction.category[left] == prediction.category[right])
+    left, right = left[apart], right[apart]
+    twins = overlap(prediction.box[left], prediction.box[right]) >= TWIN_IOU
+    copies = len(np.unique(left[twins]))
+    if copies < TWINS * count:
+        return None
+    exact = (prediction.box[left[twins]] == prediction.box[right[twins]]).all(axis=1)
+    alike = len(np.unique(left[twins][exact]))
+    evidence = (
+        f"{copies:,} of {count:,} detections repeat the box of another one of the same class in the same image "
+        f"({alike:,} of them number by number); all but one of each count as false."
+    )
+    hint = (
+        "A file that a second run appended to, or two files taken together? Keep one of each."
+        if alike > copies / 2
+        else "Was suppression of overlapping boxes (NMS) left out?"
+    )
+    return SanityFinding("detections-doubled", Severity.WARNING, evidence, hint)
+
+
+def same_everywhere(prediction: LocatedBoxes, images: int) -> SanityFinding | None:
+    """Whether the same few boxes are there in every image; all detections, not a sample."""
+    count = len(prediction.image)
+    if count < FEWEST_DETECTIONS or images < FEWEST_DETECTIONS:
+        return None
+    different = 0
+    for some in (slice(1000), slice(None)):  # most often the first few are enough
+        drawn = np.column_stack([prediction.category[some], prediction.box[some]])
+        different = len(np.unique(drawn, axis=0))
+        if different * images > count + images / 2:
+            return None
+    evidence = f"The {count:,} detections in {images:,} images are {different} boxes, the same in every image."
+    return SanityFinding("constant-predictions", Severity.WARNING, evidence, "The model ignores the images.")
 
 
 def frames_in_order(videos: Sequence[str], keys: Sequence[object]) -> tuple[Indices, Indices, list[str]]:

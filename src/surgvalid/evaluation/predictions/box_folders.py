@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 
+from surgvalid.datasets import drawn_images
+from surgvalid.datasets.tools.yolo import LISTS, NAMES, class_names
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.evaluation.predictions.box_json import boxes_of_json
-from surgvalid.evaluation.predictions.box_tables import FROM_0, FROM_1, IDS, XYXY, RawBoxes, boxes_of_table
+from surgvalid.evaluation.predictions.box_tables import FROM_0, FROM_1, IDS, XYWH, XYXY, RawBoxes, boxes_of_table
 from surgvalid.evaluation.predictions.plain_files import read_json, read_npz, read_table
 from surgvalid.schema.left_behind import put_there
 
-NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "data.yaml", "dataset.yaml", "data.yml")
-_LISTS = ("train.txt", "val.txt", "valid.txt", "test.txt", "trainval.txt", "labelmap.txt", "readme.txt", "obj.data")
-"""What exports put beside their labels."""
 _KINDS = (".txt", ".xml", ".json", ".npz", ".csv")
-_LARGEST_XML = 1 << 24
 _SHOWN = 20
 
 
@@ -32,7 +28,7 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
     files: dict[str, list[Path]] = {}
     for path in put_there(folder.rglob("*"), folder):
         name = path.name.lower()
-        if "ImageSets" in path.relative_to(folder).parts or name in (*NAME_FILES, *_LISTS):
+        if "ImageSets" in path.relative_to(folder).parts or name in (*NAMES, *LISTS):
             continue
         if path.is_file() and path.suffix.lower() in _KINDS:
             files.setdefault(path.suffix.lower(), []).append(path)
@@ -42,14 +38,24 @@ def boxes_of_folder(folder: Path, columns: Mapping[str, str] | None = None) -> R
     ((kind, paths),) = files.items()
     if kind == ".txt":
         return yolo_boxes(paths, folder, columns or {})
-    if kind == ".xml":
-        return voc_boxes(paths, folder)
     if kind == ".npz":
         return _arrays(paths, folder)
     if kind == ".csv":
         tables = [boxes_of_table(read_table(path), path.name, columns, about=_image(path, folder)) for path in paths]
         return _joined(tables, folder)
-    return _joined([boxes_of_json(read_json(path), _image(path, folder)) for path in paths], folder)
+    return _joined([boxes_of_document(path, folder) for path in paths], folder)
+
+
+def boxes_of_document(path: Path, folder: Path) -> RawBoxes:
+    """The boxes of a JSON or XML file of a folder.
+
+    Raises:
+        FileUnreadable: None of the known forms.
+    """
+    drawn = drawn_boxes(path, folder)
+    if drawn is None and path.suffix.lower() == ".xml":
+        raise FileUnreadable(str(path), ["neither Pascal VOC nor CVAT nor LabelMe"])
+    return drawn or boxes_of_json(read_json(path), _image(path, folder))
 
 
 def _image(path: Path, folder: Path) -> str:
@@ -63,6 +69,7 @@ def _joined(parts: list[RawBoxes], folder: Path) -> RawBoxes:
     if strange := {one.form for one in parts} - {first.form}:
         raise FileUnreadable(str(folder), [f"files of different forms: {first.form}; {'; '.join(sorted(strange))}"])
     for one in parts[1:]:
+        first.sizes |= one.sizes
         for name in ("images", "labels", "boxes", "scores", "outlines", "problems"):
             getattr(first, name).extend(getattr(one, name))
     return first
@@ -99,7 +106,7 @@ def yolo_boxes(paths: list[Path], folder: Path, columns: Mapping[str, str]) -> R
         f"YOLO text files (shares of the image; {tail or 'no confidence'})",
         ("cxcywhn",),
         (FROM_0, IDS),
-        names_beside(folder),
+        tuple(class_names(folder) or class_names(folder.parent) or ()),
         by_name=True,
     )
     raw.problems += problems[:_SHOWN]
@@ -161,75 +168,21 @@ def _fits_of_outlines(rows: list[list[float]], share: bool, whole: bool) -> list
     return fits
 
 
-def names_beside(folder: Path) -> tuple[str, ...]:
-    """Names of the classes in the order of their numbers, from a file in the folder or the one above."""
-    for place in (folder, folder.parent):
-        for name in NAME_FILES:
-            path = place / name
-            if path.is_file():
-                text = path.read_text(encoding="utf-8-sig", errors="replace")
-                names = _yaml_names(text) if path.suffix in (".yaml", ".yml") else text.splitlines()
-                return tuple(name.strip() for name in names if name.strip())
-    return ()
+def drawn_boxes(path: Path, folder: Path) -> RawBoxes | None:
+    """The boxes that a file of an annotation tool holds; None where it is of none that keeps images.
 
-
-def _yaml_names(text: str) -> list[str]:
-    """The list `names` of a data.yaml: in brackets, as dashes, or as numbers with names."""
-    match = re.search(r"^names:[ \t]*(\[.*?\]|(?:\n[ \t]*(?:-|\d+:).*)+)", text, re.MULTILINE | re.DOTALL)
-    if match is None:
-        return []
-    if match[1].startswith("["):
-        return [name.strip().strip("'\"") for name in match[1].strip("[]").split(",")]
-    return [
-        re.sub(r"^\s*(?:-|\d+:)\s*", "", line).strip().strip("'\"") for line in match[1].splitlines() if line.strip()
-    ]
-
-
-def voc_boxes(paths: list[Path], folder: Path) -> RawBoxes:
-    """Pascal VOC: one XML file per image, corners in pixels, names of classes, a score where a model wrote one."""
-    raw = RawBoxes("Pascal VOC (corners in pixels, names of classes)", (XYXY,), (IDS,))
-    for path in paths:
-        try:
-            data = path.read_bytes()
-            if len(data) > _LARGEST_XML or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-                raise ValueError("larger than any annotation, or with a document type")
-            root = ElementTree.fromstring(data)
-        except (OSError, ElementTree.ParseError, ValueError) as error:
-            raw.problems.append(f"{path.name}: no XML ({error})")
-            continue
-        if root.tag == "annotations":
-            raw.form = "CVAT XML (corners in pixels, names of classes)"
-            _add_cvat(raw, root)
-            continue
-        if root.tag != "annotation":
-            raw.problems.append(f"{path.name}: <{root.tag}> is neither Pascal VOC nor CVAT")
-            continue
-        image = root.findtext("filename") or _image(path, folder)
-        raw.sizes[image] = _size(root.findtext("size/width"), root.findtext("size/height"))
-        for one in root.iter("object"):
-            box = [one.findtext(f"bndbox/{side}") for side in ("xmin", "ymin", "xmax", "ymax")]
-            stated = {a.findtext("name"): a.findtext("value") for a in one.iterfind("attributes/attribute")}
-            score = one.findtext("score") or one.findtext("confidence") or stated.get("score")
-            raw.add(image, one.findtext("name") or "", box, score)
-    return raw
-
-
-def _size(width: str | None, height: str | None) -> tuple[float, float] | None:
-    try:
-        size = float(width or 0), float(height or 0)
-    except ValueError:
+    A prediction and a reference are written alike; a score stands where a model wrote one.
+    """
+    drawn = drawn_images(path)
+    if drawn is None:
         return None
-    return size if min(size) > 0 else None
-
-
-def _add_cvat(raw: RawBoxes, root: ElementTree.Element) -> None:
-    """The boxes of every image of a CVAT document; tracks of a video are asked about."""
-    if root.find("track") is not None:
-        raw.problems.append("CVAT tracks of a video: export it as CVAT for images, so that boxes name their images")
-    for picture in root.iterfind("image"):
-        image = picture.get("name") or ""
-        raw.sizes[image] = _size(picture.get("width"), picture.get("height"))
-        for one in picture.iterfind("box"):
-            stated = {attribute.get("name"): attribute.text for attribute in one.iterfind("attribute")}
-            box = [one.get(side) for side in ("xtl", "ytl", "xbr", "ybr")]
-            raw.add(image, one.get("label") or "", box, stated.get("score") or stated.get("confidence"))
+    counts, problems = drawn.noticed
+    raw = RawBoxes(f"{drawn.title}, names of classes", (XYWH,), (IDS,), problems=list(problems))
+    if boxless := counts["points"] + counts["unlike"]:
+        raw.problems.append(f"{path.name}: {boxless} points, lines or masks, which have no box")
+    for image in drawn.images:
+        key = image.stated_name or (_image(path, folder) if image.name == path.stem else image.name)
+        raw.sizes[key] = (image.width_px, image.height_px) if image.width_px and image.height_px else None
+        for shape in image.shapes:
+            raw.add(key, shape.label, list(shape.box), shape.score, shape.outline or None)
+    return raw

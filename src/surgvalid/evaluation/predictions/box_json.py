@@ -1,4 +1,4 @@
-"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, LabelMe, grand-challenge.
+"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, grand-challenge.
 
 COCO results of boxes read column by column: no object per detection.
 
@@ -59,10 +59,6 @@ def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
         return _grand_challenge(content)
     if isinstance(content.get("annotations"), list):
         return _coco_data_set(content)
-    if isinstance(content.get("items"), list) and isinstance(content.get("categories"), Mapping):
-        return _datumaro(content)
-    if isinstance(content.get("shapes"), list):
-        return labelme_boxes({name: content})
     if {"labels", "bboxes"} <= set(content):
         return mmdetection_boxes({name: content})
     if {"boxes", "labels"} <= set(content):
@@ -72,10 +68,7 @@ def _of_object(content: Mapping[str, Any], name: str) -> RawBoxes:
         return _of_images(content, "torchvision")
     raise FileUnreadable(
         name,
-        [
-            "no form of boxes that is known: neither a COCO list of results, nor lists of boxes and labels per image, "
-            "nor shapes"
-        ],
+        ["no form of boxes that is known: neither a COCO list of results, nor lists of boxes and labels per image"],
     )
 
 
@@ -128,23 +121,6 @@ def _names(records: Any, key: str) -> dict[str, str]:
     }
 
 
-def _datumaro(content: Mapping[str, Any]) -> RawBoxes:
-    """Datumaro's JSON: items with annotations, classes by their place in the list of labels."""
-    raw = RawBoxes("Datumaro JSON (names of classes)", (XYWH,), (IDS,))
-    labels = [str(one["name"]) for one in content["categories"]["label"]["labels"]]
-    raw.class_names = tuple(labels)
-    for item in content["items"]:
-        size = ((item.get("image") or item.get("media") or {}).get("size")) or None
-        raw.sizes[str(item["id"])] = (float(size[1]), float(size[0])) if size else None
-        for one in item.get("annotations", []):
-            if one.get("type") == "bbox":
-                stated = one.get("attributes") or {}
-                raw.add(str(item["id"]), labels[one["label_id"]], one["bbox"], stated.get("score"))
-            else:
-                raw.problems.append(f"{item['id']}: a {one.get('type')}, which is no box")
-    return raw
-
-
 def _of_images(content: Mapping[Any, Any], form: str) -> RawBoxes:
     """Lists of boxes, labels and scores per image; torchvision counts labels from 1 and keeps 0 for the background."""
     raw = RawBoxes(f"lists per image ({form}: corners in pixels, labels from 1)", (XYXY,), (IDS, FROM_1))
@@ -183,26 +159,6 @@ def _points(segments: Any) -> list[list[float]] | None:
     if not isinstance(segments, Mapping) or not segments.get("x"):
         return None
     return [[n for pair in zip(segments["x"], segments["y"], strict=True) for n in pair]]
-
-
-def labelme_boxes(content: Mapping[str, Mapping[str, Any]]) -> RawBoxes:
-    """LabelMe's shapes, with a confidence where a model wrote `score` or `confidence` into them."""
-    raw = RawBoxes("LabelMe shapes (corners in pixels, names of classes)", (XYXY,), (IDS,))
-    for image, one in content.items():
-        image = Path(str(one.get("imagePath") or image).replace("\\", "/")).stem
-        for shape in one["shapes"]:
-            points = shape.get("points", []) if isinstance(shape, Mapping) else []
-            if len(points) < 2:
-                raw.problems.append(f"{image}: a shape without points")
-                continue
-            across, down = [p[0] for p in points], [p[1] for p in points]
-            corners = [min(across), min(down), max(across), max(down)]
-            outline = [[n for p in points for n in p]] if shape.get("shape_type") == "polygon" else None
-            flags = shape.get("flags") if isinstance(shape.get("flags"), Mapping) else {}
-            scores = (shape.get("score"), shape.get("confidence"), flags.get("score"))
-            score = next((one for one in scores if one is not None), None)
-            raw.add(image, str(shape.get("label")), corners, score, outline)
-    return raw
 
 
 def _grand_challenge(content: Mapping[str, Any]) -> RawBoxes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.alignment.box_readings import moved_boxes
-from surgvalid.evaluation.predictions.box_folders import boxes_of_folder, voc_boxes
+from surgvalid.evaluation.predictions.box_folders import boxes_of_document, boxes_of_folder
 from surgvalid.evaluation.predictions.box_json import boxes_of_json
 from surgvalid.evaluation.predictions.box_tables import (
     BOX_FORMATS,
@@ -36,7 +36,7 @@ from surgvalid.evaluation.predictions.joining import (
     joined_images,
     told_by_boxes,
 )
-from surgvalid.evaluation.predictions.plain_files import is_saved_data_set, read_json, read_saved_data_set, read_table
+from surgvalid.evaluation.predictions.plain_files import is_saved_data_set, read_saved_data_set, read_table
 from surgvalid.metrics.detection.cases import BoxColumns
 from surgvalid.schema.tables.tabular import first_line
 
@@ -251,10 +251,8 @@ def _raw(source: Any, columns: Mapping[str, str]) -> RawBoxes:
     suffix = path.suffix.lower()
     if suffix in PICKLED:
         raise FileUnreadable(str(path), ["a pickle can run anything when it is opened; save boxes as JSON or NPZ"])
-    if suffix in (".json", ".jsonl"):
-        return boxes_of_json(read_json(path), path.stem)
-    if suffix == ".xml":
-        return voc_boxes([path], path.parent)
+    if suffix in (".json", ".jsonl", ".xml"):
+        return boxes_of_document(path, path.parent)
     if suffix in (".csv", ".tsv", ".parquet"):
         return boxes_of_table(read_table(path), path.name, columns)
     raise FileUnreadable(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -34,11 +35,12 @@ def moment_in(name: str) -> tuple[str, int] | None:
         >>> moment_in("video41_000025.jpg"), moment_in("VID07/000150.png"), moment_in("cover.png")
         (('video41', 25), ('VID07', 150), None)
     """
-    place = PurePosixPath(name.replace("\\", "/"))
-    match = _MOMENT.match(place.stem if place.suffix else place.name)
+    folders, _, last = name.replace("\\", "/").rpartition("/")
+    stem, _, ending = last.rpartition(".")
+    match = _MOMENT.match(stem if stem and ending else last)
     if match is None or len(match[2]) > 12:
         return None
-    return match[1] or place.parent.name, int(match[2])
+    return match[1] or folders.rpartition("/")[2], int(match[2])
 
 
 def endings(place: PurePosixPath) -> list[str]:
@@ -64,7 +66,6 @@ class Images:
         ]
         self.records = {one["id"]: one for one in records}
         self._ids = {**{str(one): one for one in self.records}, **{one: one for one in self.records}}
-        self._names = _unshared([lambda one: [_name(one)], lambda one: endings(PurePosixPath(_name(one)))], records)
         moments = {one["id"]: _moment(one) for one in records}
         numbers = _unshared([lambda one: [m[1]] if (m := moments[one["id"]]) else []], records)
         if any("frame" in one for one in records):  # a frame number is one of a video
@@ -76,6 +77,11 @@ class Images:
         self._videos = list(dict.fromkeys(moment[0] for moment in moments.values() if moment))
         some = next(iter(records), {})
         self.shown = repr(some.get("file_name") or some.get("id"))
+
+    @cached_property
+    def _names(self) -> dict[Any, Any]:
+        spellings = [lambda one: [_name(one)], lambda one: endings(PurePosixPath(_name(one)))]
+        return _unshared(spellings, list(self.records.values()))
 
     def meant(self, join: str, keys: Sequence[Key]) -> dict[Key, Any]:
         """The id of the image that each key is under one reading; without those that are none."""

@@ -4,4 +4,4 @@ Each check looks at one thing that makes a number meaningless or easy to misread
 which change would mend it. A check never changes a number. All of them are listed in `doubt.RULES`.
 """
 
-__all__ = ["boxes"]
+__all__ = ["sanity_finding"]

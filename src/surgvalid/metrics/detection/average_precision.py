@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,8 @@ _AVERAGES = {"macro": "plain mean over classes", "weighted": "mean over classes,
 _SHAPES = {"box": "boxes", "mask": "masks"}
 COMPATS = {"pycocotools": "a match with the annotation whose id is 0 counts as none"}
 """Flawed scorers that can be reproduced, and the flaw."""
+_KEPT = 4
+"""So many weightings are remembered: AP and AR of all videos, and of every class, are asked for under the same."""
 _TIES = {"listed": "in order of image, then as listed", "pooled": "one step"}
 
 
@@ -176,20 +178,22 @@ class _OverGrid(WeightedMetric):
         return None if self.compat is None else replace(self, compat=None)
 
     def prepare(self, cases: DetectionCases) -> UnitStatistics:
-        """Matches at every threshold, found once."""
+        """Matches at every threshold, found once for all metrics of the same cases."""
         confident = self.confidence == "scores"
-        matches = match(
-            cases,
-            ious=self.thresholds,
-            sizes=(self.size_range,),
-            max_detections=self.max_detections,
-            kind=self.kind,
-            confident=confident,
-            engine=self.engine,
-            lose_0=self.compat is not None,
-        )
-        store = curve_store(cases, matches, ties=self.ties if confident else "pooled")
-        return tickets(store, store.units)
+        ties: Ties = self.ties if confident else "pooled"
+        options: dict[str, Any] = {
+            "ious": self.thresholds,
+            "sizes": (self.size_range,),
+            "max_detections": self.max_detections,
+            "kind": self.kind,
+            "confident": confident,
+            "engine": self.engine,
+            "lose_0": self.compat is not None,
+        }
+        made: dict[Any, CurveStore] = cases.__dict__.setdefault("_stores", {})
+        if (how := (*options.values(), ties)) not in made:
+            made[how] = curve_store(cases, match(cases, **options), ties=ties)
+        return tickets(made[how], made[how].units)
 
     def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The value of every class, mean over thresholds, `[weighting, class]`; NaN without reference."""
@@ -224,14 +228,20 @@ class _OverGrid(WeightedMetric):
 
 
 def grid_areas(store: CurveStore, weights: Floats, engine: Engine = "auto") -> Areas:
-    """Precision and recall of every class and threshold, each `[weighting, class, threshold]`."""
+    """Precision and recall of every class and threshold, each `[weighting, class, threshold]`; the last are kept."""
+    made: dict[Any, Areas] = store.__dict__.setdefault("_areas", {})
+    if (how := (engine, weights.shape, weights.tobytes())) in made:
+        return made[how]
     by_unit, exact = exact_weights(weights)
     references, slack = by_unit @ store.references, np.where(exact, 0.0, SLACK)
     lines = [
         [areas(curve, by_unit, references[:, place], slack, engine=engine) for curve in curves]
         for place, curves in enumerate(store.curves)
     ]
-    return Areas(*np.asarray(lines).transpose(2, 3, 0, 1))
+    if len(made) >= _KEPT:
+        made.clear()
+    made[how] = Areas(*np.asarray(lines).transpose(2, 3, 0, 1))
+    return made[how]
 
 
 def over_classes(values: Floats, references: Floats, average: Average = "macro") -> Floats:

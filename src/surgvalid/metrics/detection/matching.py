@@ -34,7 +34,7 @@ import importlib.util
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -113,7 +113,7 @@ def match(
     engine: Engine = "auto",
     lose_0: bool = False,
 ) -> Matches:
-    """What became of every detection, at each threshold and in each size range.
+    """What became of every detection, at each threshold and in each size range; found once for the same cases.
 
     Args:
         cases: Images, references and detections.
@@ -129,30 +129,52 @@ def match(
         Misuse: Scores are needed and missing, or boxes or masks are.
     """
     reference, prediction = cases.reference, cases.prediction
-    ranked = _ranked(cases, _scores(cases, confident), max_detections)
-    place, other = _candidates(cases, ranked)
-    overlap = overlaps(cases, ranked.order[place], other, kind)
-    near = overlap >= min(min(ious, default=1.0), _NEARLY_ONE)
-    pairs = Pairs(place[near], other[near], overlap[near])
-    uncounted = _outside(reference.sizes, sizes) | reference.crowds
-    rows = np.repeat(np.arange(len(sizes)), len(ious))
-    thresholds = np.tile(np.minimum(np.asarray(ious, dtype=np.float64), _NEARLY_ONE), len(sizes))
-    field = Field(pairs, ranked.rank, thresholds, uncounted[rows], reference.crowds)
-    lost = _took_0(field, cases) if lose_0 else np.zeros(1, dtype=bool)
-    fate = _engine(engine)(field)
-    outside = _outside(prediction.sizes[ranked.order], sizes)[rows]
+    made: dict[Any, Any] = cases.__dict__.setdefault("_matched", {})
+    how = kind, confident, max_detections
+    if how not in made:
+        made[how] = _paired(cases, *how)
+    ranked, pairs = made[how]
+    rows = [(*how, engine, lose_0, size, iou) for size in sizes for iou in ious]
+    if new := [row for row in dict.fromkeys(rows) if row not in made]:
+        made |= zip(new, _fates(cases, ranked, pairs, new), strict=True)
     shape = (len(sizes), len(ious), len(ranked.order))
+    matched, ignored = (np.array([made[row][side] for row in rows], dtype=bool).reshape(shape) for side in (0, 1))
     return Matches(
         category=prediction.category[ranked.order],
         image=prediction.image[ranked.order],
         score=ranked.score,
         rank=ranked.rank,
-        matched=((fate > 0) & ~lost).reshape(shape),
-        ignored=((fate == TOOK_UNCOUNTED) | (((fate == 0) | lost) & outside)).reshape(shape),
+        matched=matched,
+        ignored=ignored,
         reference_image=reference.image,
         reference_category=reference.category,
-        reference_counts=~uncounted,
+        reference_counts=~(_outside(reference.sizes, sizes) | reference.crowds),
     )
+
+
+def _paired(cases: DetectionCases, kind: Kind, confident: bool, max_detections: int) -> tuple[Ranked, Pairs]:
+    """The detections in order, and their pairs with references that overlap at all."""
+    ranked = _ranked(cases, _scores(cases, confident), max_detections)
+    place, other = _candidates(cases, ranked)
+    overlap = overlaps(cases, ranked.order[place], other, kind)
+    near = overlap > 0
+    return ranked, Pairs(place[near], other[near], overlap[near])
+
+
+def _fates(cases: DetectionCases, ranked: Ranked, pairs: Pairs, rows: Sequence[tuple[Any, ...]]) -> list[list[Bools]]:
+    """Whether each detection took a reference, and whether it counts neither way, in each row."""
+    sizes, crowds = [row[-2] for row in rows], cases.reference.crowds
+    thresholds = np.minimum([row[-1] for row in rows], _NEARLY_ONE)
+    near = pairs.overlap >= thresholds.min()
+    uncounted = _outside(cases.reference.sizes, sizes) | crowds
+    field = Field(Pairs(*(side[near] for side in pairs)), ranked.rank, thresholds, uncounted, crowds)
+    engine, lose_0 = rows[0][3:5]
+    lost = _took_0(field, cases) if lose_0 else np.zeros((len(rows), 1), dtype=bool)
+    outside = _outside(cases.prediction.sizes[ranked.order], sizes)
+    return [
+        [(fate > 0) & ~gone, (fate == TOOK_UNCOUNTED) | (((fate == 0) | gone) & out)]
+        for fate, gone, out in zip(_engine(engine)(field), lost, outside, strict=True)
+    ]
 
 
 def overlaps(cases: DetectionCases, detection: Indices, reference: Indices, kind: Kind) -> Floats:
@@ -252,11 +274,21 @@ def _outside(areas: Floats, sizes: Sequence[Range]) -> Bools:
     return np.asarray((areas < ends[:, :1]) | (areas > ends[:, 1:]))
 
 
+def _is_compiled(engine: Engine, what: str) -> bool:
+    """Whether loops are compiled.
+
+    Raises:
+        ExtraNeeded: That was asked for, and numba is not there.
+    """
+    there = importlib.util.find_spec("numba") is not None
+    if engine == "numba" and not there:
+        raise ExtraNeeded(what, "numba", "fast")
+    return there and engine != "numpy"
+
+
 def _engine(name: Engine):  # type: ignore[no-untyped-def]
-    if name == "numpy" or (name == "auto" and importlib.util.find_spec("numba") is None):
+    if not _is_compiled(name, "the compiled matcher"):
         return fates_numpy
-    if importlib.util.find_spec("numba") is None:
-        raise ExtraNeeded("the compiled matcher", "numba", "fast")
     from surgvalid.metrics.detection.compiled import fates_numba
 
     return fates_numba
@@ -373,11 +405,9 @@ def areas(curve: Curve, weights: Floats, references: Floats, slack: Floats, *, e
         slack: By how much recall may miss a level, per weighting: 0 where sums of the weights are exact.
         engine: `numba`, `numpy` or whichever is there.
     """
-    if engine == "numpy" or (engine == "auto" and importlib.util.find_spec("numba") is None):
+    if not _is_compiled(engine, "the compiled accumulation"):
         both = _areas_numpy(curve, weights, references, slack)
     else:
-        if importlib.util.find_spec("numba") is None:
-            raise ExtraNeeded("the compiled accumulation", "numba", "fast")
         from surgvalid.metrics.detection.compiled import areas_numba
 
         both = areas_numba(curve, weights, references, slack, RECALL_LEVELS)

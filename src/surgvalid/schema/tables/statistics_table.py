@@ -158,8 +158,8 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
     ]
     rows = [(video, name, np.asarray(array)) for video, arrays in places for name, array in arrays.items()]
     cases = dict(zip(given.videos, given.cases, strict=True)) if given.cases else {}
-    flat = [pl.Series(np.ravel(array).astype(np.float64)) for _, _, array in rows]
-    columns: dict[str, Sequence[Any]] = {
+    flat = [pl.Series(np.ravel(array).astype(np.float64)).implode() for _, _, array in rows]
+    columns: dict[str, Any] = {
         "model": [model] * len(rows),
         "metric": [metric] * len(rows),
         "video": [video for video, _, _ in rows],
@@ -168,7 +168,7 @@ def _frame(model: str, metric: str, recipe: Recipe, given: VideoStatistics) -> p
         "array": [name for _, name, _ in rows],
         "dtype": [array.dtype.str for _, _, array in rows],
         "shape": [list(array.shape) for _, _, array in rows],
-        "numbers": flat,
+        "numbers": pl.concat(flat),
         "cases": [cases.get(video) if video is not None else None for video, _, _ in rows],
     }
     return pl.DataFrame([pl.Series(name, values, dtype=SCHEMA[name]) for name, values in columns.items()])

@@ -207,6 +207,26 @@ def test_voc_and_labelme_are_read_with_confidences(tmp_path: Path) -> None:
         assert read.results[0]["score"] == 0.7
 
 
+def test_every_tool_for_images_writes_predictions_and_references_alike(tmp_path: Path) -> None:
+    shape = {"name": "rect", "x": 100, "y": 50, "width": 200, "height": 150}
+    region = {"shape_attributes": shape, "region_attributes": {"label": "grasper", "score": "0.7"}}
+    (tmp_path / "via.json").write_text(json.dumps({"a": {"filename": "video01_000026.jpg", "regions": [region]}}))
+    drawn = '<polygon label="grasper" points="100,50;300,50;300,200;100,200"><attribute name="score">0.7</attribute>'
+    image = f'<image id="0" name="video01_000026.jpg" width="854" height="480">{drawn}</polygon></image>'
+    (tmp_path / "cvat.xml").write_text(f"<annotations>{image}</annotations>")
+    points = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in ((100, 50), (300, 200)))
+    thing = f"<object><name>grasper</name><polygon>{points}</polygon></object><imagesize><nrows>9</nrows></imagesize>"
+    (tmp_path / "labelme.xml").write_text(f"<annotation><filename>video01_000026.jpg</filename>{thing}</annotation>")
+    for name in ("via.json", "cvat.xml", "labelme.xml"):
+        read = read_boxes(tmp_path / name, references())
+        assert boxes_of(read) == EXPECTED[:1], name
+        assert read.results[0].get("score") == (None if name == "labelme.xml" else 0.7)
+    point = {**region, "shape_attributes": {"name": "point", "cx": 1, "cy": 2}}
+    (tmp_path / "via.json").write_text(json.dumps({"a": {"filename": "video01_000026.jpg", "regions": [point]}}))
+    with pytest.raises(InputInvalid, match="1 points, lines or masks"):
+        read_boxes(tmp_path / "via.json", references())
+
+
 def test_grand_challenge_boxes_hold_their_frame_in_the_name(tmp_path: Path) -> None:
     corners = [[100, 50, 0.5], [300, 50, 0.5], [300, 200, 0.5], [100, 200, 0.5]]
     boxes = [{"name": "slice_nr_26_grasper", "corners": corners, "probability": 0.4}]
