@@ -98,12 +98,12 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
     rows = [row for pool in pools for row in _value_rows(pool, level)]
     compared, spoken = _comparisons(pools, level)
     findings += [*_about_sites(files), *_few(pools), *gathered(spoken)]
-    counts = pl.concat([one.counts for one in files if one.counts.height] or [pl.DataFrame()], how="diagonal_relaxed")
+    counts = [{"model": one.model, "site": one.site, **row} for one in files for row in one.head.get("counts", ())]
     frames = {
         "pooled": tables.POOLED_SITES.frame(rows),
         "comparisons": tables.SITE_COMPARISONS.frame(compared),
         "sites": tables.SITES.frame([_site_row(one) for one in files]),
-        "counts": tables.SITE_COUNTS.frame(counts if counts.height else []),
+        "counts": tables.SITE_COUNTS.frame(counts),
     }
     return SitesResult(
         tables={name: frame for name, frame in frames.items() if not frame.is_empty()},

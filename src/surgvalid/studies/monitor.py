@@ -115,7 +115,8 @@ def monitor(
         >>> result.alarms.select("kind", "verdict").rows()
         [('value', 'worse')]
     """
-    scores = as_table(table, columns, better=better, metric=metric)
+    named = [*filter(None, [(columns or {}).get("condition")]), time_column, *by]  # a date has no few levels
+    scores = as_table(table, {**(columns or {}), "condition": ",".join(named)}, better=better, metric=metric)
     made = monitored(
         scores,
         since=str(since),

@@ -58,7 +58,6 @@ def share_page(shared: SharedFile, path: Path) -> str:
         _joined(pl.col("numbers").list.head(12), ", "),
         "cases",
     )
-    counts = shared.counts.filter(pl.col("video") == first) if shared.counts.height else shared.counts
     leaves = [
         f"{head['videos']} videos of {head['model']}, {frame['metric'].n_unique()} metrics each: sums and counts over "
         "the whole video, no single case, frame, label, score, time or image.",
@@ -105,14 +104,15 @@ def share_page(shared: SharedFile, path: Path) -> str:
                     rows,
                     "The first twelve numbers of each array are shown.",
                 ),
-                *([ReportTable("counts", "Right and wrong", counts)] if counts.height else []),
                 Prose(
-                    f"The file {path.name} holds {frame.height + shared.counts.height:,} such rows. "
-                    "It is a Parquet table: look at all of it."
+                    f"The file {path.name} holds {frame.height:,} such rows. It is a Parquet table: look at all of it."
                 ),
             ),
         ),
     ]
+    if head["counts"]:
+        counts = ReportTable("counts", "All counts in the head of the file", pl.DataFrame(head["counts"]))
+        sections.append(Section("counts", "Right and wrong cases", (counts,)))
     title = f"What {path.name} gives away"
     return page(title, "Shared statistics", f"site {head['site']}", sections, footer=made_with())
 
