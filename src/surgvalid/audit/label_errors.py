@@ -48,7 +48,9 @@ def suspected_label_errors(responses: pl.DataFrame | None) -> pl.DataFrame:
     if len(videos) < FEWEST_VIDEOS or len(labels) < 2:
         return empty
     reference = codes[: cases.height]
-    answers = _answers(rows, cases, labels)
+    (models, model), (_, case) = coded(rows["model"]), coded(rows["case"])  # rows and cases are in the order of names
+    answers, given = np.full((cases.height, len(models)), -1), rows["prediction"].is_not_null().to_numpy()
+    answers[case[given], model[given]] = codes[cases.height :]
     evidence, suggested = _evidence(answers, reference, video, len(videos), len(labels))
     chance = _probability(evidence)
     doubted = np.flatnonzero(chance >= DOUBTFUL)
@@ -71,19 +73,6 @@ def suspected_label_errors(responses: pl.DataFrame | None) -> pl.DataFrame:
             for row in order
         ]
     )
-
-
-def _answers(rows: pl.DataFrame, cases: pl.DataFrame, labels: list[str]) -> np.ndarray:
-    """The place of every answer among the labels, `[case, model]`; -1 for none."""
-    models = rows["model"].unique(maintain_order=True).to_list()
-    place = {name: number for number, name in enumerate(labels)}
-    case = {name: number for number, name in enumerate(cases["case"].to_list())}
-    answers = np.full((cases.height, len(models)), -1)
-    column = {name: number for number, name in enumerate(models)}
-    for model, name, prediction in rows.select("model", "case", "prediction").iter_rows():
-        if prediction is not None:
-            answers[case[name], column[model]] = place[prediction]
-    return answers
 
 
 def _evidence(

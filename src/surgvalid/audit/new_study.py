@@ -122,19 +122,17 @@ def _tables(home: Path) -> list[Path]:
 
 def _score_tables(home: Path) -> list[str]:
     """The names of the files that are score tables."""
-    named = (path for path in _tables(home) if path.stem not in TABLES)
-    return [path.name for path in named if not _is_broken(read_scores, path)]
+    return [path.name for path in _tables(home) if path.stem not in TABLES and not _is_broken(read_scores, path)]
 
 
 def _named_after(home: Path, table: str) -> str | None:
     """The file that has the name of a table and its columns; None where there is none."""
-    named = [path for path in _tables(home) if path.stem == table]
-    return next((path.name for path in named if not _is_broken(lambda p: _checked(table, p), path)), None)
 
+    def check(path: Path) -> None:
+        if problems := list(table_problems(table, read_frame(path))):
+            raise InputInvalid(path.name, problems)
 
-def _checked(table: str, path: Path) -> None:
-    if problems := list(table_problems(table, read_frame(path))):
-        raise InputInvalid(path.name, problems)
+    return next((path.name for path in _tables(home) if path.stem == table and not _is_broken(check, path)), None)
 
 
 def _is_broken(reader: Callable[[Path], object], path: Path) -> bool:

@@ -55,22 +55,6 @@ CONSEQUENCES: Mapping[str, str] = {
     "waste": "time and money spent on models that solve no clinical problem",
 }
 """Consequences by a short name."""
-RISKS: Mapping[str, str] = {
-    "overestimation": "a model seems better than it is",
-    "unfairness": "some groups of patients are served worse",
-    "poor generalisation": "it fails in other hospitals, with other devices or teams",
-    "limited utility": "it is of no use in the clinic",
-    "wrong choice": "a worse model is chosen over a better one",
-    "harm": "it adds to errors, complications or unsafe decisions",
-    "loss of trust": "clinicians, regulators and investors turn away",
-    "stagnation": "research repeats itself",
-    "regulatory delay": "approval is refused or takes longer",
-    "investment risk": "money is lost on what does not work",
-    "no adoption": "nobody uses it",
-    "late benefit": "patients and carers gain less, or later",
-    "environment": "energy is spent on training without value",
-}
-"""Risks by a short name; which follows from which consequence is drawn in the source (Fig. 2c), not written."""
 
 
 class Pitfall(NamedTuple):
@@ -98,70 +82,71 @@ class Pitfall(NamedTuple):
         return f"pitfalls/{self.code.lower().replace('.', '-')}.md"
 
 
-SUBJECTS: Mapping[str, str] = {
-    "TRIPOD+AI 3a": "context and rationale",
-    "TRIPOD+AI 5a": "sources of data and how representative they are",
-    "TRIPOD+AI 6a": "setting, number and place of centres",
-    "TRIPOD+AI 6b": "eligibility",
-    "TRIPOD+AI 8a": "outcome and how it was assessed",
-    "TRIPOD+AI 8b": "who assessed the outcome",
-    "TRIPOD+AI 10": "sample size",
-    "TRIPOD+AI 11": "missing data",
-    "TRIPOD+AI 12a": "use and partition of the data",
-    "TRIPOD+AI 12d": "differences between clusters",
-    "TRIPOD+AI 12e": "measures of performance and why these",
-    "TRIPOD+AI 13": "class imbalance",
-    "TRIPOD+AI 14": "fairness",
-    "TRIPOD+AI 17": "ethics approval",
-    "TRIPOD+AI 18a": "funding",
-    "TRIPOD+AI 18e": "sharing of data",
-    "TRIPOD+AI 18f": "sharing of code",
-    "TRIPOD+AI 20b": "characteristics of participants",
-    "TRIPOD+AI 21": "numbers in each analysis",
-    "TRIPOD+AI 23a": "performance with intervals, also in subgroups",
-    "TRIPOD+AI 23b": "performance across clusters",
-    "TRIPOD+AI 25": "interpretation",
-    "TRIPOD+AI 26": "limitations",
-    "CLAIM 3": "background, intended use and role",
-    "CLAIM 7": "data sources",
-    "CLAIM 8": "inclusion and exclusion",
-    "CLAIM 12": "missing data",
-    "CLAIM 13": "image acquisition",
-    "CLAIM 14": "how the reference was obtained",
-    "CLAIM 15": "why this reference",
-    "CLAIM 16": "source of the annotations",
-    "CLAIM 17": "annotation of the test set",
-    "CLAIM 18": "variability of raters",
-    "CLAIM 19": "assignment to partitions",
-    "CLAIM 20": "level at which partitions are disjoint",
-    "CLAIM 21": "intended sample size",
-    "CLAIM 26": "choice of the final model",
-    "CLAIM 28": "metrics",
-    "CLAIM 29": "significance and uncertainty",
-    "CLAIM 30": "robustness or sensitivity",
-    "CLAIM 35": "numbers included and excluded",
-    "CLAIM 36": "characteristics of each partition",
-    "CLAIM 37": "performance and its uncertainty",
-    "CLAIM 39": "analysis of failures",
-    "CLAIM 41": "implications for practice",
-    "CLAIM 43": "availability of software, model and data",
-    "CLAIM 44": "funding",
-    "DECIDE-AI 2a": "condition, practice and patients intended for",
-    "DECIDE-AI 3a": "recruitment, inclusion and exclusion of patients and data",
-    "DECIDE-AI 13a": "errors and malfunctions",
-    "DECIDE-AI 15": "support for the intended use",
-    "DECIDE-AI 17": "availability of data and code",
-    "DECIDE-AI III": "protocol, registration and ethics",
-    "FUTURE-AI Fairness 1": "sources of bias",
-    "FUTURE-AI Fairness 2": "attributes of patients and data",
-    "FUTURE-AI Fairness 3": "evaluation of fairness",
-    "FUTURE-AI Universality 1": "intended clinical settings",
-    "FUTURE-AI Traceability 2": "documentation",
-    "FUTURE-AI Usability 5": "clinical utility",
-    "FUTURE-AI Robustness 1": "sources of variation of the data",
-    "FUTURE-AI Robustness 3": "evaluation of robustness",
-    "FUTURE-AI General 4": "plan of the evaluation",
-}
+_SUBJECTS = """\
+TRIPOD+AI 3a: context and rationale
+TRIPOD+AI 5a: sources of data and how representative they are
+TRIPOD+AI 6a: setting, number and place of centres
+TRIPOD+AI 6b: eligibility
+TRIPOD+AI 8a: outcome and how it was assessed
+TRIPOD+AI 8b: who assessed the outcome
+TRIPOD+AI 10: sample size
+TRIPOD+AI 11: missing data
+TRIPOD+AI 12a: use and partition of the data
+TRIPOD+AI 12d: differences between clusters
+TRIPOD+AI 12e: measures of performance and why these
+TRIPOD+AI 13: class imbalance
+TRIPOD+AI 14: fairness
+TRIPOD+AI 17: ethics approval
+TRIPOD+AI 18a: funding
+TRIPOD+AI 18e: sharing of data
+TRIPOD+AI 18f: sharing of code
+TRIPOD+AI 20b: characteristics of participants
+TRIPOD+AI 21: numbers in each analysis
+TRIPOD+AI 23a: performance with intervals, also in subgroups
+TRIPOD+AI 23b: performance across clusters
+TRIPOD+AI 25: interpretation
+TRIPOD+AI 26: limitations
+CLAIM 3: background, intended use and role
+CLAIM 7: data sources
+CLAIM 8: inclusion and exclusion
+CLAIM 12: missing data
+CLAIM 13: image acquisition
+CLAIM 14: how the reference was obtained
+CLAIM 15: why this reference
+CLAIM 16: source of the annotations
+CLAIM 17: annotation of the test set
+CLAIM 18: variability of raters
+CLAIM 19: assignment to partitions
+CLAIM 20: level at which partitions are disjoint
+CLAIM 21: intended sample size
+CLAIM 26: choice of the final model
+CLAIM 28: metrics
+CLAIM 29: significance and uncertainty
+CLAIM 30: robustness or sensitivity
+CLAIM 35: numbers included and excluded
+CLAIM 36: characteristics of each partition
+CLAIM 37: performance and its uncertainty
+CLAIM 39: analysis of failures
+CLAIM 41: implications for practice
+CLAIM 43: availability of software, model and data
+CLAIM 44: funding
+DECIDE-AI 2a: condition, practice and patients intended for
+DECIDE-AI 3a: recruitment, inclusion and exclusion of patients and data
+DECIDE-AI 13a: errors and malfunctions
+DECIDE-AI 15: support for the intended use
+DECIDE-AI 17: availability of data and code
+DECIDE-AI III: protocol, registration and ethics
+FUTURE-AI Fairness 1: sources of bias
+FUTURE-AI Fairness 2: attributes of patients and data
+FUTURE-AI Fairness 3: evaluation of fairness
+FUTURE-AI Universality 1: intended clinical settings
+FUTURE-AI Traceability 2: documentation
+FUTURE-AI Usability 5: clinical utility
+FUTURE-AI Robustness 1: sources of variation of the data
+FUTURE-AI Robustness 3: evaluation of robustness
+FUTURE-AI General 4: plan of the evaluation
+"""
+SUBJECTS: Mapping[str, str] = dict(line.split(": ", 1) for line in _SUBJECTS.splitlines())
 """Every item that some check gives facts for, with what it is about in our words."""
 
 
