@@ -80,8 +80,8 @@ class TableAudit(Result):
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """What the columns were interpreted as, and the findings."""
-        read = self.columns.filter(pl.col("metric") != "")
-        return {"Columns": _columns_in_short(read), self.title: self.shown}
+        alike = self.columns.filter(pl.col("metric") != "").group_by("column", "metric", "percent", maintain_order=True)
+        return {"Columns": alike.agg(pl.col("table").n_unique().alias("tables")), self.title: self.shown}
 
     def facts(self) -> dict[str, Any]:
         """The counts, and whether anything is grave."""
@@ -183,12 +183,6 @@ def _column_rows(read: Sequence[ReadTable]) -> Iterator[dict[str, Any]]:
                 "classes": one.facts.classes or None,
                 "cases": one.facts.cases or None,
             }
-
-
-def _columns_in_short(columns: pl.DataFrame) -> pl.DataFrame:
-    """What columns were interpreted as, tables with the same reading together."""
-    alike = columns.group_by("column", "metric", "percent", maintain_order=True)
-    return alike.agg(pl.col("table").n_unique().alias("tables"))
 
 
 def _doubts(doubts: Sequence[tuple[str, str]]) -> Iterator[Finding]:
