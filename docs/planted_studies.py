@@ -291,6 +291,35 @@ def no_ethics(study: AuditedStudy) -> AuditedStudy:
     return _answered(study, ethics=False)
 
 
+def patient_in_other_spelling(study: AuditedStudy) -> AuditedStudy:
+    """A test patient is in the training set, written in another way."""
+    extra = pl.DataFrame([{"split": "train", "video": "t99", "patient": "Patient V-003"}])
+    splits = study.tables["splits"].with_columns(pl.col("patient").replace({"pv03": "pat_v03"}))
+    return _with(study, splits=pl.concat([splits, extra]))
+
+
+def narrow_intervals(study: AuditedStudy) -> AuditedStudy:
+    """Printed intervals have half the width that single moments as units give."""
+    half = (pl.col("high") - pl.col("low")) / 4
+    naive = interval(study.scores, resample="naive").table
+    return _with(
+        study,
+        reported=naive.select("model", "metric", "value", low=pl.col("value") - half, high=pl.col("value") + half),
+    )
+
+
+def eight_faults(study: AuditedStudy) -> AuditedStudy:
+    """Eight faults at once, which an audit has to tell apart."""
+    for plant in (
+        one_center, telling_device, raters_apart, patient_in_other_spelling, need_without_metric,
+        metric_without_conventions, narrow_intervals, empty_claim,
+    ):  # fmt: skip
+        study = plant(study)
+    return study
+
+
+EIGHT = ("P1.1", "P1.3", "P1.5", "P1.6", "P2.1", "P2.5", "P3.1", "P3.3")
+"""The checks that must see them."""
 PLANTED: dict[str, Callable[[AuditedStudy], AuditedStudy]] = {
     "P1.1": one_center,
     "P1.2": four_videos,

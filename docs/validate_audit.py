@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docs.planted_studies import PLANTED, clean_study
+from docs.planted_studies import EIGHT, PLANTED, clean_study, eight_faults
 from docs.studies import Study, asked, markdown, put_table, repeated
 from surgvalid.audit.audit import audited, chosen_pitfalls
 from surgvalid.stats.intervals.proportions import share
@@ -33,14 +33,22 @@ def faulty_study(code: str, *, repetition: int) -> float:
     return float(audited(study, pitfalls=[code]).tables["checks"]["outcome"][0] == "fail")
 
 
+def eight_seen(*, repetition: int) -> float:
+    """How many of eight faults in one study are seen."""
+    checks = audited(eight_faults(clean_study(9000 + repetition)), pitfalls=EIGHT).tables["checks"]
+    return float((checks["outcome"] == "fail").sum())
+
+
 def main() -> None:
     """Simulate and write the tables."""
     chosen = asked(__doc__ or "", repetitions=SOUND)
     studies = [Study(sound_study, (), chosen.repetitions)]
     studies += [Study(faulty_study, (code,), min(FAULTY, chosen.repetitions)) for code in CODES]
-    outcomes, *seen = repeated(studies, processes=chosen.processes)
+    studies.append(Study(eight_seen, (), min(FAULTY, chosen.repetitions)))
+    outcomes, *seen, eight = repeated(studies, processes=chosen.processes)
     put_table(PAGE, "checks", checks_table(outcomes, seen))
     put_table(PAGE, "studies", studies_table(outcomes))
+    put_table(PAGE, "eight", eight_table(eight))
 
 
 def checks_table(outcomes: np.ndarray, seen: list[np.ndarray]) -> str:
@@ -59,6 +67,12 @@ def studies_table(outcomes: np.ndarray) -> str:
     any_alarm = share(int((outcomes == 0).any(axis=1).sum()), len(outcomes))
     rows = [[f"{len(outcomes)}", f"{any_alarm.value:.1%} [{any_alarm.low:.1%}, {any_alarm.high:.1%}]"]]
     return markdown(["sound studies", "with a false alarm in any of 18 checks"], rows)
+
+
+def eight_table(seen: np.ndarray) -> str:
+    """In how many studies with eight faults all eight are seen."""
+    rows = [[f"{len(seen)}", f"{int((seen == len(EIGHT)).sum())}", f"{seen.min():.0f}"]]
+    return markdown(["studies with eight faults", "all eight seen", "fewest seen in one"], rows)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import polars as pl
 import pytest
-from docs.planted_studies import PLANTED, clean_study
+from docs.planted_studies import EIGHT, PLANTED, clean_study, eight_faults
 
 from repository import REPOSITORY
 from surgvalid.audit.answers import QUESTIONS
@@ -58,6 +58,11 @@ def test_a_planted_fault_fails_its_check(code: str) -> None:
     assert row["severity"] in ("high", "medium", "low")
     assert row["fix"]
     assert re.search(r"\d", row["evidence"]) or code in ("P2.2", "P2.5", "P3.5"), "evidence is numbers"
+
+
+def test_eight_faults_at_once_are_all_seen() -> None:
+    checks = audited(eight_faults(clean_study(0)), pitfalls=EIGHT).tables["checks"]
+    assert dict(checks.select("pitfall", "outcome").rows()) == dict.fromkeys(EIGHT, "fail")
 
 
 @pytest.mark.parametrize("code", CODES)

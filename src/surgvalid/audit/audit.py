@@ -153,13 +153,8 @@ def _audited(study: AuditedStudy, checks: Sequence[AuditedClaim], findings: Sequ
             "numbers": tables.NUMBERS.frame([row for one in checks for row in _number_rows(one)]),
             "questions": tables.QUESTIONS.frame(
                 [
-                    {
-                        "key": key,
-                        "pitfall": QUESTIONS[key].pitfall,
-                        "question": QUESTIONS[key].text,
-                        "example": QUESTIONS[key].example,
-                    }
-                    for key in open_keys
+                    {"key": key, "pitfall": one.pitfall, "question": one.text, "example": one.example}
+                    for key, one in ((key, QUESTIONS[key]) for key in open_keys)
                 ]
             ),
             "guideline_items": tables.ITEMS.frame(list(item_rows(by_code))),

@@ -38,8 +38,7 @@ class DataCard(Result):
     @property
     def title(self) -> str:
         """The name, and how much there is to know."""
-        counts = {one.severity for one in self.findings}
-        return f"{self.name}: {len(self.findings)} findings" if counts else f"{self.name}: nothing to note"
+        return f"{self.name}: {f'{len(self.findings)} findings' if self.findings else 'nothing to note'}"
 
     @property
     def passes(self) -> bool:
@@ -48,7 +47,7 @@ class DataCard(Result):
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """The counts, and the classes."""
-        return {self.title: self.table, "classes": self.classes} if self.classes.height else {self.title: self.table}
+        return {self.title: self.table, **({"classes": self.classes} if self.classes.height else {})}
 
 
 @requested("audit card", files=("folder",))
@@ -77,12 +76,11 @@ def data_set_card(data_set: str, folder: str | Path, *, tasks: Sequence[str] = (
         findings += [*_repeats(task, table), *_contradictions(task, table), *_outside(known, task, table)]
     classes = tables.CARD_CLASSES.frame(rows)
     findings += [*_imbalance(classes), *_splits(known, folder), *_known_overlaps(known)]
-    counts = [
-        {"task": task, "what": what, "counted": counted, "published": published}
-        for task, what, counted, published in report.counts.iter_rows()
-    ]
     return DataCard(
-        tables={"card_counts": tables.CARD_COUNTS.frame(counts), "card_classes": classes},
+        tables={
+            "card_counts": tables.CARD_COUNTS.frame(report.counts.rename({"found": "counted"})),
+            "card_classes": classes,
+        },
         main="card_counts",
         findings=tuple(findings),
         name=f"{known.title} ({report.verdict})",

@@ -62,8 +62,6 @@ class AuditEvidence:
     sentence: str
     numbers: tuple[AuditNumber, ...] = ()
     weight: Weight = Weight.MEDIUM
-    fix: str = ""
-    """What mends it, where that is more than what the catalogue says."""
     picture: str = ""
     """How the numbers are drawn: `intervals`, `widths`, `strategies` or `curves`; empty where they are not."""
 
@@ -142,11 +140,9 @@ def outcome_of(seen: Iterable[SeenEvidence]) -> CheckOutcome:
     return CheckOutcome.ASK if CheckOutcome.ASK in outcomes else CheckOutcome.UNKNOWN
 
 
-def failed(
-    sentence: str, *numbers: AuditNumber, weight: Weight = Weight.MEDIUM, fix: str = "", picture: str = ""
-) -> AuditEvidence:
+def failed(sentence: str, *numbers: AuditNumber, weight: Weight = Weight.MEDIUM, picture: str = "") -> AuditEvidence:
     """Evidence of a fault."""
-    return AuditEvidence(CheckOutcome.FAIL, sentence, numbers, weight, fix, picture)
+    return AuditEvidence(CheckOutcome.FAIL, sentence, numbers, weight, picture)
 
 
 def passed(sentence: str, *numbers: AuditNumber, picture: str = "") -> AuditEvidence:

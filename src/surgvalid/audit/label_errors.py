@@ -48,9 +48,11 @@ def suspected_label_errors(responses: pl.DataFrame | None) -> pl.DataFrame:
     if len(videos) < FEWEST_VIDEOS or len(labels) < 2:
         return empty
     reference = codes[: cases.height]
-    answers = _answers(rows, cases, labels)
+    (models, model), (_, case) = coded(rows["model"]), coded(rows["case"])  # rows and cases are in the order of names
+    answers, given = np.full((cases.height, len(models)), -1), rows["prediction"].is_not_null().to_numpy()
+    answers[case[given], model[given]] = codes[cases.height :]
     evidence, suggested = _evidence(answers, reference, video, len(videos), len(labels))
-    chance = _probability(evidence)
+    chance = 1 / (1 + np.exp(-np.clip(evidence + np.log(PRIOR / (1 - PRIOR)), -50, 50)))
     doubted = np.flatnonzero(chance >= DOUBTFUL)
     order = doubted[np.argsort(-evidence[doubted], kind="stable")]
     shares = np.bincount(video[doubted], minlength=len(videos)) / np.bincount(video, minlength=len(videos))
@@ -71,19 +73,6 @@ def suspected_label_errors(responses: pl.DataFrame | None) -> pl.DataFrame:
             for row in order
         ]
     )
-
-
-def _answers(rows: pl.DataFrame, cases: pl.DataFrame, labels: list[str]) -> np.ndarray:
-    """The place of every answer among the labels, `[case, model]`; -1 for none."""
-    models = rows["model"].unique(maintain_order=True).to_list()
-    place = {name: number for number, name in enumerate(labels)}
-    case = {name: number for number, name in enumerate(cases["case"].to_list())}
-    answers = np.full((cases.height, len(models)), -1)
-    column = {name: number for number, name in enumerate(models)}
-    for model, name, prediction in rows.select("model", "case", "prediction").iter_rows():
-        if prediction is not None:
-            answers[case[name], column[model]] = place[prediction]
-    return answers
 
 
 def _evidence(
@@ -108,7 +97,7 @@ def _evidence(
 
 def _elsewhere(right: np.ndarray, answered: np.ndarray, video: np.ndarray, videos: int) -> np.ndarray:
     """The share of right answers of every model in all other videos, `[video, model]`, drawn a little to one half."""
-    hits, asked = np.zeros((videos, right.shape[1])), np.zeros((videos, right.shape[1]))
+    hits, asked = np.zeros((2, videos, right.shape[1]))
     np.add.at(hits, video, right)
     np.add.at(asked, video, answered)
     return np.asarray((hits.sum(axis=0) - hits + 1) / (asked.sum(axis=0) - asked + 2))
@@ -121,13 +110,8 @@ def _shared_errors(
     wrong = (answered & ~right).sum(axis=1)
     expected = np.where(answered, 1 - accuracy, 0.0).sum(axis=1)
     independent = np.where(answered, accuracy * (1 - accuracy), 0.0).sum(axis=1)
-    squares, variances = np.zeros(videos), np.zeros(videos)
+    squares, variances = np.zeros((2, videos))
     np.add.at(squares, video, (wrong - expected) ** 2)
     np.add.at(variances, video, independent)
     others = (squares.sum() - squares) / np.maximum(variances.sum() - variances, 1e-12)
     return np.asarray(np.maximum(1.0, others))
-
-
-def _probability(evidence: np.ndarray) -> np.ndarray:
-    odds = np.clip(evidence + np.log(PRIOR / (1 - PRIOR)), -50, 50)
-    return np.asarray(1 / (1 + np.exp(-odds)))

@@ -39,30 +39,26 @@ def video_sums(values: np.ndarray, codes: np.ndarray, videos: int) -> tuple[np.n
     return totals, sizes
 
 
-def means(
-    values: np.ndarray, codes: np.ndarray, *, level: float = 0.95, low: float = 0.0, high: float = 1.0
-) -> Jackknifed:
+def means(values: np.ndarray, codes: np.ndarray, *, low: float = 0.0, high: float = 1.0) -> Jackknifed:
     """The mean of each column with its interval over videos."""
     totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
-    return mean_interval(totals, sizes, level=level, low=low, high=high)
+    return mean_interval(totals, sizes, low=low, high=high)
 
 
-def differences(values: np.ndarray, codes: np.ndarray, *, level: float = 0.95) -> Differences:
+def differences(values: np.ndarray, codes: np.ndarray) -> Differences:
     """The mean of each column of paired differences, with the exact test over videos."""
     totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
-    return difference_interval(totals, sizes, level=level)
+    return difference_interval(totals, sizes)
 
 
 def grid_means(values: np.ndarray, *, low: float = -np.inf, high: float = np.inf) -> Jackknifed:
     """The mean over videos of each column of `values[video, column]`; NaN counts as not there."""
-    held = np.isfinite(values)
-    return mean_interval(np.where(held, values, 0.0), held.astype(np.float64), low=low, high=high)
+    return means(values, np.arange(len(values)), low=low, high=high)
 
 
 def grid_differences(values: np.ndarray) -> Differences:
     """The mean over videos of each column of differences, with the exact test over videos."""
-    held = np.isfinite(values)
-    return difference_interval(np.where(held, values, 0.0), held.astype(np.float64))
+    return differences(values, np.arange(len(values)))
 
 
 class Jackknife(NamedTuple):
@@ -74,13 +70,13 @@ class Jackknife(NamedTuple):
     p_value: float
 
 
-def jackknifed(value: float, without: np.ndarray, *, level: float = 0.95) -> Jackknife:
-    """The interval of a number from its values without each video: Student's t on videos - 1 degrees of freedom."""
+def jackknifed(value: float, without: np.ndarray) -> Jackknife:
+    """The 95 % interval of a number from its values without each video: Student's t, videos - 1 degrees of freedom."""
     videos = len(without)
     spread = float(np.sqrt((videos - 1) / videos * ((without - value) ** 2).sum()))
     if spread <= 1e-12:
         return Jackknife(value, value, value, float(abs(value) <= 1e-12))
-    reach = float(stdtrit(videos - 1, 0.5 + level / 2)) * spread
+    reach = float(stdtrit(videos - 1, 0.975)) * spread
     return Jackknife(value, value - reach, value + reach, float(2 * stdtr(videos - 1, -abs(value) / spread)))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.answers import QUESTIONS, answer_problems
 from surgvalid.audit.audit import audited
 from surgvalid.audit.study import TABLES, AuditedStudy
 from surgvalid.audit.study_files import STUDY_FILE, read_study, table_problems
@@ -44,7 +45,7 @@ def new_study(folder: str | Path, *, ask: Callable[[str], str] | None = None, fo
         raise WouldOverwrite(path)
     study = read_study(path)[0] if there else _known(home)
     keys = _open_questions(study)
-    answers = {key: given for key in keys if ask is not None and (given := ask(_asked(key)).strip())}
+    answers = {key: given for key in keys if ask is not None and (given := _answer(key, ask))}
     home.mkdir(parents=True, exist_ok=True)
     text = _with_answers(path, answers) if there else "\n".join(_lines(home, study, keys, answers))
     waiting = path.with_name(f".{STUDY_FILE}.new")
@@ -56,15 +57,14 @@ def new_study(folder: str | Path, *, ask: Callable[[str], str] | None = None, fo
 def _with_answers(path: Path, answers: Mapping[str, str]) -> str:
     """A study file with further answers; what stands in it stays."""
     text = path.read_text(encoding="utf-8").rstrip("\n")
-    given = "".join(f"\n{key} = {_as_toml(QUESTIONS[key].kind, value)}" for key, value in answers.items())
+    given = "".join(f"\n{key} = {value}" for key, value in answers.items())
     head, section, rest = text.partition("\n[answers]")
     return f"{head}{section}{given}{rest}" if section else f"{text}\n\n[answers]{given}"
 
 
 def _known(home: Path) -> AuditedStudy | None:
     """The study as far as the folder holds it already, an earlier study file left aside."""
-    stands = home / STUDY_FILE
-    if not home.is_dir() or stands.exists():
+    if not home.is_dir() or (home / STUDY_FILE).exists():
         return None
     try:
         return read_study(home)[0]
@@ -81,8 +81,19 @@ def _open_questions(study: AuditedStudy | None) -> list[str]:
     return [key for key in QUESTIONS if key in asked]
 
 
-def _asked(key: str) -> str:
-    return f"{QUESTIONS[key].text} (such as {QUESTIONS[key].example})"
+def _answer(key: str, ask: Callable[[str], str]) -> str:
+    """An answer as TOML; one that cannot be meant is asked for again, and left open after the third time."""
+    question = f"{QUESTIONS[key].text} (such as {QUESTIONS[key].example})"
+    for _ in range(3):
+        toml = _as_toml(QUESTIONS[key].kind, ask(question).strip())
+        try:
+            problems = list(answer_problems(key, tomllib.loads(f"it = {toml}")["it"]))
+        except tomllib.TOMLDecodeError:
+            problems = ["not understood"]
+        if not toml or not problems:
+            return toml
+        question = f"{problems[0]}; such as {QUESTIONS[key].example}"
+    return ""
 
 
 def _lines(home: Path, study: AuditedStudy | None, keys: Sequence[str], answers: Mapping[str, str]) -> Iterator[str]:
@@ -110,7 +121,7 @@ def _lines(home: Path, study: AuditedStudy | None, keys: Sequence[str], answers:
         question = QUESTIONS[key]
         yield from ("", *(f"# {line}" for line in textwrap.wrap(f"{question.pitfall}: {question.text}", _WIDTH)))
         if key in answers:
-            yield f"{key} = {_as_toml(question.kind, answers[key])}"
+            yield f"{key} = {answers[key]}"
         else:
             yield f"# {key} = {question.example}"
 
@@ -122,19 +133,17 @@ def _tables(home: Path) -> list[Path]:
 
 def _score_tables(home: Path) -> list[str]:
     """The names of the files that are score tables."""
-    named = (path for path in _tables(home) if path.stem not in TABLES)
-    return [path.name for path in named if not _is_broken(read_scores, path)]
+    return [path.name for path in _tables(home) if path.stem not in TABLES and not _is_broken(read_scores, path)]
 
 
 def _named_after(home: Path, table: str) -> str | None:
     """The file that has the name of a table and its columns; None where there is none."""
-    named = [path for path in _tables(home) if path.stem == table]
-    return next((path.name for path in named if not _is_broken(lambda p: _checked(table, p), path)), None)
 
+    def check(path: Path) -> None:
+        if problems := list(table_problems(table, read_frame(path))):
+            raise InputInvalid(path.name, problems)
 
-def _checked(table: str, path: Path) -> None:
-    if problems := list(table_problems(table, read_frame(path))):
-        raise InputInvalid(path.name, problems)
+    return next((path.name for path in _tables(home) if path.stem == table and not _is_broken(check, path)), None)
 
 
 def _is_broken(reader: Callable[[Path], object], path: Path) -> bool:
@@ -149,8 +158,8 @@ def _as_toml(kind: str, given: str) -> str:
     """What a person typed, as TOML; a text needs no quotes."""
     if given.lower() in ("false", "no"):
         return "false"
-    if kind == "text":
+    if given and kind == "text":
         return json.dumps(given, ensure_ascii=False)
-    if kind == "names" and not given.startswith("["):
+    if given and kind == "names" and not given.startswith("["):
         return json.dumps([name.strip() for name in given.split(",")], ensure_ascii=False)
     return given

@@ -47,22 +47,6 @@ CONSEQUENCES: Mapping[str, str] = {
     "waste": "time and money spent on models that solve no clinical problem",
 }
 """Consequences by a short name."""
-RISKS: Mapping[str, str] = {
-    "overestimation": "a model seems better than it is",
-    "unfairness": "some groups of patients are served worse",
-    "poor generalisation": "it fails in other hospitals, with other devices or teams",
-    "limited utility": "it is of no use in the clinic",
-    "wrong choice": "a worse model is chosen over a better one",
-    "harm": "it adds to errors, complications or unsafe decisions",
-    "loss of trust": "clinicians, regulators and investors turn away",
-    "stagnation": "research repeats itself",
-    "regulatory delay": "approval is refused or takes longer",
-    "investment risk": "money is lost on what does not work",
-    "no adoption": "nobody uses it",
-    "late benefit": "patients and carers gain less, or later",
-    "environment": "energy is spent on training without value",
-}
-"""Risks by a short name; which follows from which consequence is drawn in the source (Fig. 2c), not written."""
 
 
 class Pitfall(NamedTuple):

@@ -302,7 +302,7 @@ OPTIONS: dict[str, Option] = {
     "data_set_name": place("DATA_SET", "A name of 'surgvalid tools list datasets'.", str, argument="data_set"),
     "folder": place("FOLDER", "The data set as it was downloaded."),
     "printed": place(
-        "FILE...", "Printed tables with their captions: CSV, Markdown, LaTeX, or text copied with tabs or spaces.",
+        "FILE...", "Printed tables with their captions: CSV, Markdown, LaTeX, PDF, or text with tabs or spaces.",
         list[Path], argument="tables",
     ),
     "headings": Option(

@@ -38,14 +38,12 @@ from surgvalid.schema.metric_facts import Packed
 from surgvalid.schema.tables.statistics_table import SCHEMA, Recipe, StatisticsTable, VideoStatistics
 from surgvalid.schema.tables.tabular import first_line
 
-VERSION = 2
+VERSION = 1
 KEY = "surgvalid.shared"
 """Of the head in the metadata of the file."""
 MINIMUM_CASES, CELL_SIZE = 10, 5
 _MARKING = frozenset(("label sequences", "triplet scores"))
 """What metrics take whose statistics may be a value of a video with a mark that it has one; other pairs are counts."""
-COUNTS = "counts of successes"
-"""Stands in the column `opened` of rows that are no statistics of a metric; their `options` are the properties."""
 ORDERED = "its value depends on the order of all scores, which would leave one by one"
 
 
@@ -71,8 +69,6 @@ class SharedFile:
     place: str
     head: Mapping[str, Any]
     statistics: StatisticsTable
-    counts: pl.DataFrame
-    """`model, site, metric, video, successes, trials` and properties."""
 
     @property
     def site(self) -> str:
@@ -129,11 +125,11 @@ def write_shared(
     if not statistics:
         why = "; ".join((*given.unshared, *(f"{name}: counts below {cell_size}" for name in withheld)))
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}")
-    table = StatisticsTable.of(str(given.head["model"]), statistics).frame
+    table = StatisticsTable.of(str(given.head["model"]), statistics)
+    counts: list[dict[str, Any]] = []
     if given.counts is not None:
-        counted, small_ones = _counted(given.counts, names, cell_size)
-        table = pl.concat([table, counted.select(pl.lit(given.head["model"]).alias("model"), *list(SCHEMA)[1:])])
-        withheld |= {f"successes of {name}": number for name, number in small_ones.items()}
+        counts, staying = _leaving_counts(given.counts, names, cell_size)
+        withheld |= {f"successes of {name}": number for name, number in staying.items()}
     head = {
         "version": VERSION,
         **given.head,
@@ -145,43 +141,22 @@ def write_shared(
         "withheld": withheld,
         "cases": {names[video]: _keyed(key, text) for video, text in given.cases.items() if video in names},
         "unshared": dict(given.unshared),
+        "counts": counts,
     }
-    table.write_parquet(path, compression="zstd", metadata={KEY: json_text(head)})
-    return _shared_file(str(path), head, table)
+    table.frame.write_parquet(path, compression="zstd", metadata={KEY: json_text(head)})
+    return SharedFile(str(path), head, table)
 
 
-def _counted(counts: pl.DataFrame, names: Mapping[str, str], cell_size: int) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The counts that leave as rows of the file, and how many videos stay for a small one, by metric."""
+def _leaving_counts(
+    counts: pl.DataFrame, names: Mapping[str, str], cell_size: int
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The counts that leave, and how many videos stay for a small one, by metric."""
     here = counts.filter(pl.col("video").is_in(list(names)))
     each = (pl.col("successes"), pl.col("trials") - pl.col("successes"))
     small = pl.any_horizontal(((one > 0) & (one < cell_size)).any().over("metric", "video") for one in each)
-    properties = [name for name in counts.columns if name not in ("metric", "video", "successes", "trials")]
     stay = here.filter(small).group_by("metric", maintain_order=True).agg(pl.col("video").n_unique())
-    rows = here.filter(~small).select(
-        "metric",
-        pl.col("video").replace_strict(names, return_dtype=pl.String),
-        pl.lit(COUNTS).alias("opened"),
-        (pl.struct(properties).struct.json_encode() if properties else pl.lit("{}")).alias("options"),
-        pl.lit("successes, trials").alias("array"),
-        pl.lit("<i8").alias("dtype"),
-        pl.lit([2], dtype=pl.List(pl.Int64)).alias("shape"),
-        pl.concat_list(pl.col("successes", "trials").cast(pl.Float64)).alias("numbers"),
-        pl.col("trials").cast(pl.Int64).alias("cases"),
-    )
-    return rows.sort("metric", "video", "options"), dict(stay.iter_rows())
-
-
-def _shared_file(place: str, head: Mapping[str, Any], frame: pl.DataFrame) -> SharedFile:
-    """A file from its rows."""
-    is_count = pl.col("opened") == COUNTS
-    rows = [
-        {"model": model, "site": str(head["site"]), "metric": metric, "video": video, **json.loads(options),
-         "successes": int(right), "trials": int(every)}
-        for model, metric, video, options, (right, every) in frame.filter(is_count)
-        .select("model", "metric", "video", "options", "numbers").iter_rows()
-    ]  # fmt: skip
-    counts = pl.DataFrame(rows, infer_schema_length=None)
-    return SharedFile(place, head, StatisticsTable(frame.filter(~is_count)), counts)
+    leaving = here.filter(~small).with_columns(pl.col("video").replace_strict(names, return_dtype=pl.String))
+    return leaving.sort(leaving.columns).to_dicts(), dict(stay.iter_rows())
 
 
 def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[str]:
@@ -250,9 +225,9 @@ def read_shared(path: str | Path) -> SharedFile:
         raise FileUnreadable(str(path), [first_line(error)]) from None
     if not isinstance(head, dict) or dict(frame.schema) != SCHEMA:
         raise FileUnreadable(str(path), ["no shared statistics; evaluate --share writes them"])
-    if head.get("version") not in range(1, VERSION + 1):
+    if head.get("version") != VERSION:
         raise FileUnreadable(str(path), [f"version {head.get('version')}; this version of surgvalid reads {VERSION}"])
-    return _shared_file(str(path), head, frame)
+    return SharedFile(str(path), head, StatisticsTable(frame))
 
 
 def agreed_sites(files: list[SharedFile]) -> None:

@@ -49,11 +49,6 @@ class SitesResult(Result):
         """The pooled values without the long columns."""
         return self.table.select("model", "metric", "value", "low", "high", "videos", "sites", "note")
 
-    @property
-    def title(self) -> str:
-        """Of the result."""
-        return "SitesResult"
-
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """The pooled values, the comparisons and the sites."""
         columns = ("model_a", "model_b", "metric", "difference", "low", "high", "p_value", "favours", "videos")
@@ -98,12 +93,12 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
     rows = [row for pool in pools for row in _value_rows(pool, level)]
     compared, spoken = _comparisons(pools, level)
     findings += [*_about_sites(files), *_few(pools), *gathered(spoken)]
-    counts = pl.concat([one.counts for one in files if one.counts.height] or [pl.DataFrame()], how="diagonal_relaxed")
+    counts = [{"model": one.model, "site": one.site, **row} for one in files for row in one.head.get("counts", ())]
     frames = {
         "pooled": tables.POOLED_SITES.frame(rows),
         "comparisons": tables.SITE_COMPARISONS.frame(compared),
-        "sites": tables.SITES.frame([_site_row(one) for one in files]),
-        "counts": tables.SITE_COUNTS.frame(counts if counts.height else []),
+        "sites": tables.SITES.frame([{name: one.head.get(name) for name in tables.SITES.columns} for one in files]),
+        "counts": tables.SITE_COUNTS.frame(counts),
     }
     return SitesResult(
         tables={name: frame for name, frame in frames.items() if not frame.is_empty()},
@@ -117,17 +112,15 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
 
 def _pools(files: Sequence[SharedFile]) -> tuple[list[_Pool], list[Finding]]:
     rows = pl.concat([one.statistics.frame for one in files])
-    pools, findings, problems = [], [], []
-    models = list(dict.fromkeys(one.model for one in files))
+    pools, problems = [], []
     cases = {(one.model, video): text for one in files for video, text in one.head.get("cases", {}).items()}
     for name in rows["metric"].unique(maintain_order=True).to_list():
         table = StatisticsTable(rows.filter(pl.col("metric") == name))
-        sites = {
-            model: {one.site for one in files if one.model == model and name in set(one.statistics.frame["metric"])}
-            for model in models
-        }
-        held = {model: there for model, there in sites.items() if there}
-        pool = _Pool(name, reopened(table.recipe(name)), table, held, cases)
+        sites: dict[str, set[str]] = {}
+        for one in files:
+            if name in set(one.statistics.frame["metric"]):
+                sites.setdefault(one.model, set()).add(one.site)
+        pool = _Pool(name, reopened(table.recipe(name)), table, sites, cases)
         try:
             for model in pool.sites:
                 pool.of(model)
@@ -137,9 +130,7 @@ def _pools(files: Sequence[SharedFile]) -> tuple[list[_Pool], list[Finding]]:
     if problems:
         raise InputInvalid("shared statistics", problems)
     lacking = {name: why for one in files for name, why in one.head.get("unshared", {}).items()}
-    for name, why in lacking.items():
-        findings.append(remark("metric-not-shared", f"{name!r} is not here: {why}."))
-    return pools, findings
+    return pools, [remark("metric-not-shared", f"{name!r} is not here: {why}.") for name, why in lacking.items()]
 
 
 def _value_rows(pool: _Pool, level: float) -> list[dict[str, Any]]:
@@ -243,37 +234,22 @@ def _scores(pools: Sequence[_Pool]) -> ScoreTable:
     return ScoreTable.of(pl.concat(rows), facts=facts, statistics=held)
 
 
-def _site_row(one: SharedFile) -> dict[str, Any]:
-    names = ("videos", "left_out", "minimum_cases")
-    return {"site": one.site, "model": one.model, **{name: one.head.get(name) for name in names}}
-
-
 def _about_sites(files: Sequence[SharedFile]) -> list[Finding]:
-    left = {one.site: int(one.head.get("left_out", 0)) for one in files if one.head.get("left_out")}
-    findings = []
-    if left:
-        listed = ", ".join(f"{site}: {count}" for site, count in left.items())
-        text = f"Videos with too few cases to be shared are not counted ({listed}): values are not those of all videos."
-        findings.append(remark("videos-not-shared", text))
+    few = [f"{one.model} in {one.site}: {one.head['left_out']}" for one in files if one.head.get("left_out")]
     small = [
         f"{metric} of {one.model} in {one.site}: {count}"
         for one in files
         for metric, count in one.head.get("withheld", {}).items()
     ]
-    if small:
-        text = (
-            f"Videos with small counts stayed at their sites ({'; '.join(small[:5])}"
-            f"{f' and {len(small) - 5} more' if len(small) > 5 else ''}): where something is rare, values are not "
-            "those of all videos."
-        )
-        findings.append(remark("videos-not-shared", text))
-    return findings
+    reasons = {"too few cases": few, "small counts": small}
+    stayed = [f"for {why} ({'; '.join(each[:5])}{' ...' * (len(each) > 5)})" for why, each in reasons.items() if each]
+    text = f"Videos stayed at their sites {' and '.join(stayed)}: values are not those of all videos."
+    return [remark("videos-not-shared", text)] if stayed else []
 
 
 def _few(pools: Sequence[_Pool]) -> list[Finding]:
-    counts = [len(pool.of(model)[1].videos) for pool in pools for model in pool.sites]
-    finding = few_videos(min(counts), float(min(counts) - 1)) if counts else None
-    return [] if finding is None else [finding]
+    least = min(len(pool.of(model)[1].videos) for pool in pools for model in pool.sites)
+    return [one for one in [few_videos(least, least - 1.0)] if one is not None]
 
 
 def _prose(files: Sequence[SharedFile], level: float) -> str:

@@ -28,6 +28,8 @@ from surgvalid.schema.tables.tabular import as_frame
 class Result:
     """A result. Subclasses add fields and names for their tables; showing and writing is done here."""
 
+    page: ClassVar[str] = ""
+    """The name of the file that `html` is written to, where a result has a page."""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """By the name of the file each is written to."""
     main: str = ""
@@ -118,12 +120,23 @@ class Result:
 
     def write(self, folder: Path) -> None:
         """Write the files of the result; the manifest is not one of them."""
-        for name, frame in self.tables.items():
+        if self.page:
+            (folder / self.page).write_text(self.html(), encoding="utf-8", errors="replace")
+        for name, frame in self.written_tables.items():
             frame.write_csv(folder / f"{name}.csv")
         for name, record in self.records.items():
             write_text(folder / f"{name}.json", json_text(record, indent=2))
         if self.prose:
             write_text(folder / f"{self.text_stem}.txt", "\n\n".join([self.prose, *(f.text for f in self.findings)]))
+
+    def html(self) -> str:
+        """The page, complete in itself; empty where there is none."""
+        return ""
+
+    @property
+    def written_tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables that become files."""
+        return self.tables
 
     @property
     def text_stem(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,6 +25,8 @@ PAGE = "change.html"
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class FailureChangeResult(Result):
     """Tables `effect_changes` (every property before and after) and `gains` (with and without it)."""
+
+    page = PAGE
 
     @property
     def title(self) -> str:
@@ -54,11 +55,6 @@ class FailureChangeResult(Result):
             Section("methods", "How it was made", (effects, Prose(self.prose))),
         ]
         return page(self.title, "Before and after", "the same cases twice", sections, footer=made_with())
-
-    def write(self, folder: Path) -> None:
-        """Write the tables, and the page."""
-        super().write(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("failure-change", files=("before", "after", "properties"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,13 +20,14 @@ from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.stats.intervals.interval import matrix_notes
 from surgvalid.stats.planning.monitoring import monitored
 
-PAGE = "monitor.html"
 _MOST_PICTURES = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class MonitorResult(Result):
     """Tables `changes` and `videos`, and the alarms."""
+
+    page = "monitor.html"
 
     @property
     def alarms(self) -> pl.DataFrame:
@@ -67,11 +67,6 @@ class MonitorResult(Result):
         row = self.table.row(0, named=True) if self.table.height else {"videos_validation": 0, "videos_new": 0}
         facts = f"{row['videos_validation']:,} videos of the validation · {row['videos_new']:,} since"
         return page(self.title, "Monitoring", facts, _sections(self), footer=made_with())
-
-    def write(self, folder: Path) -> None:
-        """Write the tables, and the page."""
-        super().write(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("monitor")
@@ -115,7 +110,8 @@ def monitor(
         >>> result.alarms.select("kind", "verdict").rows()
         [('value', 'worse')]
     """
-    scores = as_table(table, columns, better=better, metric=metric)
+    kept = {"condition": ",".join([time_column, *by])}  # a date has many levels, and is no name of a case
+    scores = as_table(table, {**kept, **(columns or {})}, better=better, metric=metric)
     made = monitored(
         scores,
         since=str(since),

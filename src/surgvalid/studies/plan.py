@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -25,7 +24,6 @@ from surgvalid.stats.planning.sizes import size_plan
 from surgvalid.stats.planning.sources import of_pilot, stated
 from surgvalid.stats.ranking import RankOptions
 
-PAGE = "plan.html"
 _GOALS = {
     "first": "The best model alone in final rank 1",
     "podium": "The first three final ranks firm",
@@ -36,6 +34,8 @@ _GOALS = {
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class PlanResult(Result):
     """Tables `sizes`, `curve`, `trade` and `components`, and the answer in sentences."""
+
+    page = "plan.html"
 
     verdict: tuple[str, ...]
     power: float
@@ -59,8 +59,7 @@ class PlanResult(Result):
     @property
     def shown(self) -> pl.DataFrame:
         """The sizes without columns that are empty."""
-        kept = [name for name in self.table.columns if self.table[name].null_count() < self.table.height]
-        return self.table.select(kept)
+        return _given(self.table)
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """The sizes below the answer, and why where that was asked for."""
@@ -85,11 +84,6 @@ class PlanResult(Result):
     def _facts(self) -> str:
         row = self.tables["components"].row(0, named=True)
         return f"from a pilot of {row['videos']:,} videos" if row["source"] == "pilot" else "from a stated spread"
-
-    def write(self, folder: Path) -> None:
-        """Write the tables, and the page."""
-        super().write(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("plan")

@@ -6,14 +6,13 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, SurgvalidError
+from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, SurgvalidError, nearest
 from surgvalid.evaluation.data_sets import OPTIONS
 from surgvalid.evaluation.run import KINDS, evaluate
 from surgvalid.metrics import METRICS
@@ -75,6 +74,8 @@ metrics = ["accuracy"]
 class RegistrationResult(Result):
     """A registration: table `settings` with every option of every analysis, and the document `registration`."""
 
+    page = PAGE
+
     runs: tuple[Mapping[str, Any], ...] = ()
     """What was run under it: `date`, `verb`, `videos`, `cases`, `deviations`."""
 
@@ -102,11 +103,6 @@ class RegistrationResult(Result):
         content = self.records["registration"]["content"]
         facts = f"sha256 {self.sha256}"
         return page(content["title"], "Registration", facts, _sections(self, content), footer=made_with())
-
-    def write(self, folder: Path) -> None:
-        """Write the document, the table and the page."""
-        super().write(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("preregister", files=("plan",))
@@ -339,8 +335,8 @@ def _sections(result: RegistrationResult, content: Mapping[str, Any]) -> list[Se
 
 
 def _hint(name: str, known: Any) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def write_example(path: Path, *, force: bool = False) -> None:

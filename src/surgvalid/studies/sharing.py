@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -58,7 +57,6 @@ def share_page(shared: SharedFile, path: Path) -> str:
         _joined(pl.col("numbers").list.head(12), ", "),
         "cases",
     )
-    counts = shared.counts.filter(pl.col("video") == first) if shared.counts.height else shared.counts
     leaves = [
         f"{head['videos']} videos of {head['model']}, {frame['metric'].n_unique()} metrics each: sums and counts over "
         "the whole video, no single case, frame, label, score, time or image.",
@@ -68,18 +66,15 @@ def share_page(shared: SharedFile, path: Path) -> str:
         + (f", for every combination of {', '.join(head['by'])}." if head.get("by") else "."),
         f"The name of the site ({head['site']}), of the model, and the options of each metric (names of classes, say).",
     ]
+    small = ", ".join(f"{metric} {count}" for metric, count in head["withheld"].items())
     stays = [
         f"{head['left_out']} videos with fewer than {head['minimum_cases']} cases.",
         f"Every count from 1 to below {head['cell_size']}: "
-        + (_withheld(head["withheld"]) or "none was so small, so no metric lacks a video for it."),
+        + (f"videos that would give one away stay, metric by metric ({small})." if small else "none was so small."),
         f"The key {key_path(path).name}: without it nobody can tell which patient a row is about. Never send it.",
         "Names of videos and files, predictions, references, and everything else that was read.",
     ]
     unshared = [f"{name}: {why}" for name, why in head["unshared"].items()] or ["none"]
-    names = {
-        name: tuple(Point(text) for text in texts)
-        for name, texts in {"leaves": leaves, "stays": stays, "unshared": unshared}.items()
-    }
     one_patient = (
         "Each row is about one video, so in most studies about one patient. Counts of rare events can single a patient "
         "out for somebody who knows the case. Whether such rows may leave is for your data protection to decide."
@@ -89,12 +84,12 @@ def share_page(shared: SharedFile, path: Path) -> str:
             "leaves",
             "What leaves this hospital",
             (
-                Points("leaves", "In the file", names["leaves"]),
-                Points("stays", "What stays", names["stays"]),
+                Points("leaves", "In the file", tuple(map(Point, leaves))),
+                Points("stays", "What stays", tuple(map(Point, stays))),
                 Note(one_patient),
             ),
         ),
-        Section("unshared", "Metrics that are not shared", (Points("metrics", "Not in the file", names["unshared"]),)),
+        Section("unshared", "Metrics that are not shared", (Points("metrics", "", tuple(map(Point, unshared))),)),
         Section(
             "look",
             "One video, as it is in the file",
@@ -105,22 +100,17 @@ def share_page(shared: SharedFile, path: Path) -> str:
                     rows,
                     "The first twelve numbers of each array are shown.",
                 ),
-                *([ReportTable("counts", "Right and wrong", counts)] if counts.height else []),
                 Prose(
-                    f"The file {path.name} holds {frame.height + shared.counts.height:,} such rows. "
-                    "It is a Parquet table: look at all of it."
+                    f"The file {path.name} holds {frame.height:,} such rows. It is a Parquet table: look at all of it."
                 ),
             ),
         ),
     ]
+    if head["counts"]:
+        counts = ReportTable("counts", "All counts in the head of the file", pl.DataFrame(head["counts"]))
+        sections.append(Section("counts", "Right and wrong cases", (counts,)))
     title = f"What {path.name} gives away"
     return page(title, "Shared statistics", f"site {head['site']}", sections, footer=made_with())
-
-
-def _withheld(counts: Mapping[str, int]) -> str:
-    """Which metrics lack how many videos; empty where none does."""
-    listed = ", ".join(f"{metric} {count}" for metric, count in counts.items())
-    return f"videos that would give one away stay, metric by metric ({listed})." if counts else ""
 
 
 def _joined(column: pl.Expr, between: str) -> pl.Expr:

@@ -23,12 +23,12 @@ from surgvalid.stats.verdict.judged_result import JudgedResult
 from surgvalid.stats.verdict.study import study_of
 from surgvalid.stats.verdict.who_is_better import ModelVerdict
 
-PAGE = "study.html"
-
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class StudyResult(JudgedResult):
     """Values, differences, patients, hard cases and conditions of one metric, with the verdict in sentences."""
+
+    page = "study.html"
 
     scores: ScoreTable
     judged: ModelVerdict
@@ -70,7 +70,6 @@ class StudyResult(JudgedResult):
         """Write the tables, the scores that other verbs read, and the page."""
         super().write(folder)
         self.scores.to_dir(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("study")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +21,20 @@ from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_facts import Directions
 
-PAGE = "audit.html"
-
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class StudyAudit(Result):
     """What each check of a study came to; `table` has `pitfall, title, category, outcome, severity, evidence, ...`."""
 
+    page = "audit.html"
+
     name: str = ""
     """Of the study."""
-
-    @property
-    def evidence(self) -> pl.DataFrame:
-        """Everything that was looked at."""
-        return self.tables["evidence"]
-
-    @property
-    def numbers(self) -> pl.DataFrame:
-        """The numbers of the evidence, with their intervals."""
-        return self.tables["numbers"]
 
     @property
     def questions(self) -> pl.DataFrame:
         """What only a person can answer."""
         return self.tables["questions"]
-
-    @property
-    def label_errors(self) -> pl.DataFrame:
-        """Cases whose reference may be wrong; no rows without answers of several models."""
-        return self.tables["label_errors"]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -87,14 +72,9 @@ class StudyAudit(Result):
         return page(self.title, "Audit", counts, audit_sections(self.tables, self.prose), footer=made_with())
 
     @property
-    def written_tables(self) -> dict[str, pl.DataFrame]:
+    def written_tables(self) -> Mapping[str, pl.DataFrame]:
         """The tables that become files: those that have rows, but for the items of guidelines, which the page shows."""
         return {name: frame for name, frame in self.tables.items() if frame.height and name != "guideline_items"}
-
-    def write(self, folder: Path) -> None:
-        """Write the tables that have rows, and the page; items of guidelines are its own."""
-        super(StudyAudit, replace(self, tables=self.written_tables)).write(folder)
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("audit", files=("study",))

@@ -85,3 +85,19 @@ def test_questions_are_asked_once_and_answers_kept(tmp_path: Path) -> None:
         "ethics": "approved, 12/2025", "tuned_on": "validation",
     }  # fmt: skip
     assert len(asked) == 2 * before - 2, "what was answered is not asked again"
+
+
+def test_an_answer_that_cannot_be_meant_is_asked_for_again_and_breaks_no_file(tmp_path: Path) -> None:
+    """Whatever was typed stood in the file, which was no TOML then: all other answers were lost."""
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return "0.9" if "threshold must be" in question or "not understood" in question else "about 5, say surgeons"
+
+    (tmp_path / "dice.csv").write_text("patient,unet\n" + "".join(f"P{n},0.{n}\n" for n in range(10, 20)))
+    study = read_study(new_study(tmp_path, ask=ask))[0]
+    assert study.answers["threshold"] == 0.9
+    assert study.answers["ethics"] == "about 5, say surgeons"
+    assert "target" not in study.answers
+    assert sum("Which population" in one for one in asked) == 1

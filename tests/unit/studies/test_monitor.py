@@ -146,6 +146,18 @@ def test_times_that_cannot_be_compared_are_refused_with_every_problem():
         surgvalid.monitor(frame.with_columns(date=pl.lit(1.0)), since="2026-03-01", better="larger")
 
 
+def test_a_plain_table_with_a_date_for_every_patient_is_watched():
+    """Dates have as many values as there are patients, so they were left out as names are."""
+    rng = np.random.default_rng(2)
+    value = np.clip(np.concatenate([rng.normal(0.85, 0.03, 30), rng.normal(0.6, 0.03, 15)]), 0, 1)
+    days = [f"2026-{1 + number // 28:02d}-{1 + number % 28:02d}" for number in range(45)]
+    wide = pl.DataFrame(
+        {"patient": [f"P{n:02d}" for n in range(45)], "unet": value, "swin": value - 0.01, "date": days}
+    )
+    result = surgvalid.monitor(wide, since=days[30], metric="dice", better="larger")
+    assert set(result.alarms["model"]) == {"unet", "swin"}
+
+
 def test_the_verb_ends_with_one_on_an_alarm_and_writes_a_page(tmp_path: Path):
     table(value=0.5).write_csv(tmp_path / "t.csv")
     words = ["monitor", str(tmp_path / "t.csv"), "--since", "2026-03-01", "--better", "larger"]

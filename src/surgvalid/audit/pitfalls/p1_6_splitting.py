@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed, unknown
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -43,7 +43,6 @@ _ID_WORDS = frozenset(
     "p pat patient subj subject person case id no nr v vid video op operation surgery procedure".split()
 )
 """Words before the number of an identifier that people write or leave out."""
-_WEIGHTS = {"patient": Weight.HIGH, "video": Weight.HIGH, "case": Weight.HIGH, "content": Weight.HIGH}
 
 
 def is_test(split: str) -> bool:
@@ -68,10 +67,11 @@ def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """What stands on both sides: videos, patients, cases, contents."""
     rows = study.table("splits")
     pairs = test_pairs(rows)
-    for column, weight in _WEIGHTS.items():
+    for column in ("patient", "video", "case", "content"):
         if column not in rows.columns or rows[column].null_count() == rows.height:
             if column == "patient":
-                yield from _patients_unknown(rows)
+                count = rows["video"].n_unique()
+                yield unknown(f"Patients are not named; each of the {count} videos counts as a patient.")
             continue
         held = {name: _names(rows.filter(pl.col("split") == name), column) for name in rows["split"].unique()}
         shared = {pair: _in_both(held[pair[0]], held[pair[1]]) for pair in pairs}
@@ -81,7 +81,7 @@ def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
         ]
         bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
         if bad:
-            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=weight)
+            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=Weight.HIGH)
         else:
             yield passed(f"No {column} stands in a test split and in another one.", *numbers)
 
@@ -114,13 +114,6 @@ def _in_both(some: dict[tuple[str, ...], str], others: dict[tuple[str, ...], str
     """Names on both sides; those that are written in two ways with both."""
     pairs = {some[key]: others[key] for key in sorted(some.keys() & others.keys(), key=len, reverse=True)}
     return sorted(one if one.casefold() == other.casefold() else f"{one} = {other}" for one, other in pairs.items())
-
-
-def _patients_unknown(rows: pl.DataFrame) -> Iterator[AuditEvidence]:
-    from surgvalid.audit.evidence import unknown
-
-    count = rows["video"].n_unique()
-    yield unknown(f"Patients are not named; each of the {count} videos counts as a patient.")
 
 
 def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:

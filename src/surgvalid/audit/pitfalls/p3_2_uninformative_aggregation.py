@@ -139,19 +139,14 @@ def _leads(
     mean, sign = Statistic.read("mean"), matrix.metric.sign
 
     def lead(some: ScoreMatrix) -> dict[str, float]:
-        kept = weights if weights is None or phase is None else _of_phases(weights, some.cases[phase])
+        there = set(some.cases[phase].cast(pl.String)) if phase else set()
+        kept = weights and {name: weight for name, weight in weights.items() if name in there}
         values = strategy_values(some, mean, phase, "scores", kept)
         return {name: float(sign * (values[name][rival] - values[name][winner])) for name, rival in flips.items()}
 
     whole = lead(matrix)
     without = [lead(matrix.where(matrix.videos != video)) for video in range(len(matrix.video_names))]
     return {name: jackknifed(whole[name], np.array([one[name] for one in without])) for name in flips}
-
-
-def _of_phases(weights: Mapping[str, float], phases: pl.Series) -> dict[str, float]:
-    """The weights of the phases that are left."""
-    there = set(phases.cast(pl.String))
-    return {name: weight for name, weight in weights.items() if name in there}
 
 
 def one_video_decides(study: AuditedStudy) -> Iterator[AuditEvidence]:

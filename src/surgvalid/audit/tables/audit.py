@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from surgvalid.audit.measures import listed
 from surgvalid.audit.tables.facts import Facts, KnownFacts, facts_rows, kind_named
 from surgvalid.audit.tables.files import cell_rows, printed_tables, sidecar
 from surgvalid.audit.tables.metric_names import check_choices, read_columns
@@ -79,8 +80,8 @@ class TableAudit(Result):
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """What the columns were interpreted as, and the findings."""
-        read = self.columns.filter(pl.col("metric") != "")
-        return {"Columns": _columns_in_short(read), self.title: self.shown}
+        alike = self.columns.filter(pl.col("metric") != "").group_by("column", "metric", "percent", maintain_order=True)
+        return {"Columns": alike.agg(pl.col("table").n_unique().alias("tables")), self.title: self.shown}
 
     def facts(self) -> dict[str, Any]:
         """The counts, and whether anything is grave."""
@@ -134,7 +135,8 @@ def audit_tables(
     chosen = check_choices(columns or {})
     frame = sidecar(facts)
     general = Facts(kind_named(kind), classes or 0, cases or 0)
-    known = KnownFacts(general, [] if frame is None else facts_rows(frame), _name_of(facts))
+    where = str(facts) if isinstance(facts, str | Path) else "facts"
+    known = KnownFacts(general, [] if frame is None else facts_rows(frame), where)
     printed = printed_tables(tables)
     readings = [(table, read_columns(table, chosen)) for table in printed.tables]
     read = [
@@ -147,10 +149,6 @@ def audit_tables(
     unread = [Finding("table-unread", Severity.WARNING, f"could not be read: {name}") for name in printed.unread]
     notices = [*unread, *_doubts(doubts), *_inferred(inferred), *_gaps(read, known), *_verdict(findings)]
     return _result(read, findings, notices)
-
-
-def _name_of(facts: Any) -> str:
-    return str(facts) if isinstance(facts, str | Path) else "facts"
 
 
 def _sorted(rows: PrintedRows) -> list[TableFinding]:
@@ -187,21 +185,14 @@ def _column_rows(read: Sequence[ReadTable]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _columns_in_short(columns: pl.DataFrame) -> pl.DataFrame:
-    """What columns were interpreted as, tables with the same reading together."""
-    alike = columns.group_by("column", "metric", "percent", maintain_order=True)
-    return alike.agg(pl.col("table").n_unique().alias("tables"))
-
-
 def _doubts(doubts: Sequence[tuple[str, str]]) -> Iterator[Finding]:
     """One question per ambiguity, with the tables it is about."""
     tables: dict[str, list[str]] = {}
     for table, doubt in doubts:
         tables.setdefault(doubt, []).append(table)
     for doubt, names in tables.items():
-        yield Finding(
-            "column-doubtful", Severity.WARNING, f"{doubt} (--headings HEADING=METRIC decides)", subject=_few(names)
-        )
+        text = f"{doubt} (--headings HEADING=METRIC decides)"
+        yield Finding("column-doubtful", Severity.WARNING, text, subject=listed(names, 3))
 
 
 def _inferred(tables: Mapping[str, tuple[int, int]]) -> Iterator[Finding]:
@@ -235,14 +226,10 @@ def _gaps(read: Sequence[ReadTable], known: KnownFacts) -> Iterator[Finding]:
     }
     for what, names in asked.items():
         if names:
-            yield Finding("fact-missing", Severity.NOTE, f"nobody said the {what}", subject=_few(names))
+            yield Finding("fact-missing", Severity.NOTE, f"nobody said the {what}", subject=listed(names, 3))
     if unused := known.unused:
-        text = f"the facts name tables that were not read: {_few(unused)}"
+        text = f"the facts name tables that were not read: {listed(unused, 3)}"
         yield Finding("facts-unused", Severity.WARNING, text)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _verdict(findings: Sequence[TableFinding]) -> Iterator[Finding]:

@@ -167,7 +167,7 @@ def hardest_questions(rows: pl.DataFrame) -> pl.DataFrame:
         ('q', 1.0, 2, 'wrong: 1')
     """
     given = [name for name in ("capability", "format", "template") if name in rows.columns]
-    reason = pl.col("reason" if "reason" in rows.columns else "status").cast(pl.String)
+    reason = pl.col("reason" if "reason" in rows.columns else "status").cast(pl.String).alias("reason")
     failed = pl.col("value").fill_null(0.0) < 1
     frame = rows.group_by("case", "video", maintain_order=True).agg(
         *(pl.col(name).first() for name in given),
@@ -175,10 +175,7 @@ def hardest_questions(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("value").count().cast(pl.Int64).alias("models"),
         reason.filter(failed).value_counts(sort=True).alias("reasons"),
     )
-    texts = [
-        "; ".join(f"{one['reason' if 'reason' in one else 'status']}: {one['count']}" for one in counts)
-        for counts in frame["reasons"].to_list()
-    ]
+    texts = ["; ".join(f"{one['reason']}: {one['count']}" for one in counts) for counts in frame["reasons"].to_list()]
     absent = [
         pl.lit(None, dtype=pl.String).alias(name) for name in ("capability", "format", "template") if name not in given
     ]

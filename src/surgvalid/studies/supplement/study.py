@@ -190,11 +190,11 @@ def shown(row: Mapping[str, Any], value: str, *, signed: bool = False, low: str 
     return f"{number:{form}} [{row[low]:{form}}, {row[high]:{form}}]"
 
 
-def against_zero(row: Mapping[str, Any], *, low: str = "low", high: str = "high") -> str:
+def against_zero(row: Mapping[str, Any]) -> str:
     """What an interval says about zero, as the end of a sentence."""
-    if row[low] is None or row[high] is None or row[low] != row[low]:
+    if row["low"] is None or row["high"] is None or row["low"] != row["low"]:
         return "which these data do not judge"
-    if row[low] > 0 or row[high] < 0:
+    if row["low"] > 0 or row["high"] < 0:
         return "an interval without 0"
     return "not told apart from 0"
 

@@ -26,7 +26,6 @@ from surgvalid.stats.intervals.interval_settings import check_level
 from surgvalid.studies.supplement import conditions, overview, rivals
 from surgvalid.studies.supplement.study import CONTEXT, SupplementStudy, read_study
 
-PAGE = "supplement.html"
 HIDDEN = (
     "resample", "method", "level", "replicates", "seed", "statistic", "df", "effective_videos", "not_scored", "sd",
     "std_error", "smallest_p", "worst", "t",
@@ -50,6 +49,8 @@ SECTIONS: Mapping[str, tuple[str, Callable[[SupplementStudy], list[Block]]]] = {
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class SupplementResult(Result):
     """A supplement: sections in order; every table is a CSV file, every figure an SVG file, all are on one page."""
+
+    page = "supplement.html"
 
     heading: str
     size: str
@@ -80,7 +81,6 @@ class SupplementResult(Result):
         super().write(folder)
         for name, chart in self.figures.items():
             (folder / f"{name}.svg").write_text(chart.svg(), encoding="utf-8")
-        (folder / PAGE).write_text(self.html(), encoding="utf-8", errors="replace")
 
 
 @requested("supplement", files=("folders", "answers", "references"))
@@ -143,7 +143,8 @@ def supplement(
     sections = []
     for name, (heading, build) in SECTIONS.items():
         sections.append(Section(name, heading, tuple(_blocks(build, study))))
-        (progress or _silent)(1)
+        if progress:
+            progress(1)
     return SupplementResult(
         heading=plain(title, limit=200),
         size=_size(study),
@@ -226,7 +227,3 @@ def _refusals(sections: Sequence[Section]) -> Iterator[Finding]:
 def _size(study: SupplementStudy) -> str:
     parts = [(len(study.models), "model"), (study.rows["case"].n_unique(), "question"), (study.videos, "video")]
     return " · ".join(count_of(number, noun) for number, noun in parts)
-
-
-def _silent(_: int) -> None:
-    return None
