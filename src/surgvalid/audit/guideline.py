@@ -50,21 +50,21 @@ def _guideline(content: Mapping[str, Any]) -> Guideline:
     return Guideline(content["name"], content["source"], content["who"], tuple(items))
 
 
-def item_rows(checks: Mapping[str, tuple[Any, str, list[str]]]) -> Iterator[dict[str, str]]:
+def item_rows(checks: Mapping[str, tuple[str, str]]) -> Iterator[dict[str, str]]:
     """One row per item and pitfall: what the audit can say of it.
 
     Args:
-        checks: By code of a pitfall: its entry, the outcome and the sentences of the evidence.
+        checks: By code of a pitfall: the outcome, and the sentences of the evidence.
     """
     for guideline in guidelines().values():
         for item in guideline.items:
-            for code, (about, outcome, sentences) in checks.items():
-                if f"{guideline.name} {item.number}" in about.items:
+            for code, (outcome, sentences) in checks.items():
+                if f"audit.{code}" in item.facts:
                     yield {
                         "guideline": guideline.name,
                         "item": item.number,
                         "subject": item.subject,
                         "pitfall": code,
                         "outcome": outcome,
-                        "facts": " ".join(sentences),
+                        "facts": sentences,
                     }

@@ -6,7 +6,6 @@ Every answer names the file that it is from; whatever no file answers says who h
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,7 +99,7 @@ def design(challenge: str | Path) -> str:
 
 def _row(guideline: Guideline, item: GuidelineItem, finders: Mapping[str, Finder]) -> dict[str, str | None]:
     """An item with its answer and where that is from, or with who has to answer it."""
-    asked = (name.partition(".") for name in (*item.facts, f"audit.{guideline.name} {item.number}"))
+    asked = (name.partition(".") for name in item.facts)
     found = list(dict.fromkeys(fact for room, _, name in asked if room in finders for fact in finders[room](name)))
     return {
         "guideline": guideline.name,
@@ -196,12 +195,12 @@ def _of_study(study: StudyResult) -> dict[str, list[Fact]]:
 
 
 def _of_audit(audit: StudyAudit) -> dict[str, list[Fact]]:
-    facts: dict[str, list[Fact]] = defaultdict(list)
-    for row in audit.tables["guideline_items"].iter_rows(named=True):
-        if row["outcome"] in (CheckOutcome.PASS, CheckOutcome.FAIL):  # others have no facts yet
-            fact = Fact(row["facts"], f"audit.html: {row['pitfall']}, {row['outcome']}")
-            facts[f"{row['guideline']} {row['item']}"].append(fact)
-    return facts
+    """What checks found; those that could not be made have no facts yet."""
+    rows = audit.tables["guideline_items"].filter(pl.col("outcome").is_in([CheckOutcome.PASS, CheckOutcome.FAIL]))
+    return {
+        code: [Fact(text, f"audit.html: {code}, {outcome}")]
+        for code, outcome, text in rows.select("pitfall", "outcome", "facts").unique().iter_rows()
+    }
 
 
 def _of_challenge(path: Path) -> Finder:

@@ -170,6 +170,10 @@ def read_scores(
     return _with_coverage(table, metric)
 
 
+_LOGGED = re.compile(r"_\d+_[0-9a-f]{20}\.table(?=\.json$)")
+"""Step and hash in what Weights & Biases calls the file of a table."""
+
+
 class PlainOptions(NamedTuple):
     """What the caller says about the scores of a table that is not under our names."""
 
@@ -240,11 +244,12 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
         >>> _distinct_names([Path("runs/a/table.csv"), Path("runs/b/table.csv")])
         ['a.csv', 'b.csv']
     """
-    if len({path.name for path in paths}) == len(paths):
-        return [path.name for path in paths]
+    names = [_LOGGED.sub("", path.name) for path in paths]
+    if len(set(names)) == len(paths):
+        return names
     parts = [path.resolve().parent.parts[::-1] for path in paths]
     for level in range(min(map(len, parts))):
-        if len(names := {one[level] for one in parts}) == len(paths) and names:
+        if len({one[level] for one in parts}) == len(paths):
             return [f"{one[level]}{path.suffix}" for one, path in zip(parts, paths, strict=True)]
     raise Misuse("two files have the same name; models of a file without a model column are named after it")
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,18 @@ def test_tables_of_mlflow_are_models_called_after_the_folders_that_tell_them_apa
         rows = table.frame.filter(pl.col("model") == name)
         assert (rows.height, rows["video"].n_unique()) == (one["cases"], one["videos"])
         assert rows["value"].mean() == pytest.approx(one["mean"], abs=1e-6)
+
+
+def test_tables_of_wandb_are_models_called_after_their_runs(tmp_path: Path) -> None:
+    paths = []
+    for run in ("offline-run-20260101_000000-abc", "offline-run-20260101_000100-def"):
+        place = tmp_path / run / "files" / "media" / "table"
+        place.mkdir(parents=True)
+        data = [[f"v{v}-{q}", f"v{v}", (v + q) / 9] for v in range(6) for q in range(3)]
+        name = f"per_image_0_{sha256(run.encode()).hexdigest()[:20]}.table.json"
+        paths.append(written(place / name, {"columns": ["image", "video", "dice"], "data": data}))
+    assert read_scores(paths).table.models == [path.parts[-5] for path in paths]
+    assert read_scores(paths[:1]).table.models == ["per_image"]
 
 
 def test_epochs_are_averaged_and_errors_left_out_as_inspect_does_itself() -> None:
