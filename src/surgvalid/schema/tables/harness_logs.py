@@ -104,15 +104,15 @@ def _of_folder(folder: Path) -> HarnessLog | None:
     logs = {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}
     if not logs:
         return None
-    told = by_task([*logs.values()])
-    names = [name for name in ("model", "task") if name in told[0].frame.columns]
-    rows = ((path.name, log.frame.select(names).unique().rows()) for path, log in zip(logs, told, strict=True))
+    apart = by_task([*logs.values()])
+    names = [name for name in ("model", "task") if name in apart[0].frame.columns]
+    rows = ((path.name, log.frame.select(names).unique().rows()) for path, log in zip(logs, apart, strict=True))
     check_once(folder, [(file, " on ".join(row)) for file, some in rows for row in some])
-    return joined(told)
+    return joined(apart)
 
 
 def by_task(logs: list[HarnessLog]) -> list[HarnessLog]:
-    """Logs with the task of each row, where one model did several; else other names are taken for the same task."""
+    """Logs with the task of each row, where one model did several; else a task may have several names."""
     models = [model for log in logs for model in log.frame["model"].unique()]
     if len(set(models)) == len(models) or len({log.task for log in logs}) == 1:
         return logs

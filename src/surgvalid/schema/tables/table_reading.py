@@ -2,7 +2,7 @@
 
 Every verb reads through `read_scores`: files and folders that the project wrote, strangers' tables, tables in memory.
 Long tables have a row per model and case, wide ones a row per case and a column per model; a file of one model has
-neither. Columns are read by their names, then by what only one reading of them allows, and every choice is told. Where
+neither. Columns are read by their names, then by what only one reading of them allows, and every choice is apart. Where
 two readings fit, none is taken: the error lists them with the option that chooses.
 """
 
@@ -199,8 +199,8 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
         [Path(one) for one in (source if isinstance(source, list | tuple) else [source])] if are_paths(source) else []
     )
     if logs := {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}:
-        told = dict(zip(logs, by_task([*logs.values()]), strict=True))
-        return _of_logs(paths, told, stated, options)
+        apart = dict(zip(logs, by_task([*logs.values()]), strict=True))
+        return _of_logs(paths, apart, stated, options)
     frames = {str(path): _frame(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
     if not (options.models or options.scores) and all(_is_ours(frame, ours) for frame in frames.values()):
         if not paths and (mixed := mixed_kinds(source, ours)):
