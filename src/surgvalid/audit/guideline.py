@@ -1,7 +1,9 @@
 """Reporting guidelines as data: the number of each item, what it is about in our words, and facts that can answer it.
 
-Numbers and subjects of items are facts of the guidelines; their wording is not repeated. The lists were compared with
-published copies; `guidelines/*.toml` names each source. BIAS names its items by parameters, so they stand for numbers.
+Numbers and subjects of items are facts of the guidelines; their wording is not repeated. `guidelines/*.toml` names each
+source. Items that a check of the audit answers in TRIPOD+AI, CLAIM, DECIDE-AI and FUTURE-AI were compared with published
+copies, numbers of STARD-AI with a copy in a public repository; the other items are still to be compared. BIAS has names
+of parameters in place of its numbers.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from surgvalid.audit.guideline import guidelines
 from surgvalid.audit.pitfalls import pitfall_modules
 
 ITEMS = {"TRIPOD+AI": (27, 52), "CLAIM": (44, 44), "DECIDE-AI": (27, 38), "STARD-AI": (40, 48)}
-"""Numbers and their parts, as the papers count them."""
+"""Numbers and their parts; the parts of STARD-AI are counted here, its paper counts numbers only."""
 
 
 @pytest.mark.parametrize("name", ITEMS)
