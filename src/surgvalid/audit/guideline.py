@@ -1,9 +1,9 @@
 """Reporting guidelines as data: the number of each item, what it is about in our words, and facts that can answer it.
 
 Numbers and subjects of items are facts of the guidelines; their wording is not repeated. `guidelines/*.toml` names each
-source. Items that a check of the audit answers in TRIPOD+AI, CLAIM, DECIDE-AI and FUTURE-AI were compared with published
-copies, numbers of STARD-AI with a copy in a public repository; the other items are still to be compared. BIAS has names
-of parameters in place of its numbers.
+source. Items of TRIPOD+AI, CLAIM, DECIDE-AI and FUTURE-AI that a check of the audit answers were compared with
+published copies, numbers of STARD-AI with a copy in a public repository; the others are still to be compared. BIAS
+has names of parameters in place of its numbers.
 """
 
 from __future__ import annotations
