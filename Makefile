@@ -103,7 +103,7 @@ test-cluster:
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py tests/slow/test_ray_tasks.py
 	.venv-cluster/bin/python -m pytest -o addopts= -ra --strict-markers --import-mode=importlib tests/host/test_launchers.py
 
-# Needs the tools that results are written for (inspect, Hub, Weights & Biases, notebooks; MLFLOW=mlflow adds 850 MB of it).
+# Needs the tools that results are written for (inspect, Hub, Weights & Biases, notebooks; MLFLOW='mlflow lmms-eval' adds these, 850 MB and torch).
 test-bridges: system
 	$(PYTHON) -m venv .venv-bridges
 	.venv-bridges/bin/python -m pip install --quiet --upgrade 'pip>=25.1'

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from surgvalid.audit.answers import QUESTIONS
+from surgvalid.audit.guideline import guidelines
 from surgvalid.audit.pitfall import CONSEQUENCES, Pitfall
 from surgvalid.audit.pitfalls import pitfall_modules
 
@@ -90,7 +91,10 @@ class PitfallPage(NamedTuple):
         seen = "\n".join(f"- {figure.text}" for figure in one.seen) or "The source gives no figure for it."
         looks = "\n".join(f"- {about}{'' if needed else ' (where the study holds it)'}" for about, needed in self.looks)
         asked = [f"- `{key}`: {question.text}" for key, question in QUESTIONS.items() if question.pitfall == one.code]
-        items = ", ".join(one.items)
+        about = f"audit.{one.code}"
+        items = ", ".join(
+            f"{some.name} {i.number}" for some in guidelines().values() for i in some.items if about in i.facts
+        )
         return (
             f"# {one.code} {one.title}\n\n{one.what}\n\n"
             f"![{one.code}: a sound simulated study beside one with this fault](../figures/pitfalls/{name}.svg)\n\n"

@@ -143,7 +143,7 @@ def chosen_pitfalls(codes: Sequence[str]) -> list[ModuleType]:
 
 
 def _audited(study: AuditedStudy, checks: Sequence[AuditedClaim], findings: Sequence[Finding]) -> Audited:
-    by_code = {one.about.code: (one.about, one.outcome.value, one.deciding) for one in checks}
+    by_code = {one.about.code: (one.outcome.value, " ".join(one.deciding)) for one in checks}
     open_keys = list(dict.fromkeys(seen.key for one in checks for seen in one.seen if seen.key))
     return Audited(
         name=study.name,

@@ -1,7 +1,9 @@
 """Reporting guidelines as data: the number of each item, what it is about in our words, and facts that can answer it.
 
-Numbers and subjects of items are facts of the guidelines; their wording is not repeated. The lists were compared with
-published copies; `guidelines/*.toml` names each source. BIAS names its items by parameters, so they stand for numbers.
+Numbers and subjects of items are facts of the guidelines; their wording is not repeated. `guidelines/*.toml` names each
+source. Items of TRIPOD+AI, CLAIM, DECIDE-AI and FUTURE-AI that a check of the audit answers were compared with
+published copies, numbers of STARD-AI with a copy in a public repository; the others are still to be compared. BIAS
+has names of parameters in place of its numbers.
 """
 
 from __future__ import annotations
@@ -50,21 +52,21 @@ def _guideline(content: Mapping[str, Any]) -> Guideline:
     return Guideline(content["name"], content["source"], content["who"], tuple(items))
 
 
-def item_rows(checks: Mapping[str, tuple[Any, str, list[str]]]) -> Iterator[dict[str, str]]:
+def item_rows(checks: Mapping[str, tuple[str, str]]) -> Iterator[dict[str, str]]:
     """One row per item and pitfall: what the audit can say of it.
 
     Args:
-        checks: By code of a pitfall: its entry, the outcome and the sentences of the evidence.
+        checks: By code of a pitfall: the outcome, and the sentences of the evidence.
     """
     for guideline in guidelines().values():
         for item in guideline.items:
-            for code, (about, outcome, sentences) in checks.items():
-                if f"{guideline.name} {item.number}" in about.items:
+            for code, (outcome, sentences) in checks.items():
+                if f"audit.{code}" in item.facts:
                     yield {
                         "guideline": guideline.name,
                         "item": item.number,
                         "subject": item.subject,
                         "pitfall": code,
                         "outcome": outcome,
-                        "facts": " ".join(sentences),
+                        "facts": sentences,
                     }

@@ -65,8 +65,6 @@ class Pitfall(NamedTuple):
     checked: str
     """What the check computes, and when it fails."""
     fix: str
-    items: tuple[str, ...] = ()
-    """Items of reporting guidelines that the evidence is about; see `guideline.guidelines`."""
 
     @property
     def page(self) -> str:

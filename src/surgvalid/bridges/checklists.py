@@ -6,7 +6,6 @@ Every answer names the file that it is from; whatever no file answers says who h
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,14 +31,14 @@ _RANKING = ("merge", "alpha", "seed")
 """Options of a ranking whose defaults are told where the challenge does not set them."""
 
 
-class Fact(NamedTuple):
+class SourcedFact(NamedTuple):
     """Something known, and the file that says it."""
 
     text: str
     source: str
 
 
-Finder = Callable[[str], Sequence[Fact]]
+Finder = Callable[[str], Sequence[SourcedFact]]
 
 
 def write(
@@ -100,16 +99,16 @@ def design(challenge: str | Path) -> str:
 
 def _row(guideline: Guideline, item: GuidelineItem, finders: Mapping[str, Finder]) -> dict[str, str | None]:
     """An item with its answer and where that is from, or with who has to answer it."""
-    asked = (name.partition(".") for name in (*item.facts, f"audit.{guideline.name} {item.number}"))
-    found = list(dict.fromkeys(fact for room, _, name in asked if room in finders for fact in finders[room](name)))
+    asked = (name.partition(".") for name in item.facts)
+    known = list(dict.fromkeys(fact for room, _, name in asked if room in finders for fact in finders[room](name)))
     return {
         "guideline": guideline.name,
         "section": item.section,
         "item": item.number,
         "subject": item.subject,
-        "answer": " ".join(fact.text for fact in found) or None,
-        "source": "; ".join(dict.fromkeys(fact.source for fact in found)) or None,
-        "to_be_written_by": None if found else guideline.who,
+        "answer": " ".join(fact.text for fact in known) or None,
+        "source": "; ".join(dict.fromkeys(fact.source for fact in known)) or None,
+        "to_be_written_by": None if known else guideline.who,
     }
 
 
@@ -123,8 +122,8 @@ def _markdown(guideline: Guideline, rows: Iterable[Mapping[str, str | None]]) ->
         if row["section"] != section:
             section = row["section"]
             lines += ["", f"## {section}"]
-        said = f"{row['answer']} [{row['source']}]" if row["answer"] else f"*To be written by {guideline.who}.*"
-        lines += ["", f"**{row['item']}**, {row['subject']}: {said}"]
+        answer = f"{row['answer']} [{row['source']}]" if row["answer"] else f"*To be written by {guideline.who}.*"
+        lines += ["", f"**{row['item']}**, {row['subject']}: {answer}"]
     return "\n".join(lines) + "\n"
 
 
@@ -135,23 +134,24 @@ def _finders(
     challenge: str | Path | None = None,
 ) -> dict[str, Finder]:
     """What tells the facts of a name, by the kind of source."""
-    facts: dict[str, dict[str, list[Fact]]] = {}
+    facts: dict[str, dict[str, list[SourcedFact]]] = {}
     if study is not None:
         facts["study"] = _of_study(study)
     if audit is not None:
         facts["audit"] = _of_audit(audit)
     if registration is not None:
-        said = answers(registration)
-        facts["registration"] = {key: [Fact(text, f"registration.json: {at}")] for key, (text, at) in said.items()}
+        facts["registration"] = {
+            key: [SourcedFact(text, f"registration.json: {at}")] for key, (text, at) in answers(registration).items()
+        }
     finders: dict[str, Finder] = {room: _finder(some) for room, some in facts.items()}
     return finders if challenge is None else finders | {"challenge": _of_challenge(Path(challenge))}
 
 
-def _finder(facts: Mapping[str, Sequence[Fact]]) -> Finder:
+def _finder(facts: Mapping[str, Sequence[SourcedFact]]) -> Finder:
     return lambda name: facts.get(name, ())
 
 
-def _of_study(study: StudyResult) -> dict[str, list[Fact]]:
+def _of_study(study: StudyResult) -> dict[str, list[SourcedFact]]:
     models, scores, unit = measured(study), scores_of(study), study.unit
     pairs, strata, hard = (study.tables.get(name, pl.DataFrame()) for name in ("pairs", "strata", "hard_cases"))
     first, named = study.table.row(0, named=True), {one.model for one in models}
@@ -192,16 +192,16 @@ def _of_study(study: StudyResult) -> dict[str, list[Fact]]:
         ),
         "software": ("manifest.json", [f"surgvalid {__version__}."]),
     }
-    return {name: [Fact(text, file) for text in texts] for name, (file, texts) in facts.items()}
+    return {name: [SourcedFact(text, file) for text in texts] for name, (file, texts) in facts.items()}
 
 
-def _of_audit(audit: StudyAudit) -> dict[str, list[Fact]]:
-    facts: dict[str, list[Fact]] = defaultdict(list)
-    for row in audit.tables["guideline_items"].iter_rows(named=True):
-        if row["outcome"] in (CheckOutcome.PASS, CheckOutcome.FAIL):  # others have no facts yet
-            fact = Fact(row["facts"], f"audit.html: {row['pitfall']}, {row['outcome']}")
-            facts[f"{row['guideline']} {row['item']}"].append(fact)
-    return facts
+def _of_audit(audit: StudyAudit) -> dict[str, list[SourcedFact]]:
+    """What checks saw; those that could not be made have no facts yet."""
+    rows = audit.tables["guideline_items"].filter(pl.col("outcome").is_in([CheckOutcome.PASS, CheckOutcome.FAIL]))
+    return {
+        code: [SourcedFact(text, f"audit.html: {code}, {outcome}")]
+        for code, outcome, text in rows.select("pitfall", "outcome", "facts").unique().iter_rows()
+    }
 
 
 def _of_challenge(path: Path) -> Finder:
@@ -212,19 +212,19 @@ def _of_challenge(path: Path) -> Finder:
     ranking = content.get("ranking", {})
     defaults = {name: getattr(RankOptions(), name) for name in _RANKING if name not in ranking}
 
-    def find(name: str) -> list[Fact]:
+    def find(name: str) -> list[SourcedFact]:
         value = _at(content, name.split("."))
-        if not (said := _shown(value)):
+        if not (stated := _shown(value)):
             return []
-        if isinstance(value, str) and said.endswith(".md"):
-            body = read_text(path.parent / said).splitlines()
-            return [Fact(" ".join(" ".join(line for line in body if not line.startswith("#")).split()), said)]
+        if isinstance(value, str) and stated.endswith(".md"):
+            body = read_text(path.parent / stated).splitlines()
+            return [SourcedFact(" ".join(" ".join(line for line in body if not line.startswith("#")).split()), stated)]
         more = {
             "ranking": f"; by default {_shown(defaults)}" if defaults else "",
-            "ranking.rule": f": {rule_named(said).summary}" if name == "ranking.rule" else "",
+            "ranking.rule": f": {rule_named(stated).summary}" if name == "ranking.rule" else "",
         }
         _, inside, key = name.rpartition(".")
-        return [Fact(f"{f'{key} ' if inside else ''}{said}{more.get(name, '')}.", f"{path.name}: {name}")]
+        return [SourcedFact(f"{f'{key} ' if inside else ''}{stated}{more.get(name, '')}.", f"{path.name}: {name}")]
 
     return find
 
@@ -234,7 +234,7 @@ def _at(value: Any, names: Sequence[str]) -> Any:
     if not names:
         return value
     if isinstance(value, list):
-        return {one.get("slug", "?"): found for one in value if (found := _at(one, names)) is not None}
+        return {one.get("slug", "?"): there for one in value if (there := _at(one, names)) is not None}
     return _at(value.get(names[0]), names[1:]) if isinstance(value, dict) else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,15 +17,18 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from surgvalid.bridges.grand_challenge import pack_files
+import polars as pl
+
+from surgvalid.bridges.grand_challenge import PlatformScores, pack_files
 from surgvalid.bridges.method import MethodSettings, metrics, organisers_score, predictions, scored
-from surgvalid.errors import WouldOverwrite
+from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError, WouldOverwrite
 from surgvalid.schema.tables.table_files import read_frame
 
 COLUMNS = {"value": "value", "baselines_ahead": "baselines behind it", "low": "low end", "high": "high end"}
 _COMMAND = "python3 -m surgvalid.bridges.codabench $program $input $output"
 _TIME = (1980, 1, 1, 0, 0, 0)
 """Of every member, so that equal bundles are equal files."""
+_MOST_BYTES = 256 << 20
 
 
 def write(
@@ -118,6 +122,47 @@ def run(program: Path, given: Path, out: Path) -> dict[str, float]:
     (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
     (out / "detailed_results.html").write_text(_page(settings, summary), encoding="utf-8")
     return scores
+
+
+def leaderboard(pack: str | Path, submissions: str | Path) -> PlatformScores:
+    """The scores of all submissions, which the platform never holds side by side, for `surgvalid.rank` and `study`.
+
+    Args:
+        pack: The folder that the bundle was made from.
+        submissions: A folder with what was downloaded: a zip or a folder with `predictions.csv` for each participant,
+            by whose name it is called.
+
+    Raises:
+        FileUnreadable: No submission can be scored; says why not, one by one.
+    """
+    place, tables, left_out = Path(pack), [], []
+    settings, score = MethodSettings.read(place / "evaluate.toml"), organisers_score(place / "scoring.py")
+    for one in sorted(path for path in Path(submissions).iterdir() if path.is_dir() or path.suffix == ".zip"):
+        try:
+            with tempfile.TemporaryDirectory() as unpacked:
+                given = predictions(_handed_in(one, Path(unpacked)), settings)
+            rows = scored(given, place / "ground_truth", score)
+        except SurgvalidError as error:
+            left_out.append(f"{one.stem}: {error}")
+            continue
+        tables.append(rows.select(pl.lit(one.stem).alias("model"), pl.lit(settings.metric).alias("metric"), pl.all()))
+    if not tables:
+        raise FileUnreadable(str(submissions), left_out or ["holds no zip and no folder of a submission"])
+    return PlatformScores(pl.concat(tables), tuple(left_out))
+
+
+def _handed_in(one: Path, unpacked: Path) -> Path:
+    """The folder of a submission; of a zip only the predictions are unpacked."""
+    if one.is_dir():
+        return one
+    try:
+        with zipfile.ZipFile(one) as archive:
+            if archive.getinfo("predictions.csv").file_size > _MOST_BYTES:
+                raise Misuse(f"predictions.csv is larger than {_MOST_BYTES >> 20} MiB")
+            archive.extract("predictions.csv", unpacked)
+    except (zipfile.BadZipFile, KeyError, zlib.error):
+        raise Misuse("no zip with predictions.csv") from None
+    return unpacked
 
 
 def _page(settings: MethodSettings, summary: Mapping[str, Any]) -> str:

@@ -188,15 +188,15 @@ def _rows(made: PreparedTask, stage: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for prompt in made.prompts():
         parts: list[dict[str, str]] = [{"text": prompt.system}] if prompt.system else []
-        for part in prompt.parts:
-            if isinstance(part, Clip):
+        for piece in prompt.parts:
+            if isinstance(piece, Clip):
                 raise Misuse(f"task {made.task.name!r} shows whole videos; only frames can be handed on")
-            if isinstance(part, PromptImage):
-                name = f"media/{part.digest[:24]}{part.path.suffix}"
-                shutil.copyfile(part.path, stage / name)
+            if isinstance(piece, PromptImage):
+                name = f"media/{piece.digest[:24]}{piece.path.suffix}"
+                shutil.copyfile(piece.path, stage / name)
                 parts.append({"image": name})
             else:
-                parts.append({"text": part})
+                parts.append({"text": piece})
         case = cases[prompt.id]
         unit = made.cases.clusters.get(case["video"], case["video"])
         rows.append(

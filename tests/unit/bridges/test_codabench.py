@@ -6,11 +6,13 @@ import json
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
+from surgvalid import compare, rank
 from surgvalid.bridges import codabench
-from surgvalid.errors import WouldOverwrite
+from surgvalid.errors import FileUnreadable, WouldOverwrite
 from unit.bridges.test_grand_challenge import CASES, answered, pack, run
 
 
@@ -75,3 +77,34 @@ def test_the_page_holds_nothing_from_elsewhere_and_no_case(tmp_path: Path) -> No
     assert "http" not in page
     assert "minus prior" in page
     assert not [case for case, *_ in CASES if case in page]
+
+
+def test_submissions_as_downloaded_give_the_ranking_of_their_table(tmp_path: Path) -> None:
+    place, folder = pack(tmp_path / "pack"), tmp_path / "submissions"
+    folder.mkdir()
+    for name, every in (("ann", 7), ("bob", 3)):
+        lines = [f"{case},{right if n % every else 'maybe'}" for n, (case, _, _, right) in enumerate(CASES)]
+        with zipfile.ZipFile(folder / f"{name}.zip", "w") as archive:
+            archive.writestr("predictions.csv", "\n".join(["case,prediction", *lines]))
+    (folder / "cleo").mkdir()
+    (folder / "cleo" / "predictions.csv").write_text("case,prediction\n")
+    (folder / "dan.zip").write_bytes(b"PK")
+    scores = codabench.leaderboard(place, folder)
+    rows = [
+        {"model": name, "case": case, "video": video, "value": float(n % every > 0)}
+        for name, every in (("ann", 7), ("bob", 3))
+        for n, (case, video, *_) in enumerate(CASES)
+    ]
+    ours, theirs = (rank(table, better="larger").table for table in (scores.scores, pl.DataFrame(rows)))
+    assert ours.select("model", "rank").equals(theirs.select("model", "rank"))
+    assert compare(scores.scores, "ann", "bob").table["difference"][0] == pytest.approx(
+        compare(pl.DataFrame(rows), "ann", "bob", better="larger").table["difference"][0]
+    )
+    assert scores.left_out == (
+        f"cleo: {len(CASES)} of {len(CASES)} cases have no output, and 0 outputs are of no case",
+        "dan: no zip with predictions.csv",
+    )
+    for path in (folder / "ann.zip", folder / "bob.zip"):
+        path.unlink()
+    with pytest.raises(FileUnreadable, match=r"dan: no zip with predictions\.csv"):
+        codabench.leaderboard(place, folder)

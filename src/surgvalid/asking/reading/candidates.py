@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from surgvalid.asking.reading.objects import EmbeddedObject, KeyedPairs, embedded_objects, plain_key
+from surgvalid.asking.reading.objects import EmbeddedObject, embedded_objects, plain_key
 from surgvalid.asking.reading.sentences import Mood, clauses
 
 _ASIDE = frozenset(
@@ -52,13 +51,3 @@ def _is_asserted(text: str, one: EmbeddedObject) -> bool:
     if before and not re.search(r"[.!?]\s*$", lead) and before[-1].mood in (Mood.HEDGES, Mood.REFUSES):
         return False
     return _REJECTED.search(text[one.end : one.end + 120].partition("\n")[0]) is None
-
-
-def as_mapping(members: KeyedPairs) -> dict[str, Any] | None:
-    """The members by key; None where a key stands twice with different values."""
-    mapping: dict[str, Any] = {}
-    for key, value in members:
-        if key in mapping and repr(mapping[key]) != repr(value):
-            return None
-        mapping[key] = value
-    return mapping

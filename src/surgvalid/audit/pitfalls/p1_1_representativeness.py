@@ -29,17 +29,6 @@ ABOUT = Pitfall(
     "simulation, videos as units); fails where they differ by more than chance, where more than 5 % of the cases are "
     "marked as out of the body, and where exclusions have no criteria.",
     "Collect the missing groups, weight or stratify by them, or narrow the claim to the population that was tested.",
-    (
-        "TRIPOD+AI 5a",
-        "TRIPOD+AI 6a",
-        "TRIPOD+AI 6b",
-        "CLAIM 7",
-        "CLAIM 8",
-        "CLAIM 35",
-        "DECIDE-AI 3a",
-        "FUTURE-AI Universality 1",
-        "FUTURE-AI Fairness 2",
-    ),
 )
 DRAWS = 20_000
 OUTSIDE = "out_of_body"

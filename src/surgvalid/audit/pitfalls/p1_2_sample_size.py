@@ -30,7 +30,6 @@ ABOUT = Pitfall(
     "occurs in one test video or is absent from a split, and where a declared difference that matters could not be "
     "found.",
     "Add videos rather than frames per video; report rare classes as such; plan the size with `surgvalid plan`.",
-    ("TRIPOD+AI 10", "TRIPOD+AI 20b", "TRIPOD+AI 21", "CLAIM 21", "CLAIM 36"),
 )
 
 

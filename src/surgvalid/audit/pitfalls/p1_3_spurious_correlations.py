@@ -27,7 +27,6 @@ ABOUT = Pitfall(
     "center, device and the like.",
     "Balance the property over the labels, test on data where it is turned round, or report values within each value "
     "of it.",
-    ("TRIPOD+AI 14", "TRIPOD+AI 26", "CLAIM 30", "FUTURE-AI Fairness 1"),
 )
 OF_RECORDINGS = frozenset(
     "center centre hospital site institution country device scope camera recorder manufacturer vendor surgeon operator "

@@ -26,7 +26,6 @@ ABOUT = Pitfall(
     "The annotated share of every video's moments, and gaps inside the annotated stretch. Fails where a video has no "
     "annotation at all, and where gaps lie under a metric that sees time; other gaps are asked about.",
     "Annotate whole stretches, state which frames count, and leave unannotated ones out of every metric alike.",
-    ("TRIPOD+AI 11", "CLAIM 12", "CLAIM 17"),
 )
 GAP = 0.01
 """Share of moments inside the annotated stretch from which on gaps count."""

@@ -41,7 +41,6 @@ ABOUT = Pitfall(
     "least that Krippendorff takes for tentative conclusions), where a rater's segments overlap, and where a track "
     "changes its class.",
     "Write a protocol, train raters on it, let several rate, settle disputes, and report agreement beside every value.",
-    ("TRIPOD+AI 8a", "TRIPOD+AI 8b", "CLAIM 14", "CLAIM 16", "CLAIM 18"),
 )
 TENTATIVE = 0.667
 """Krippendorff (2004): below it no conclusions are drawn."""

@@ -31,7 +31,6 @@ ABOUT = Pitfall(
     "leading zeros or words such as patient; videos that known data sets share, and on what models were chosen. Fails "
     "on every overlap with a test split, and where models were chosen on it.",
     "Split by patient; keep copies and follow-up operations on one side; choose everything on a validation split.",
-    ("TRIPOD+AI 12a", "CLAIM 19", "CLAIM 20", "CLAIM 26"),
 )
 TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
 _DOUBTFUL = frozenset(

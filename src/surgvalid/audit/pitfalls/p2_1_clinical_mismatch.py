@@ -23,7 +23,6 @@ ABOUT = Pitfall(
     "Every declared clinical requirement must name a metric that the study reports. Fails where one names none, or one "
     "that is not reported.",
     "Write down what the clinic needs, choose a metric for each need (Metrics Reloaded helps), and report those.",
-    ("TRIPOD+AI 12e", "TRIPOD+AI 3a", "CLAIM 3", "CLAIM 28", "DECIDE-AI 2a", "FUTURE-AI General 4"),
 )
 
 

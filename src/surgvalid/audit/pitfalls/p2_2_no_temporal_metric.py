@@ -22,7 +22,6 @@ ABOUT = Pitfall(
     "change of the reference. Fails where the study has predictions over time, or is of that kind, and no such one.",
     "Report a metric of time beside the frame-wise one: segmental edit score or F1, flicker, transition delay, HOTA, "
     "latency.",
-    ("TRIPOD+AI 12e", "CLAIM 28"),
 )
 _BEGINNINGS = (
     "segment_", "transition_", "flicker", "short_segment", "spurious_switches", "temporal", "latency", "deadline",

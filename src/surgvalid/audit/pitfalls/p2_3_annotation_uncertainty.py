@@ -38,7 +38,6 @@ ABOUT = Pitfall(
     "rater is the reference.",
     "Derive the tolerance from raters (`surgvalid analyse agreement --tolerance`), report values under each rater, or "
     "score against all of them.",
-    ("TRIPOD+AI 8a", "CLAIM 15", "CLAIM 18"),
 )
 HELD = 0.8
 """Of the rater pairs that a tolerance should hold."""

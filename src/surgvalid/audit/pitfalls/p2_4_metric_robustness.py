@@ -27,7 +27,6 @@ ABOUT = Pitfall(
     "Where predictions over time are there, the frame-wise value with every moment, every second and every fifth one "
     "(videos weigh the same). Fails where it moves by 0.02 or more, and by more than chance.",
     "Fix and report the frame rate and resolution at which a metric is computed, and show the value at others.",
-    ("TRIPOD+AI 12d", "CLAIM 13", "CLAIM 30", "FUTURE-AI Robustness 1", "FUTURE-AI Robustness 3"),
 )
 FACTORS = (2, 5)
 MOVED = 0.02

@@ -20,7 +20,6 @@ ABOUT = Pitfall(
     "Every reported metric must come with its conventions: those that surgvalid records, or [metrics.NAME] of the "
     "study file. Fails where some have them and others do not, or where models were scored under different ones.",
     "Write the conventions of every metric beside its value, or compute it with a tool that records them.",
-    ("TRIPOD+AI 12e", "CLAIM 28"),
 )
 
 

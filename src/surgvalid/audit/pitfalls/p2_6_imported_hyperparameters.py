@@ -34,7 +34,6 @@ ABOUT = Pitfall(
     "The order of models over a range of thresholds (0.05 to 0.95) or tolerances (0 to 30 s). Fails where another "
     "model is better than the winner at the study's setting, by more than chance, and nobody justified the setting.",
     "Choose thresholds with clinicians, show values over a range, and say why the chosen one fits.",
-    ("TRIPOD+AI 12e", "CLAIM 28", "CLAIM 30"),
 )
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 TOLERANCES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)

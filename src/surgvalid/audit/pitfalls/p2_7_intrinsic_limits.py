@@ -22,7 +22,6 @@ ABOUT = Pitfall(
     "of the cases or more, and where a main value does not beat its trivial baseline.",
     "Report a metric that weighs classes alike (balanced accuracy, macro F1) beside accuracy, and trivial baselines "
     "beside everything.",
-    ("TRIPOD+AI 12e", "TRIPOD+AI 13", "CLAIM 28"),
 )
 BY_FREQUENCY = frozenset(
     "accuracy correct phase_accuracy label_accuracy micro_f1 micro_precision micro_recall micro_jaccard weighted_f1 "

@@ -31,7 +31,6 @@ ABOUT = Pitfall(
     "says so or a result records it, and where a printed interval has less than 0.8 of the width that resampled videos "
     "give, whatever one video is left out and however its ends were rounded.",
     "Resample or test whole videos (the default of every verb here), or report one value per video.",
-    ("TRIPOD+AI 12d", "TRIPOD+AI 23b", "CLAIM 29"),
 )
 MATTERS = 1.1
 """Design effect from which on the unit changes an interval."""

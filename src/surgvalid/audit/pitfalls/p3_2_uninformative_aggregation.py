@@ -45,7 +45,6 @@ ABOUT = Pitfall(
     "critical phases by more than chance (Bonferroni) and none is reported by phase.",
     "State how scores were aggregated, report values by phase and condition, and weigh phases by what they mean for "
     "the patient.",
-    ("TRIPOD+AI 23a", "CLAIM 37", "CLAIM 39", "DECIDE-AI 13a", "FUTURE-AI Fairness 3"),
 )
 PHASES = ("phase", "step", "task_phase")
 MOST_OF_ONE = 0.5

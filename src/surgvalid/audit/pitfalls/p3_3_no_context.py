@@ -24,7 +24,6 @@ ABOUT = Pitfall(
     "model is better than another by the exact test over videos. Fails where a claim is not significant at 5 %; "
     "values that do not beat their trivial baseline fail P2.7.",
     "Give the threshold that the task asks for, the agreement of raters, trivial baselines, and tests of differences.",
-    ("TRIPOD+AI 25", "CLAIM 29", "CLAIM 41", "DECIDE-AI 15", "FUTURE-AI Usability 5"),
 )
 LEVEL = 0.05
 

@@ -26,7 +26,6 @@ ABOUT = Pitfall(
     "wrote. Fails where one has none, and where a printed number lies outside its own interval; what the data cannot "
     "carry (one or two videos) and says so is no failure.",
     "Give every value its interval over videos, and say how it was made.",
-    ("TRIPOD+AI 23a", "CLAIM 29", "CLAIM 37"),
 )
 _TABLES = {"evaluate": "metrics", "combine": "metrics", "score": "summary", "rank": "buckets", "interval": "result",
            "compare": "result", "strata": "result"}  # fmt: skip

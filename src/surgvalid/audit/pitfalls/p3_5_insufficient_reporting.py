@@ -32,17 +32,6 @@ ABOUT = Pitfall(
     "digit); and the declared statements on ethics, funding, bias and availability. Fails where a file was changed "
     "since, where a printed number does not follow, and where a statement is said not to exist.",
     "Keep results in the folders that verbs write, add the missing statements, and follow a reporting guideline.",
-    (
-        "TRIPOD+AI 17",
-        "TRIPOD+AI 18a",
-        "TRIPOD+AI 18e",
-        "TRIPOD+AI 18f",
-        "CLAIM 43",
-        "CLAIM 44",
-        "DECIDE-AI III",
-        "DECIDE-AI 17",
-        "FUTURE-AI Traceability 2",
-    ),
 )
 MOST_BYTES = 64_000_000
 _HELD = ("surgvalid", "packages", "options", "inputs", "outputs")

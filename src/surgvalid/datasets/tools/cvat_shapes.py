@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -25,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.datasets.tools._about import whole, write_text
-from surgvalid.datasets.tools._cvat_shapes import KINDS, OUTLINES, CvatShape, runs_of_mask, shapes_of
+from surgvalid.datasets.tools._cvat_shapes import OUTLINES, CvatShape, runs_of_mask, shapes_of
 from surgvalid.datasets.tools._xml import attributes_text, elements, escaped, xml_text
 from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid
 from surgvalid.schema.findings import Finding, Severity
@@ -250,16 +249,6 @@ def _shift(element: Element, offset: int) -> None:
             holder.set(key, str(frame - offset))
 
 
-_CHECKED = {"true": 1, "false": 0}
-
-
-@dataclass
-class _Image:
-    name: str
-    tags: list[str] = field(default_factory=list)
-    instances: list[dict[str, int]] = field(default_factory=list)
-
-
 def read_image_tags(path: str | Path, *, tags: Iterable[str] | None = None) -> pl.DataFrame:
     """One row per image: `case` (its name without folder and ending) and a 0/1 column per tag.
 
@@ -270,48 +259,14 @@ def read_image_tags(path: str | Path, *, tags: Iterable[str] | None = None) -> p
     Raises:
         FileUnreadable: The file is no such XML.
     """
-    images = list(_images(Path(path)))
-    names = sorted({tag for image in images for tag in image.tags}) if tags is None else list(tags)
-    columns: dict[str, list[object]] = {"case": [image.name for image in images]}
-    for name in names:
-        columns[name] = [int(name in image.tags) for image in images]
-    return pl.DataFrame(columns, schema_overrides={"case": pl.String})
-
-
-def read_instance_attributes(path: str | Path) -> pl.DataFrame:
-    """One row per shape: `case`, `instance` (its number within the image) and a 0/1 column per checkbox attribute.
-
-    Raises:
-        FileUnreadable: The file is no such XML.
-    """
-    images = list(_images(Path(path)))
-    names = sorted({name for image in images for instance in image.instances for name in instance})
-    rows = [
-        {"case": image.name, "instance": str(number), **{name: instance.get(name) for name in names}}
-        for image in images
-        for number, instance in enumerate(image.instances, start=1)
+    images = [
+        (Path(image.get("name", "")).stem, {one.get("label", "") for one in image if one.tag == "tag"})
+        for image in elements(path, ("image",))
     ]
-    schema = {"case": pl.String, "instance": pl.String} | dict.fromkeys(names, pl.Int8())
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _images(path: Path) -> Iterator[_Image]:
-    is_there = False
-    for element in elements(path, ("image",)):
-        is_there = True
-        yield _image(element)
-    if not is_there:
+    if not images:
         raise FileUnreadable(str(path), ["holds no <image>; export as 'CVAT for images 1.1'"])
-
-
-def _image(element: Element) -> _Image:
-    image = _Image(Path(element.get("name", "")).stem)
-    for child in element:
-        if child.tag == "tag":
-            image.tags.append(child.get("label", ""))
-        elif child.tag in KINDS:
-            attributes = {
-                element.get("name", ""): (element.text or "").strip().lower() for element in child.iter("attribute")
-            }
-            image.instances.append({name: _CHECKED[text] for name, text in attributes.items() if text in _CHECKED})
-    return image
+    names = sorted(set[str]().union(*(given for _, given in images))) if tags is None else list(tags)
+    columns: dict[str, list[object]] = {"case": [case for case, _ in images]}
+    for name in names:
+        columns[name] = [int(name in given) for _, given in images]
+    return pl.DataFrame(columns, schema_overrides={"case": pl.String})

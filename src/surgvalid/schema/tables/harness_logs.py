@@ -26,6 +26,8 @@ SUFFIXES = (".eval", ".json", ".jsonl")
 _MOST_LEVELS = 30
 """Different texts up to which metadata divide cases; more are texts of the case, such as its question."""
 _MOST_PROPERTIES = 100
+_TIMED = "????-??-??T*_*.json"
+"""What inspect calls a log in JSON; other files of that kind lie beside logs too."""
 _TAKEN = {"model", "case", "metric", "value", "status", "task", "repeat"}
 """Columns that metadata of the same name would be mistaken for."""
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -55,6 +57,7 @@ class HarnessLog(NamedTuple):
     lines: tuple[Interpreted, ...] = ()
     scorers: tuple[str, ...] = ()
     """What the same answers were scored by."""
+    task: str = ""
 
 
 def read_log(path: Path) -> HarnessLog | None:
@@ -97,12 +100,29 @@ def _of_folder(folder: Path) -> HarnessLog | None:
 
     if samples := sorted([*folder.glob("*samples_*.jsonl"), *folder.glob("*/*samples_*.jsonl")]):
         return lmms_eval.read_samples(samples)
-    logs = {path: log for path in sorted(folder.glob("*.eval")) if (log := read_log(path)) is not None}
+    paths = sorted([*folder.glob("*.eval"), *folder.glob(_TIMED)])
+    logs = {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}
     if not logs:
         return None
-    held = [(path.name, model) for path, log in logs.items() for model in log.frame["model"].unique()]
-    check_once(folder, held)
-    return joined(list(logs.values()))
+    apart = by_task([*logs.values()])
+    names = [name for name in ("model", "task") if name in apart[0].frame.columns]
+    rows = ((path.name, log.frame.select(names).unique().rows()) for path, log in zip(logs, apart, strict=True))
+    check_once(folder, [(file, " on ".join(row)) for file, some in rows for row in some])
+    return joined(apart)
+
+
+def by_task(logs: list[HarnessLog]) -> list[HarnessLog]:
+    """Logs with the task of each row, where one model did several; else a task may have several names."""
+    models = [model for log in logs for model in log.frame["model"].unique()]
+    if len(set(models)) == len(models) or len({log.task for log in logs}) == 1:
+        return logs
+    return [
+        log._replace(
+            frame=log.frame.with_columns(task=pl.lit(log.task)),
+            lines=tuple(line._replace(sentence=f"{log.task}: {line.sentence}") for line in log.lines),
+        )
+        for log in logs
+    ]
 
 
 def check_once(place: Path, held: Sequence[tuple[str, str]]) -> None:

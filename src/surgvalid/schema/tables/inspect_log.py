@@ -26,6 +26,7 @@ _ZSTANDARD = 93
 _LOCAL_HEADER = 30
 _GRADES = frozenset("CIPN")
 _ACCURACY = "accuracy"
+_FINISHED = "success"
 
 
 def read_eval(path: Path) -> HarnessLog:
@@ -41,7 +42,7 @@ def read_eval(path: Path) -> HarnessLog:
                 raise FileUnreadable(str(path), problems)
             names = set(archive.namelist())
             if "header.json" not in names:
-                raise FileUnreadable(str(path), ["its run did not finish (no header.json); let inspect retry it first"])
+                raise _unfinished(path, "no header.json")
             header = _json(archive, path, "header.json")
             return _log(path, header, _samples(archive, path, names))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
@@ -66,6 +67,8 @@ def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[
 def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
+    if header.get("status", _FINISHED) != _FINISHED:
+        raise _unfinished(path, header["status"])
     model = str(header["eval"].get("model"))
     grades: dict[str, bool] = {}
     rows: list[Scored] = []
@@ -76,11 +79,18 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     names = list(dict.fromkeys(row.metric for row in rows if row.metric))
     rows = [row._replace(metric=name) for row in rows for name in ([row.metric] if row.metric else names)]
     scorers = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
+    if len(scorers) == 1 and len(names) > 1:  # the parts of one score are called as they are
+        rows = [row._replace(metric=row.metric.partition("/")[2]) for row in rows]
+        names, grades = [name.partition("/")[2] for name in names], {n.partition("/")[2]: g for n, g in grades.items()}
     if len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
         rows, names = [row._replace(metric=_ACCURACY) for row in rows], [_ACCURACY]
     log = harness_log(path, rows, unit=_cluster(header))
     known = {name: MetricFacts(name) for name in names if grades.get(name)}
-    return log._replace(metrics=known, scorers=scorers)
+    return log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")))
+
+
+def _unfinished(path: Path, why: str) -> FileUnreadable:
+    return FileUnreadable(str(path), [f"its run did not finish ({why}); let inspect retry it first"])
 
 
 def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:

@@ -203,7 +203,7 @@ class ScoreTable:
             return self.main if self.main in self.metrics else "correct"
         if metric is None and len(self.metrics) > 1:
             listed = ", ".join(map(repr, self.metrics))
-            raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric")
+            raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric (--metric)")
         if metric is not None and metric not in self.metrics:
             alike = [name for name in self.metrics if (known := known_as(name)) and known == known_as(metric)]
             if len(alike) == 1:

@@ -2,7 +2,7 @@
 
 Every verb reads through `read_scores`: files and folders that the project wrote, strangers' tables, tables in memory.
 Long tables have a row per model and case, wide ones a row per case and a column per model; a file of one model has
-neither. Columns are read by their names, then by what only one reading of them allows, and every choice is told. Where
+neither. Columns are read by their names, then by what only one reading of them allows, and every choice is apart. Where
 two readings fit, none is taken: the error lists them with the option that chooses.
 """
 
@@ -31,7 +31,7 @@ from surgvalid.schema.tables.column_words import (
     quoted,
     without_brackets,
 )
-from surgvalid.schema.tables.harness_logs import HarnessLog, joined, read_log
+from surgvalid.schema.tables.harness_logs import HarnessLog, by_task, joined, read_log
 from surgvalid.schema.tables.read_rows import ReadAs, averaged, group_evidence, is_quantity, part_lines, rescaled
 from surgvalid.schema.tables.score_columns import (
     MOST_LEVELS,
@@ -170,6 +170,10 @@ def read_scores(
     return _with_coverage(table, metric)
 
 
+_LOGGED = re.compile(r"_\d+_[0-9a-f]{20}\.table(?=\.json$)")
+"""Step and hash in what Weights & Biases calls the file of a table."""
+
+
 class PlainOptions(NamedTuple):
     """What the caller says about the scores of a table that is not under our names."""
 
@@ -194,8 +198,9 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
     paths = (
         [Path(one) for one in (source if isinstance(source, list | tuple) else [source])] if are_paths(source) else []
     )
-    if logs := [log for path in paths if (log := read_log(path)) is not None and log.scorers]:
-        return _of_logs(paths, joined(logs), stated, options)
+    if logs := {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}:
+        apart = dict(zip(logs, by_task([*logs.values()]), strict=True))
+        return _of_logs(paths, apart, stated, options)
     frames = {str(path): _frame(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
     if not (options.models or options.scores) and all(_is_ours(frame, ours) for frame in frames.values()):
         if not paths and (mixed := mixed_kinds(source, ours)):
@@ -211,14 +216,17 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
     return plain_score_table(dict(zip(names, frames.values(), strict=True)), stated, options)
 
 
-def _of_logs(paths: list[Path], log: HarnessLog, stated: Mapping[str, str], options: PlainOptions) -> ScoreTable:
+def _of_logs(
+    paths: list[Path], logs: Mapping[Path, HarnessLog], stated: Mapping[str, str], options: PlainOptions
+) -> ScoreTable:
     """The table of logs of a harness, which say themselves what is what."""
+    log = joined([*logs.values()])
     if len(log.scorers) > 1 and options.measured is None:
         several = quoted(log.scorers)
         raise Misuse(
             f"{paths[0].name}: scored in {len(log.scorers)} ways ({several}); choose one with metric (--metric)"
         )
-    frames = [read_frame(path) for path in paths]
+    frames = [logs[path].frame if path in logs else read_frame(path) for path in paths]
     patients = named_by(log.frame.columns, PATIENTS)  # who comes back in several videos is known better than by them
     unit = stated.get("unit") or (None if patients else log.unit)
     columns = {ours: theirs for ours, theirs in stated.items() if ours not in MORE_ROLES}
@@ -236,11 +244,12 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
         >>> _distinct_names([Path("runs/a/table.csv"), Path("runs/b/table.csv")])
         ['a.csv', 'b.csv']
     """
-    if len({path.name for path in paths}) == len(paths):
-        return [path.name for path in paths]
+    names = [_LOGGED.sub("", path.name) for path in paths]
+    if len(set(names)) == len(paths):
+        return names
     parts = [path.resolve().parent.parts[::-1] for path in paths]
     for level in range(min(map(len, parts))):
-        if len(names := {one[level] for one in parts}) == len(paths) and names:
+        if len({one[level] for one in parts}) == len(paths):
             return [f"{one[level]}{path.suffix}" for one, path in zip(parts, paths, strict=True)]
     raise Misuse("two files have the same name; models of a file without a model column are named after it")
 
@@ -555,11 +564,12 @@ def coverage(table: ScoreTable, metric: str) -> tuple[dict[str, int], Shared | N
     rows = table.frame.filter(pl.col("metric") == metric)
     scored = rows.filter(pl.col("value").is_not_null())
     models, known = table.models, table.unit.is_known
-    if len(models) * rows["case"].n_unique() == scored.height:
+    key = [name for name in ("task", "case") if name in rows.columns]
+    if len(models) * rows.n_unique(key) == scored.height:
         return {}, None, []
     has = {str(model): set(some["video"]) for (model,), some in scored.group_by("model")}
-    cases = rows.select("case", "video").unique()
-    counts = {str(model): some["case"].n_unique() for (model,), some in scored.group_by("model")}
+    cases = rows.select(*key, "video").unique()
+    counts = {str(model): some.n_unique(key) for (model,), some in scored.group_by("model")}
     missing = {}
     for model in models:
         asked = cases.filter(pl.col("video").is_in(list(has.get(model, ())))).height

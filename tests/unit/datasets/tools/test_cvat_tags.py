@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from surgvalid.datasets.tools.cvat_shapes import read_image_tags, read_instance_attributes
+from surgvalid.datasets.tools.cvat_shapes import read_image_tags
 from surgvalid.errors import FileUnreadable
 
 XML = """<?xml version="1.0" encoding="utf-8"?>
@@ -32,13 +32,6 @@ def test_tags_become_columns_of_zeros_and_ones(path: Path) -> None:
     assert read_image_tags(path, tags=["blood"])["blood"].to_list() == [0, 0]
 
 
-def test_checkboxes_of_shapes_become_properties_of_instances(path: Path) -> None:
-    assert read_instance_attributes(path).to_dicts() == [
-        {"case": "frame_001", "instance": "1", "blood": 1},
-        {"case": "frame_001", "instance": "2", "blood": 0},
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -56,4 +49,4 @@ def test_hostile_or_foreign_files_are_refused(tmp_path: Path, text: str, message
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable, match="no such file"):
-        read_instance_attributes(tmp_path / "a.xml")
+        read_image_tags(tmp_path / "a.xml")

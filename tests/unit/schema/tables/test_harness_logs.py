@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,18 @@ def test_tables_of_mlflow_are_models_called_after_the_folders_that_tell_them_apa
         assert rows["value"].mean() == pytest.approx(one["mean"], abs=1e-6)
 
 
+def test_tables_of_wandb_are_models_called_after_their_runs(tmp_path: Path) -> None:
+    paths = []
+    for run in ("offline-run-20260101_000000-abc", "offline-run-20260101_000100-def"):
+        place = tmp_path / run / "files" / "media" / "table"
+        place.mkdir(parents=True)
+        data = [[f"v{v}-{q}", f"v{v}", (v + q) / 9] for v in range(6) for q in range(3)]
+        name = f"per_image_0_{sha256(run.encode()).hexdigest()[:20]}.table.json"
+        paths.append(written(place / name, {"columns": ["image", "video", "dice"], "data": data}))
+    assert read_scores(paths).table.models == [path.parts[-5] for path in paths]
+    assert read_scores(paths[:1]).table.models == ["per_image"]
+
+
 def test_epochs_are_averaged_and_errors_left_out_as_inspect_does_itself() -> None:
     stored = json.loads(EPOCHS.read_text())["results"]["scores"][0]["metrics"]
     table = interval(EPOCHS).table
@@ -190,6 +203,18 @@ def test_two_scorers_are_chosen_between(tmp_path: Path) -> None:
     assert interval(path, metric="judge", better="larger").table["value"][0] == pytest.approx(0.25)
 
 
+def test_the_parts_of_one_score_have_their_own_names_and_directions(tmp_path: Path) -> None:
+    samples = [
+        sample(f"{v}-{q}", {"dice": (v + q) / 9, "hd95": float(v * q)}, video_id=f"v{v}")
+        for v in range(6)
+        for q in range(1, 4)
+    ]
+    path = written(tmp_path / "a.json", log(samples))
+    assert read_scores(path, metric="hd95").table.metrics == ["dice", "hd95"]
+    assert study(path, metric="hd95").metric.better == "smaller"
+    assert study(path, metric="dice").metric.better == "larger"
+
+
 def interval_of_match(samples: list[dict[str, Any]]) -> float:
     return sum(one["scores"]["match"]["value"] == "C" for one in samples) / len(samples)
 
@@ -203,9 +228,43 @@ def test_the_same_model_twice_is_refused(tmp_path: Path) -> None:
         read_scores(tmp_path)
 
 
+def test_a_folder_of_two_tasks_keeps_them_apart_where_a_model_did_both(tmp_path: Path) -> None:
+    def told(model: str, task: str, grade: str) -> dict[str, Any]:
+        document = log([{**one, "scores": {"match": {"value": grade}}} for one in cases()], model)
+        return {**document, "eval": {"model": model, "task": task}}
+
+    paths = [
+        packed(tmp_path / f"{model}-{task}.eval", told(model, task, grade))
+        for model in "ab"
+        for task, grade in (("phase", "C"), ("tools", "CI"["ab".index(model)]))
+    ]
+    for given in (tmp_path, paths):
+        ranks = rank(given).tables["ranks"]
+        assert set(ranks["task"]) == {"phase", "tools"}
+        values = {(row["task"], row["model"]): row["value"] for row in ranks.iter_rows(named=True)}
+        assert values == {("phase", "a"): 1, ("phase", "b"): 1, ("tools", "a"): 1, ("tools", "b"): 0}
+    broken = told("a", "tools", "C")
+    broken["samples"][4] |= {"scores": {}, "error": {"message": "no"}}
+    packed(paths[1], broken)
+    reading = read_scores(tmp_path)
+    assert reading.missing == {"a": 1}
+    assert any(line.sentence.startswith("tools: 1 sample of 18 of a ended") for line in reading.interpreted)
+    apart = [paths[0], packed(tmp_path / "c.eval", told("c", "phase-v2", "I"))]
+    assert compare(apart, "a", "c").table["cases"][0] == 18, "another name of the task is no other task"
+
+
+def test_a_folder_of_logs_in_json_is_read(tmp_path: Path) -> None:
+    for model in "ab":
+        written(tmp_path / f"2026-01-02T03-04-05-00-00_vqa_{model}.json", log(cases(), model))
+    written(tmp_path / "manifest.json", {"not": "a log"})
+    assert read_scores(tmp_path).table.models == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("document", "why"),
     [
+        ({**log([sample("a")]), "status": "error"}, "its run did not finish \\(error\\); let inspect retry it first"),
+        ({**log([sample("a")]), "status": "started"}, "its run did not finish"),
         (log([{"id": 1, "epoch": 1, "metadata": {}}]), "holds no scores of cases"),
         (log([]), "holds no scores of cases"),
         (log([sample("a", "fine")]), "sample 'a': scorer 'match' gave 'fine', no number"),

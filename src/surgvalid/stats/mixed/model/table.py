@@ -123,7 +123,9 @@ def of_metric(
         return frame
     metric = metric or next((name for name in (main, "correct") if name in known), None)
     if metric is None:
-        raise TableInvalid(where, [f"holds {len(known)} metrics ({', '.join(known[:5])}); choose one with metric"])
+        raise TableInvalid(
+            where, [f"holds {len(known)} metrics ({', '.join(known[:5])}); choose one with metric (--metric)"]
+        )
     if metric not in known:
         raise UnknownName("metric", metric, known)
     return frame.filter(pl.col("metric").cast(pl.String) == metric)
