@@ -98,7 +98,8 @@ def failures(
         fixed: Properties: columns, or interactions `a:b`.
         random: Random intercepts, in any order: the one called `model` (or `algorithm`) is the model, the one called
             `video` (or `patient`) is what effects have to hold between. By default what the table names: model,
-            patient, video and cases of several rows. A slope is written `0 + smoke | patient`.
+            patient, video and cases of several rows; where nothing says what is independent, no effect is tested. A
+            slope is written `0 + smoke | patient`.
         spec: `default` adds the interaction of model and finest unit for counts; `ross` adds nothing, tests with z and
             leaves out what separates the outcome.
         per_model: Fit each model by itself as well.

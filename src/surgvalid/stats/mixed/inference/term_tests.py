@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -144,10 +144,19 @@ class TermTests:
 
     def freedom(self, name: str) -> float | None:
         """Degrees of freedom of a coefficient's test; None where it has none."""
-        row = self.table.filter(pl.col("term") == name)
-        if self.inference == "wald-z" and row["df"][0] is None:
+        row = self.table.row(by_predicate=pl.col("term") == name, named=True)
+        if self.inference == "wald-z" and row["df"] is None and row["p_value"] is not None:
             return float("inf")
-        return float(row["df"][0]) if row["df"][0] is not None else None
+        return None if row["df"] is None else float(row["df"])
+
+    def withheld(self) -> TermTests:
+        """The tests without p values and intervals, which would assume what nobody said: that rows are independent."""
+        text = (
+            "nothing says how many patients these rows come from, so no effect has a p value or an interval: name what "
+            "is independent among the random effects, or a column that is the video (columns: video=COLUMN)"
+        )
+        empty = dict.fromkeys(("p_value", "p_holm", "p_bh", "low", "high", "df"), pl.lit(None, pl.Float64))
+        return replace(self, table=self.table.with_columns(**empty), findings=(remark("no-unit", text),))
 
     def fit_of(self, term: str, otherwise: MixedFit) -> MixedFit:
         """The fit in which the effects of a term are free to vary, or another where none is."""
