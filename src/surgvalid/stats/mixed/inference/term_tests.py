@@ -46,7 +46,7 @@ _HELP = (1.25, 1.5)
 _HARM = {False: (0.75, 0.5), True: (1 / 1.25, 1 / 1.5)}
 
 
-def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False, alpha: float = ALPHA) -> str:
+def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False) -> str:
     """The symbol of an effect.
 
     Example:
@@ -57,7 +57,7 @@ def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False, alpha:
     """
     if math.isnan(odds_ratio) or math.isnan(p_value):
         return NOT_ASSESSABLE
-    if p_value > alpha or odds_ratio == 1:
+    if p_value > ALPHA or odds_ratio == 1:
         return ""
     if odds_ratio > 1:
         return "+" * (1 + sum(odds_ratio > bound for bound in _HELP))
@@ -71,7 +71,6 @@ def effect_symbol(
     ratio: bool,
     better: str | None,
     symmetric: bool = False,
-    alpha: float = ALPHA,
     sd: float = 1.0,
 ) -> str:
     """The symbol of a coefficient: a plus always helps and a minus always hurts, whatever the outcome.
@@ -82,7 +81,6 @@ def effect_symbol(
         ratio: Whether the estimate is the logarithm of a ratio, which has bins.
         better: `larger` or `smaller` values of the outcome; None where nobody said.
         symmetric: As for `symbol`.
-        alpha: Level of significance.
         sd: Standard deviation of a continuous outcome, in which its effects are measured.
 
     Example:
@@ -93,10 +91,10 @@ def effect_symbol(
     """
     good = -estimate if better == "smaller" else estimate
     if ratio and better is not None:
-        return symbol(math.exp(min(good, 700.0)), p_value, symmetric=symmetric, alpha=alpha)
+        return symbol(math.exp(min(good, 700.0)), p_value, symmetric=symmetric)
     if math.isnan(estimate) or math.isnan(p_value):
         return NOT_ASSESSABLE
-    if p_value > alpha or estimate == 0:
+    if p_value > ALPHA or estimate == 0:
         return ""
     if better is None:
         return LARGER if estimate > 0 else SMALLER
