@@ -139,6 +139,14 @@ RANDOM_EFFECTS = Table(
     mean=number("conditional"),
     sd=number("conditional"),
 )
+QUANTILES = Table(
+    "quantiles",
+    "One point of a Q-Q plot.",
+    group=text("random effect, or residuals"),
+    expected=number("normal quantile"),
+    observed=number("standardised"),
+    n=whole("points before thinning"),
+)
 MARGINAL_MEANS = Table(
     "marginal_means",
     "The expected outcome at one value of a property.",
@@ -322,6 +330,7 @@ FAILURES = (
     SCORE_DIFFERENCES,
     PARTS,
     RANDOM_EFFECTS,
+    QUANTILES,
     MARGINAL_MEANS,
     RESIDUALS,
     RESIDUAL_TESTS,

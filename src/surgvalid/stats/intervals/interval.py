@@ -76,6 +76,8 @@ def interval(
 ) -> IntervalResult:
     """Values of all models with intervals in which rows of one video are not treated as independent.
 
+    Tables and slices of one unit or two are reported without an interval.
+
     Args:
         table: A `ScoreTable`, files, or anything tabular with model, case, value and (best) video.
         statistic: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
@@ -95,8 +97,6 @@ def interval(
         missing: What a score that is not there counts as: `worst`, `drop-case`, `drop-score`, `error` or a number, for
             all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
-
-    Tables and slices of one unit or two are reported without an interval.
 
     Example:
         >>> rows = {"model": ["A"] * 8, "case": list("abcdefgh"), "video": list("uuvvwwxx"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from surgvalid.results.tables import failures as tables
 from surgvalid.stats.mixed.fit.result import MixedFit
 from surgvalid.stats.mixed.inference.grid import is_category
 from surgvalid.stats.mixed.inference.marginal import marginal_means
-from surgvalid.stats.mixed.inference.residuals import quantile_residuals
+from surgvalid.stats.mixed.inference.residuals import ResidualCheck, quantile_residuals
 from surgvalid.stats.mixed.model.formula import column_of
 
 RESIDUAL = "Residual"
@@ -85,10 +85,13 @@ def explained(fitted: MixedFit) -> Explained:
     return Explained(fixed / total, (fixed + random) / total)
 
 
+MOST_POINTS = 300
+"""Points of one Q-Q plot; the ends are always kept."""
+
+
 SIMULATED_ROWS = 50_000
 """Beyond, residuals are not simulated unasked: it takes a hundred times as long as a fit."""
 SIMULATED_SETS = 100
-RESIDUAL_TESTS = ("uniformity_p", "dispersion", "dispersion_p", "outliers", "outlier_p", "conditional")
 
 
 class FitTables(Mapping[str, pl.DataFrame]):
@@ -115,19 +118,19 @@ class FitTables(Mapping[str, pl.DataFrame]):
 
 
 def drawn_tables(fitted: MixedFit, *, level: float) -> dict[str, pl.DataFrame]:
-    """Random effects, expected outcomes with and without a property, simulated residuals and their tests.
+    """Random effects and their quantiles, expected outcomes with and without a property, and simulated residuals.
 
     Empty tables are left out, and residuals are simulated only up to `SIMULATED_ROWS` rows.
     """
     drawn = {
         "random_effects": random_effects_table(fitted),
+        "quantiles": quantile_table(fitted),
         "marginal_means": marginal_table(fitted, level=level),
     }
     if fitted.design.rows <= SIMULATED_ROWS:
-        check = quantile_residuals(fitted, draws=SIMULATED_SETS)
-        kept = [{"test": name, "value": float(getattr(check, name))} for name in RESIDUAL_TESTS]
-        drawn["residuals"] = tables.RESIDUALS.frame({"residual": check.residuals})
-        drawn["residual_tests"] = tables.RESIDUAL_TESTS.frame(kept)
+        frame, tests = residual_table(quantile_residuals(fitted, draws=SIMULATED_SETS))
+        kept = [{"test": name, "value": float(value)} for name, value in tests.items() if value is not None]
+        drawn |= {"residuals": frame, "residual_tests": tables.RESIDUAL_TESTS.frame(kept)}
     return {name: frame for name, frame in drawn.items() if not frame.is_empty()}
 
 
@@ -145,6 +148,53 @@ def random_effects_table(fitted: MixedFit) -> pl.DataFrame:
         for group in fitted.groups
     ]
     return pl.concat(parts) if parts else tables.RANDOM_EFFECTS.frame([])
+
+
+def quantile_table(fitted: MixedFit) -> pl.DataFrame:
+    """Standardised predictions of every random effect (and residuals of a linear model) against normal quantiles."""
+    samples = {group.name: group.mean for group in fitted.groups if group.sd > 0}
+    if fitted.family == "gaussian":
+        samples = {"residuals": fitted.design.response - fitted.linear_predictor, **samples}
+    parts = [normal_quantiles(name, values) for name, values in samples.items()]
+    return pl.concat(parts) if parts else tables.QUANTILES.frame([])
+
+
+def normal_quantiles(name: str, values: np.ndarray) -> pl.DataFrame:
+    """Sorted, standardised values beside the normal quantiles of their ranks, thinned in the middle."""
+    values = np.sort(np.asarray(values, dtype=np.float64)[np.isfinite(values)])
+    spread = values.std(ddof=1) if len(values) > 1 else 0.0
+    if not spread > 0:
+        return tables.QUANTILES.frame([])
+    expected = special.ndtri((np.arange(1, len(values) + 1) - 0.375) / (len(values) + 0.25))
+    keep = kept_ranks(len(values))
+    return tables.QUANTILES.frame(
+        {
+            "group": [name] * len(keep),
+            "expected": expected[keep],
+            "observed": ((values - values.mean()) / spread)[keep],
+            "n": [len(values)] * len(keep),
+        }
+    )
+
+
+def kept_ranks(count: int, *, most: int = MOST_POINTS) -> np.ndarray:
+    """Which of `count` sorted values to draw: all, or the ends and an even selection between.
+
+    Example:
+        >>> kept_ranks(3).tolist(), len(kept_ranks(10_000, most=100)) <= 100
+        ([0, 1, 2], True)
+    """
+    if count <= most:
+        return np.arange(count)
+    ends = most // 5
+    middle = np.linspace(ends, count - 1 - ends, most - 2 * ends).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(ends), middle, np.arange(count - ends, count)]))
+
+
+def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Simulated residuals as a column, and their tests by name."""
+    names = ("uniformity_p", "dispersion", "dispersion_p", "outliers", "outlier_p", "conditional")
+    return tables.RESIDUALS.frame({"residual": check.residuals}), {name: getattr(check, name) for name in names}
 
 
 def marginal_table(fitted: MixedFit, *, level: float = 0.95) -> pl.DataFrame:
