@@ -21,9 +21,12 @@ from repository import TESTS
 from surgvalid.audit.study_files import read_study
 from surgvalid.errors import DirectionUnknown, SurgvalidError
 from surgvalid.report.inputs import read_inputs
+from surgvalid.report.section import Prose
+from surgvalid.report.sections.verdict import section as first_page
 from surgvalid.results.result import Result
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_reading import TableReading, read_scores
+from surgvalid.stats.verdict.sentences import sentences_of, title_of
 
 FOLDER = TESTS / "data" / "tables"
 TABLES = {one["file"]: one for one in json.loads((FOLDER / "tables.json").read_text(encoding="utf-8"))}
@@ -205,6 +208,44 @@ def test_every_verdict_is_the_same(file: str) -> None:
     for other in others:
         assert other is not None
         assert (other.kind, other.winner, other.n) == (studied.kind, studied.winner, studied.n)
+    if "metric" not in said(truth):
+        page = first_page(read_inputs(FOLDER / file, better=truth.get("options", {}).get("better")))
+        spoken = " ".join([page.title, *(one.text for one in page.blocks if isinstance(one, Prose))])
+        spoken = spoken.replace("accuracy", "correct")
+        assert page.title.replace("accuracy", "correct") == title_of(studied)
+        assert sentences_of(studied)[0] in spoken
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_what_is_independent_is_called_what_it_is(file: str) -> None:
+    """No text says videos where patients, cases or images are counted."""
+    truth, read = TABLES[file], reading(file)
+    if isinstance(read, SurgvalidError) or not read.unit.is_known or read.unit.word == "video":
+        return
+    for verb in ("compare", "interval"):
+        try:
+            result = VERBS[verb](file, truth)
+        except SurgvalidError:
+            continue
+        said = [result.prose, *(one.text for one in result.findings if one.code != "no-videos")]
+        assert not re.search(r"\bvideos?\b", " ".join(said)), said
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_failures_rest_on_the_same_units(file: str) -> None:
+    truth, read = TABLES[file], reading(file)
+    if isinstance(read, SurgvalidError) or not file.endswith(".csv") or file == "german.csv":
+        return
+    rows = pl.read_csv(FOLDER / file, infer_schema_length=None, null_values=["failed", "inf"])
+    outcome = [name for name in rows.columns if name.casefold().startswith(read.metric or "?")]
+    if read.unit.level == "E1" or "model" not in rows.columns or not outcome or not rows[outcome[0]].dtype.is_numeric():
+        return
+    found = surgvalid.failures(rows, outcome=outcome[0], family="gaussian", better="larger").table.row(0, named=True)
+    if read.unit.is_known:
+        alone = found["videos"] is None and rows[read.unit.column].is_unique().all()
+        assert alone or found["videos"] in {read.table.frame["video"].n_unique(), *expected_units(truth)}
+    else:
+        assert found["p_value"] is None
 
 
 @pytest.mark.parametrize("file", TABLES)

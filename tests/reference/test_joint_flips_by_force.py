@@ -12,9 +12,10 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats as peer
 
 from surgvalid.stats.comparing.paired_tests import pair_indices
+from surgvalid.stats.intervals.skewed import unseen_rate
 from surgvalid.stats.verdict.contradictions import _welch
 from surgvalid.stats.verdict.joint_flips import JointDifferences, joint_differences, joint_tests
-from surgvalid.stats.verdict.reach import carrying, unseen_rate
+from surgvalid.stats.verdict.reach import carrying
 
 
 def gaps_of(scores: np.ndarray) -> np.ndarray:

@@ -49,7 +49,11 @@ def report(
         if pdf:
             made.to_pdf(targets[1], full=short is False)
             step(1)
-    write_manifest(record, made.manifest)
+    manifest = made.manifest
+    write_manifest(record, manifest)
+    interpreted = [line["sentence"] for line in manifest["interpreted"]]
+    for sentence in interpreted:
+        talk(f"interpreted: {sentence}")
     if written[1] is not None:
         talk(_WARNING.format(folder=written[1], count=written[2]))
     for finding in made.inputs.findings:
@@ -61,6 +65,7 @@ def report(
                 "manifest": str(record),
                 "template": made.template.name,
                 "title": made.title,
+                "interpreted": interpreted,
                 "verdict": made.sections[0].title,
                 "sections": [section.name for section in made.sections],
                 "missing": made.missing,

@@ -102,7 +102,7 @@ def _videos(inputs: ReportInputs) -> Iterator[Limit]:
     if videos < FEW_VIDEOS:
         drawn = ", and intervals of the ranking, which resample so few units, are somewhat too narrow"
         ranked = inputs.first("rank") is not None
-        text = f"Only {count_of(videos, 'video')}: rare conditions are not represented"
+        text = f"Only {count_of(videos, inputs.scores.unit.word)}: rare conditions are not represented"
         yield Limit(f"{text}{drawn if ranked else ''}.", brief=f"{text}.", weight=8)
     if inputs.live is not None:
         yield from (Limit(text, weight=0) for text in inputs.live.few)

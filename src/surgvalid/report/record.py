@@ -52,7 +52,8 @@ def _value(value: Any) -> str:
 def report_manifest(inputs: ReportInputs) -> dict[str, Any]:
     """The manifest of a report, with the hash of every file that was read, named as seen from its folder."""
     findings = [replace(finding, message=plain(finding.message, limit=400)) for finding in inputs.findings]
-    request = VerbRequest("report", {"source": inputs.source.resolve().name, **inputs.options})
+    read = inputs.scores.read_as.interpreted if inputs.scores is not None else ()
+    request = VerbRequest("report", {"source": inputs.source.resolve().name, **inputs.options}, interpreted=read)
     record = manifest_of(request, findings=findings)
     return {
         **record,
@@ -116,6 +117,9 @@ def _this_page(inputs: ReportInputs) -> list[Block]:
     packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
     text = f"Made with surgvalid {made['surgvalid']}, Python {made['python']}, {packages}; its intervals draw nothing."
     blocks: list[Block] = [Prose(text)]
+    if made["interpreted"]:
+        lines = pl.DataFrame({"sentence": [plain(one["sentence"], limit=400) for one in made["interpreted"]]})
+        blocks.append(ReportTable("readings", "How this table was read", lines, folded=True))
     if made["inputs"]:
         frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))
         caption = "SHA-256 of every file whose numbers or words are on this page, named as seen from the folder."

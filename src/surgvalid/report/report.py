@@ -57,7 +57,7 @@ class Report:
             noun = "question" if self.inputs.of("score") else "case"
             parts.append(count_of(rows["case"].n_unique(), noun))
             if self.inputs.scores is not None and self.inputs.scores.has_videos:
-                parts.append(count_of(rows["video"].n_unique(), "video"))
+                parts.append(count_of(rows["video"].n_unique(), self.inputs.scores.unit.word))
         return " · ".join(parts)
 
     @property

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import surgvalid
 from surgvalid.cli import build_app
 from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 
@@ -55,6 +56,21 @@ def test_json_says_what_was_written_found_and_missing(table: Path, tmp_path: Pat
     assert said["template"] == "challenge"
     assert any("surgvalid rank" in text for text in said["missing"])
     assert any("Only 5 videos" in text for text in said["limitations"])
+
+
+def test_how_the_table_was_read_is_said_recorded_and_shown(tmp_path: Path) -> None:
+    rows = [(m, f"p{q // 4:02}_frame_{q}.png", 0.7 + q % 5 / 50) for m in ("a", "b") for q in range(32)]
+    table, out = tmp_path / "scores.csv", tmp_path / "page.html"
+    pl.DataFrame(rows, schema=["model", "image", "dice"], orient="row").write_csv(table)
+    result = CliRunner().invoke(build_app(), ["report", str(table), "--out", str(out), "--json"])
+    printed = json.loads(result.stdout)
+    said = printed["interpreted"]
+    assert said == [one.sentence for one in surgvalid.interval(table).request.interpreted]
+    assert said[0].startswith("8 patients read from the names in 'image': p00")
+    assert f"interpreted: {said[0]}" in result.stderr
+    recorded = json.loads(Path(printed["manifest"]).read_text())["interpreted"]
+    assert [one["sentence"] for one in recorded] == said
+    assert "How this table was read" in out.read_text()
 
 
 def test_nothing_is_overwritten_without_force(table: Path, tmp_path: Path) -> None:

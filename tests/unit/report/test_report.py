@@ -92,7 +92,7 @@ def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
 
 def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:
     text = words(named(challenge, "verdict"))
-    assert text.startswith(f"6 models were compared on {asked()} questions from 20 videos.")
+    assert text.startswith(f"6 models were scored on {asked()} questions from 20 videos.")
     assert "On the technical leaderboard, " in text
     assert "of the questions rightly (95 % interval" in text
     assert "for this pair alone" in text
@@ -215,7 +215,7 @@ def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
 def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
     made = make_report(study(tmp_path / "dice.csv"), title="Dice <study>")
     assert made.template.name == "study"
-    assert "3 models were compared on 60 cases from 6 videos" in words(named(made, "verdict"))
+    assert "3 models were scored on 60 cases from 6 videos" in words(named(made, "verdict"))
     assert {"intervals", "dependence", "strata"} <= set(tables(named(made, "statistics")))
     assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
     (chart,) = [block for block in named(made, "verdict").blocks if isinstance(block, Chart)]
@@ -276,7 +276,7 @@ def test_the_public_name_does_not_hide_the_package() -> None:
 
 def test_a_notebook_shows_the_summary(challenge: Report) -> None:
     text = challenge._repr_html_()
-    assert "6 models were compared" in text
+    assert "6 models were scored" in text
     assert "<li>Methods</li>" in text
     assert "<script" not in text
     assert repr(challenge).startswith("Report('endo challenge', challenge: verdict, ")

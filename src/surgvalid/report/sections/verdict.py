@@ -70,9 +70,9 @@ def compared(inputs: ReportInputs) -> str:
         return f"This report covers {models}." if inputs.models else f"No scores are here, but what {verbs} wrote."
     cases, videos = inputs.rows["case"].n_unique(), inputs.rows["video"].n_unique()
     noun = "question" if inputs.of("score") else "case"
-    where = f" from {count_of(videos, 'video')}" if inputs.scores is not None and inputs.scores.has_videos else ""
-    verb = "was scored" if len(inputs.models) == 1 else "were compared"
-    return f"{models} {verb} on {count_of(cases, noun)}{where}."
+    scores = inputs.scores
+    where = f" from {count_of(videos, scores.unit.word)}" if scores is not None and scores.has_videos else ""
+    return f"{models} {'was' if len(inputs.models) == 1 else 'were'} scored on {count_of(cases, noun)}{where}."
 
 
 def _lead(inputs: ReportInputs, leads: Sequence[Lead], measure: Measure) -> tuple[str, list[str], list[str]]:
@@ -149,7 +149,7 @@ def _by_value(inputs: ReportInputs, measure: Measure) -> tuple[str, list[str], l
     margin, against = (inputs.options.get(name) for name in ("margin", "against"))
     question = VerdictQuestion(inputs.metric, live.missing, margin=margin, against=against)
     try:
-        judged = verdict(live.small, question)
+        judged = verdict(live.table, question)
     except DirectionUnknown:
         return f"Which values of {name} are better was not said (--better)", [], []
     except SurgvalidError as error:

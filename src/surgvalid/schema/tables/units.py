@@ -62,6 +62,10 @@ class Unit:
         """Whether anything says what is independent; without that no interval, p-value or rank set is given."""
         return self.level != "E5"
 
+    def called(self, text: str) -> str:
+        """A text about videos with what is independent called as the table calls it."""
+        return re.sub(r"\bvideo(?=s?\b)", self.word, text) if self.is_known else text
+
     def as_dict(self) -> dict[str, Any]:
         """The unit as plain data."""
         return asdict(self)

@@ -68,19 +68,15 @@ def balanced_gap(
     second: np.ndarray,
     *,
     level: float = 0.95,
-    low: float = 0.0,
-    high: float = 1.0,
 ) -> BalancedGap:
     """The second side minus the first, over the classes that both have.
 
     Args:
-        values: One per row; NaN is not scored.
+        values: One per row, from 0 to 1; NaN is not scored.
         videos: The video of each row, by number.
         classes: The class of each row, by number.
         second: Whether a row is of the second side.
         level: Coverage asked for.
-        low: Smallest value a row can take.
-        high: Largest value a row can take.
 
     Example:
         >>> values, classes = np.array([1, 0, 1, 1, 0, 0.0]), np.array([0, 0, 1, 0, 0, 1])
@@ -100,10 +96,10 @@ def balanced_gap(
         return BalancedGap()
     sums, sizes = sums[:, :, shared], sizes[:, :, shared]
     there = sizes.sum(axis=(0, 2)) > 0
-    return _gap(sums[:, there], sizes[:, there], shared, level, low, high)
+    return _gap(sums[:, there], sizes[:, there], shared, level)
 
 
-def _gap(sums: np.ndarray, sizes: np.ndarray, shared: np.ndarray, level: float, low: float, high: float) -> BalancedGap:
+def _gap(sums: np.ndarray, sizes: np.ndarray, shared: np.ndarray, level: float) -> BalancedGap:
     """The gap from sums and sizes, `[side, video, class]`."""
     means = divided(sums.sum(axis=1), sizes.sum(axis=1))
     without = divided(sums.sum(axis=1, keepdims=True) - sums, sizes.sum(axis=1, keepdims=True) - sizes)
@@ -123,8 +119,8 @@ def _gap(sums: np.ndarray, sizes: np.ndarray, shared: np.ndarray, level: float, 
     df = min(_freedom(mean, left, size) for mean, left, size in zip(means, without, sizes, strict=True))
     if sd <= _FLAT:
         return gap._replace(sd=0.0, df=df)
-    reach, width = float(stdtrit(df, (1 + level) / 2)) * sd, high - low
-    return gap._replace(low=max(-width, value - reach), high=min(width, value + reach), sd=sd, df=df)
+    reach = float(stdtrit(df, (1 + level) / 2)) * sd
+    return gap._replace(low=max(-1.0, value - reach), high=min(1.0, value + reach), sd=sd, df=df)
 
 
 def _freedom(means: np.ndarray, without: np.ndarray, sizes: np.ndarray) -> float:

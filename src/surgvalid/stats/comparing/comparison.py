@@ -53,7 +53,7 @@ from surgvalid.stats.intervals.interval_settings import (
     percent,
     unused,
 )
-from surgvalid.stats.intervals.nesting import Resample, label_of, need_units
+from surgvalid.stats.intervals.nesting import Resample, label_of
 from surgvalid.stats.intervals.pooled import POOLED, scores_videos, verb_matrix
 from surgvalid.stats.intervals.replicates import Sample, bounds, replicate_sd
 from surgvalid.stats.intervals.slices import SEPARATOR, Slice, labelled, slices, split_notes
@@ -110,7 +110,6 @@ def compare(
     Raises:
         UnknownName: A model that the table does not have.
         DirectionUnknown: Nobody said which values are better.
-        TooFewVideos: The whole table has a single unit.
 
     Example:
         >>> rows = {"model": ["A"] * 7 + ["B"] * 7, "case": list("abcdefg") * 2, "video": list("tuvwxyz") * 2,
@@ -131,7 +130,7 @@ def compare(
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     for slice_ in slices(pair, by, separator=separator):
-        row, findings = pair_row(slice_, settings, strict=not by)
+        row, findings = pair_row(slice_, settings)
         rows.append(row)
         spoken += [replace(one, subject=slice_.name if slice_.labels else None) for one in findings]
     judged = None
@@ -142,7 +141,7 @@ def compare(
     about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
     split = split_notes(pair.cases, by, separator=separator)
     notes = [*about, *split, *unused(settings), *gathered(spoken)]
-    made = ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), tuple(notes))
+    made = ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), notes, unit=pair.unit)
     return replace(made, judged=judged, why=why)
 
 
@@ -185,7 +184,7 @@ def pair_matrix(matrix: ScoreMatrix, model_a: str, model_b: str) -> ScoreMatrix:
     return matrix.columns([model_a, model_b]).where(both)
 
 
-def min_detectable(sd: float, freedom: float, *, level: float = 0.95, power: float = POWER) -> float:
+def min_detectable(sd: float, freedom: float, *, level: float = 0.95) -> float:
     """The smallest true difference found with the given power, for a difference with this SD and degrees of freedom.
 
     Example:
@@ -194,27 +193,21 @@ def min_detectable(sd: float, freedom: float, *, level: float = 0.95, power: flo
     """
     if not freedom > 0:
         return float("nan")
-    return float((stdtrit(freedom, 1 - (1 - level) / 2) + stdtrit(freedom, power)) * sd)
+    return float((stdtrit(freedom, 1 - (1 - level) / 2) + stdtrit(freedom, POWER)) * sd)
 
 
 def pair_row(
-    slice_: Slice, settings: IntervalSettings, *, strict: bool = False, approximate: bool = False
+    slice_: Slice, settings: IntervalSettings, *, approximate: bool = False
 ) -> tuple[dict[str, Any], tuple[Finding, ...]]:
     """The row of a pair of columns, the first minus the second, and what must be said about it.
 
     Args:
         slice_: The two columns.
         settings: Of the interval.
-        strict: Whether a single unit is refused.
         approximate: Ends need not be exact, since others take their place.
-
-    Raises:
-        TooFewVideos: A single unit, where `strict`.
     """
     matrix = slice_.matrix
     sample = Sample.of(matrix, statistic=settings.statistic, resample=settings.resample, estimand=settings.estimand)
-    if strict and matrix.unit.is_known:
-        need_units(sample.nest, slice_.name)
     value = sample.point()
     difference = auto_difference(
         sample, matrix.metric, level=settings.level, approximate=approximate or settings.method != AUTO
@@ -223,7 +216,9 @@ def pair_row(
         difference = difference._replace(p_value=float("nan"), smallest_p=float("nan"))
     if not difference.testable:  # the inverted test is unbounded there, so there is no interval at the level
         difference = difference._replace(low=float("nan"), high=float("nan"), method="none")
-    note = difference.findings[0].message if np.isnan(difference.low) and difference.findings else None
+    note = None
+    if np.isnan(difference.low) and difference.findings:
+        note = matrix.unit.called(difference.findings[0].message)
     if settings.method != AUTO:
         difference, note = _drawn(sample, difference, settings, slice_.name)
     row = {
@@ -249,7 +244,8 @@ def pair_row(
         "note": note,
     }
     notes = [differing_videos(difference.videos, difference.smallest_p, settings.level)] if difference.testable else []
-    return labelled(slice_.labels, row), (*difference.findings, *(one for one in notes if one is not None))
+    spoken = (one for one in (*difference.findings, *notes) if one is not None)
+    return labelled(slice_.labels, row), tuple(replace(one, message=matrix.unit.called(one.message)) for one in spoken)
 
 
 def _favours(difference: Difference, matrix: ScoreMatrix, level: float) -> str | None:

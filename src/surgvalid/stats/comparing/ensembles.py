@@ -277,7 +277,7 @@ def _bucket_rows(
                     "videos": len(slice_.matrix.video_names),
                     "method": settings.method if note else estimates.method[i],
                     "gain_method": gain["method"],
-                    "note": note or why_none(estimates, i, kind) or gain["note"],
+                    "note": note or why_none(estimates, i, kind, slice_.matrix.unit) or gain["note"],
                 },
             )
         )

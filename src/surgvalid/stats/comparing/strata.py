@@ -398,7 +398,7 @@ def _prose(settings: IntervalSettings, matrix: ScoreMatrix, rule: str, baseline:
 
 
 def _what(settings: IntervalSettings, matrix: ScoreMatrix, against: str) -> str:
-    name, size = matrix.metric.name, scored_units(matrix, of=", ")
+    name, size = matrix.metric.name, scored_units(matrix)
     if matrix.statistics is not None:
         return (
             f"Deltas are {name!r} of the videos of the stratum together, combined from the statistics of each video "

@@ -61,7 +61,7 @@ def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding |
     return None
 
 
-def differing_videos(videos: int, smallest_p: float, level: float, *, where: str | None = None) -> Finding | None:
+def differing_videos(videos: int, smallest_p: float, level: float) -> Finding | None:
     """Said where enough videos are there, and two models differ in too few of them."""
     if not smallest_p > (1 - level) * (1 + 1e-9) or smallest_p >= 1:
         return None
@@ -69,7 +69,7 @@ def differing_videos(videos: int, smallest_p: float, level: float, *, where: str
         f"The models differ in {round(1 - math.log2(smallest_p))} of {videos} videos only: by the exact sign-flip test "
         f"no difference can be shown at level {1 - level:.2g} (smallest p-value {p_text(smallest_p)})."
     )
-    return remark("few-differing-videos", text, where=where)
+    return remark("few-differing-videos", text)
 
 
 def percentile_too_narrow(videos: int, effective: float, *, where: str | None = None) -> Finding | None:
@@ -164,7 +164,7 @@ def classes_without_reference(absent: int, classes: int, worst: float, *, where:
     return remark("classes-without-reference", text, where=where)
 
 
-def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, where: str | None = None) -> Finding | None:
+def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05) -> Finding | None:
     """Said where not even one model winning every video would pass Holm's correction."""
     need = videos_needed(pairs, alpha=alpha)
     if videos >= need:
@@ -172,7 +172,7 @@ def correction_unreachable(videos: int, pairs: int, *, alpha: float = 0.05, wher
     compared = "1 pair" if pairs == 1 else f"{pairs} pairs"
     count = "1 video" if videos == 1 else f"{videos} videos"
     text = f"{count} cannot reach significance with {compared}; {need} are needed."
-    return remark("correction-unreachable", text, where=where)
+    return remark("correction-unreachable", text)
 
 
 def no_variation(*, where: str | None = None) -> Finding:

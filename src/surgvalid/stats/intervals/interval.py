@@ -22,11 +22,12 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.schema.tables.units import Unit
 from surgvalid.stats.draws import replicate_keys, stream
 from surgvalid.stats.intervals.engine import Spread, auto_spread, drawn_spread, half_line
 from surgvalid.stats.intervals.few_videos import gathered, no_videos
 from surgvalid.stats.intervals.interval_settings import AUTO, IntervalSettings, check_settings, percent, unused
-from surgvalid.stats.intervals.nesting import ROWS, Resample, label_of, levels_of, need_units, nest_of
+from surgvalid.stats.intervals.nesting import ROWS, Resample, label_of, levels_of, need_units
 from surgvalid.stats.intervals.pooled import POOLED, pooled_head, scored_units, scores_videos, verb_matrix
 from surgvalid.stats.intervals.replicates import ESTIMAND_PROSE, Sample
 from surgvalid.stats.intervals.slices import SEPARATOR, Slice, labelled, slices, split_notes
@@ -75,6 +76,8 @@ def interval(
 ) -> IntervalResult:
     """Values of all models with intervals in which rows of one video are not treated as independent.
 
+    Tables and slices of one unit or two are reported without an interval.
+
     Args:
         table: A `ScoreTable`, files, or anything tabular with model, case, value and (best) video.
         statistic: `mean`, `median`, `min`, `max`, or `q` and a percentage such as `q05`.
@@ -95,10 +98,6 @@ def interval(
             all or by status; by default the worst value for what the model is to blame for, else an error.
         columns: Our column names to theirs, where files are read.
 
-    Raises:
-        TooFewVideos: The whole table has a single unit. A slice with one is reported without an interval, as is a
-            table with two.
-
     Example:
         >>> rows = {"model": ["A"] * 8, "case": list("abcdefgh"), "video": list("uuvvwwxx"),
         ...         "metric": ["correct"] * 8, "value": [1, 1, 0, 1, 1, 0, 1, 1]}
@@ -115,7 +114,7 @@ def interval(
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     for slice_ in slices(matrix, by, separator=separator):
-        estimates, note = slice_spread(slice_, settings, strict=not by)
+        estimates, note = slice_spread(slice_, settings)
         rows += [
             _row(slice_, model, matrix.metric, settings, estimates, place, note)
             for place, model in enumerate(slice_.matrix.models)
@@ -124,7 +123,8 @@ def interval(
     split = split_notes(matrix.cases, by, separator=separator)
     about = matrix_notes(matrix, has_videos=scores.has_videos)
     notes = [*about, *split, *unused(settings), *gathered(spoken)]
-    return IntervalResult.of(INTERVAL.frame(rows), interval_prose(settings, matrix, what="values"), tuple(notes))
+    prose = interval_prose(settings, matrix, what="values")
+    return IntervalResult.of(INTERVAL.frame(rows), prose, notes, unit=matrix.unit)
 
 
 @requested("metric_interval", files=("cases",))
@@ -323,14 +323,8 @@ def of_slice(slice_: Slice, spoken: Sequence[Finding], names: Sequence[str]) -> 
     return out
 
 
-def slice_spread(slice_: Slice, settings: IntervalSettings, *, strict: bool = False) -> tuple[Spread, str]:
-    """Values and intervals of a slice, and why there is none where it is a single unit and a method draws.
-
-    Raises:
-        TooFewVideos: A single unit, where `strict`.
-    """
-    if strict and slice_.matrix.unit.is_known:
-        need_units(nest_of(slice_.matrix, settings.resample), slice_.name)
+def slice_spread(slice_: Slice, settings: IntervalSettings) -> tuple[Spread, str]:
+    """Values and intervals of a slice, and why there is none where it is a single unit and a method draws."""
     try:
         return spread(slice_.matrix, settings, slice_.name), ""
     except TooFewVideos:
@@ -357,7 +351,7 @@ def _row(
         "resample": label_of(settings.resample),
         "method": settings.method if note else estimates.method[place],
         **settings.recorded,
-        "note": note or ("not scored" if scored == 0 else why_none(estimates, place, model)),
+        "note": note or ("not scored" if scored == 0 else why_none(estimates, place, model, slice_.matrix.unit)),
         **dict.fromkeys(MEDIAN),
     }
     if estimates.medians:
@@ -372,11 +366,11 @@ def _scored_videos(matrix: ScoreMatrix, place: int) -> int:
     return len(np.unique(matrix.videos[np.isfinite(matrix.values[:, place])]))
 
 
-def why_none(estimates: Spread, place: int, name: str) -> str | None:
+def why_none(estimates: Spread, place: int, name: str, unit: Unit) -> str | None:
     """Why a column has no interval, where it has none."""
     if np.isfinite(estimates.low[place]):
         return None
-    return next((one.message for one in estimates.findings if one.where == name), None)
+    return next((unit.called(one.message) for one in estimates.findings if one.where == name), None)
 
 
 def known(number: float) -> float | None:

@@ -122,10 +122,12 @@ def pooled_head(matrix: ScoreMatrix, what: str) -> str:
     )
 
 
-def scored_units(matrix: ScoreMatrix, *, of: str = " from ") -> str:
-    """How many rows of which videos the values rest on; a row of a metric of whole videos is a video."""
-    videos = f"{len(matrix.video_names):,} videos"
-    return videos if scores_videos(matrix) else f"{len(matrix.values):,} cases{of}{videos}"
+def scored_units(matrix: ScoreMatrix) -> str:
+    """How many rows of which units the values rest on; a row of a metric of whole videos is a video."""
+    units, cases = f"{len(matrix.video_names):,} {matrix.unit.word}s", f"{len(matrix.values):,} cases"
+    if scores_videos(matrix):
+        return units
+    return f"{cases} from {units}" if matrix.unit.is_known else cases
 
 
 def scores_videos(matrix: ScoreMatrix) -> bool:

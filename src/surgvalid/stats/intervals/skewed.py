@@ -104,14 +104,14 @@ def median_interval(values: np.ndarray, *, level: float = 0.95) -> MedianInterva
     return MedianInterval(float(np.median(ordered)), float(ordered[k - 1]), float(ordered[-k]))
 
 
-def largest_rate(failures: int, units: int, *, level: float = 0.95) -> float:
-    """The largest failure rate that `failures` among `units` do not rule out (Clopper and Pearson 1934, one-sided).
+def unseen_rate(units: int, failures: int = 0) -> float:
+    """The largest failure rate that goes with so many in so many units (Clopper and Pearson 1934, one-sided, 95 %).
 
     Example:
-        >>> round(largest_rate(0, 12), 3)
-        0.221
+        >>> [round(unseen_rate(units), 3) for units in (6, 12, 40)]
+        [0.393, 0.221, 0.072]
     """
-    return 1.0 if failures >= units else float(betaincinv(failures + 1, units - failures, level))
+    return 1.0 if failures >= units else float(betaincinv(failures + 1, units - failures, 0.95))
 
 
 def unit_findings(totals: np.ndarray, sizes: np.ndarray, labels: Sequence[str], *, where: str) -> list[Finding]:
@@ -129,7 +129,7 @@ def unit_findings(totals: np.ndarray, sizes: np.ndarray, labels: Sequence[str], 
         return []
     middle, largest = float(np.median(values)), int(held[np.argmax(totals[held])])
     share, failures = float(totals[largest]) / whole, int((np.abs(values - middle) > FAR_OFF * middle).sum())
-    rate, out = f"{100 * largest_rate(failures, len(held)):.2g} %", []
+    rate, out = f"{100 * unseen_rate(len(held), failures):.2g} %", []
     if share > LARGEST_SHARE:
         text = f"{labels[largest]} alone makes up {100 * share:.0f} % of the mean; the median is {middle:.3g}."
         out.append(remark("one-unit-carries", text, where=where))

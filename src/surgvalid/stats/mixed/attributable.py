@@ -150,8 +150,8 @@ def _level(fitted: MixedFit, name: str, column: str, level: Value, instead: Valu
 def attributable(result: FailuresResult, group: Subgroup) -> Share | None:
     """The share of the loss that goes with a property; None where its effect could not be tested."""
     tests = result.tests
-    df = None if tests is None else tests.freedom(group.term)
-    if tests is None or df is None or df < 1:
+    df = tests.freedom(group.term)
+    if df is None or df < 1:
         return None
     fitted, loss = tests.fit_of(result.fit.design.terms[group.term], result.fit), loss_of(result)
     without = _without(fitted, group)
@@ -211,7 +211,7 @@ def _spread(fitted: MixedFit, matrix: np.ndarray) -> np.ndarray:
 
 def _left_out(result: FailuresResult, taken: np.ndarray, as_is: np.ndarray) -> tuple[float, int]:
     """The variance of log(L0 / L1) between samples of videos with coefficients held, and the number of videos."""
-    video = result.tests.video if result.tests is not None else ""
+    video = result.tests.video
     codes = factor_of(result.fit.design.frame, video).codes if video else np.arange(len(taken))
     videos = int(codes.max()) + 1
     above, below = (np.bincount(codes, weights=values, minlength=videos) for values in (taken, as_is))

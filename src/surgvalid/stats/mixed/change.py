@@ -298,15 +298,7 @@ def _effect_verdict(row: Mapping[str, Any], sign: float) -> str:
 
 def _effect(base: MixedFit, name: str, video: Factor, asked: ChangeSettings) -> dict[str, Any]:
     """A property before and after, from one fit in which its effect and its change may differ between videos."""
-    tested = slope_fit(
-        _with_slope(
-            base,
-            name,
-            video,
-        ),
-        f"{name}:{AFTER}",
-        video,
-    )
+    tested = slope_fit(_with_slope(base, name, video), f"{name}:{AFTER}", video)
     fitted, j, k = tested.fit, base.names.index(name), base.names.index(f"{name}:{AFTER}")
     contrast = np.zeros((3, len(base.names)))
     contrast[0, j] = contrast[1, j] = contrast[1, k] = contrast[2, k] = 1.0

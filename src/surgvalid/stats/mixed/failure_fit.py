@@ -32,7 +32,7 @@ from surgvalid.stats.mixed.inference.term_tests import Inference
 from surgvalid.stats.mixed.inference.tested import TestRule, tested, two_parts
 from surgvalid.stats.mixed.model.design import Design, Separation, design_of
 from surgvalid.stats.mixed.model.failure_settings import FailureSettings
-from surgvalid.stats.mixed.model.formula import column_of, fixed_terms, random_terms
+from surgvalid.stats.mixed.model.formula import Slope, column_of, fixed_terms, random_terms
 from surgvalid.stats.mixed.model.roles import (
     VIDEO_NAMES,
     FailureRequest,
@@ -74,7 +74,12 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     given = analysed_rows(table, asked, where=asked.where)
     if asked.recommend:
         check_recommendation(asked.improvement, asked.picture, given.frame.columns)
-    request, absent = _requested(given, asked)
+    groups, varying = random_terms(asked.random)
+    known = True
+    if not groups and asked.separation != "firth":
+        frame, groups, known = groups_named_so(given.frame)
+        given = given._replace(frame=frame)
+    request, absent = _requested(given, asked, groups, varying)
     frame, request, work = settle_outcome(given.frame, request, asked.family, asked.transform, asked.where)
     given = given._replace(better=given.better or ("larger" if request.family == "binomial" else None))
     rows, settled, left_out = settle_role(frame, request, work, asked.where)
@@ -92,6 +97,8 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     tests, speaks_of = over_models(
         fitted, tests, rows, column=models, level=asked.level, like_these=asked.models_like_these
     )
+    if not known:
+        tests = tests.withheld()
     if fitted.family == "gaussian":
         check_residuals(work, fitted.design.response - fitted.linear_predictor)
     full = _full_likelihood(fitted, asked.engine)
@@ -125,15 +132,14 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     return replace(result, additions=added) if added else result
 
 
-def _requested(given: Rows, asked: FailureSettings) -> tuple[FailureRequest, tuple[Finding, ...]]:
+def _requested(
+    given: Rows, asked: FailureSettings, groups: tuple[str, ...], varying: tuple[Slope, ...]
+) -> tuple[FailureRequest, tuple[Finding, ...]]:
     """The model that is asked for, and what became of scores that are not there.
 
     Raises:
         TableInvalid: Rows repeat each other.
     """
-    groups, varying = random_terms(asked.random)
-    if not groups and asked.separation != "firth":
-        groups = groups_named_so(given.frame)
     roles = roles_of(given.frame, groups, unit=asked.unit, where=asked.where)
     if problems := repeated_rows(given.frame, roles):
         raise TableInvalid(asked.where, problems)

@@ -11,7 +11,7 @@ their odds ratios differ, and none is wrong. An option that the chosen answer do
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -84,8 +84,8 @@ def failures(
     columns: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     where: str = "table",
-    preregistration: str | Path | None = None,  # noqa: ARG001 - held against the settings by `requested`
-    deviations: Mapping[str, str] | None = None,  # noqa: ARG001
+    preregistration: str | Path | None = None,
+    deviations: Mapping[str, str] | None = None,
 ) -> FailuresResult | AdjustedResult | FailureTableResult:
     """Effects of properties on success, with uncertainty that respects models, patients, images and instances.
 
@@ -98,7 +98,8 @@ def failures(
         fixed: Properties: columns, or interactions `a:b`.
         random: Random intercepts, in any order: the one called `model` (or `algorithm`) is the model, the one called
             `video` (or `patient`) is what effects have to hold between. By default what the table names: model,
-            patient, video and cases of several rows. A slope is written `0 + smoke | patient`.
+            patient, video and cases of several rows; where nothing says what is independent, no effect is tested. A
+            slope is written `0 + smoke | patient`.
         spec: `default` adds the interaction of model and finest unit for counts; `ross` adds nothing, tests with z and
             leaves out what separates the outcome.
         per_model: Fit each model by itself as well.
@@ -161,39 +162,8 @@ def failures(
         Misuse: The options contradict each other, or one would be left unused.
         TableInvalid: The table does not fit them; lists every problem.
     """
-    asked = FailureSettings(
-        successes=successes,
-        trials=trials,
-        outcome=outcome,
-        fixed=fixed,
-        random=random,
-        spec=spec,
-        per_model=per_model,
-        role=role,
-        models_like_these=models_like_these,
-        family=family,
-        transform=transform,
-        properties=properties,
-        cluster=cluster,
-        leave_out=leave_out,
-        metric=metric,
-        better=better,
-        missing=missing,
-        symmetric=symmetric,
-        unit=unit,
-        inference=inference,
-        slopes=slopes,
-        separation=separation,
-        recommend=recommend,
-        improvement=improvement,
-        picture=picture,
-        strengths=strengths,
-        risk=risk,
-        level=level,
-        columns=columns,
-        engine=engine,
-        where=where,
-    )
+    named = locals()
+    asked = FailureSettings(**{one.name: named[one.name] for one in fields(FailureSettings)})
     others = {
         "covariance": covariance != "auto",
         "separator": separator != SEPARATOR,

@@ -172,7 +172,7 @@ def check_recommendation(improvement: float, picture: str | None, columns: Seque
 
 def case_key(result: FailuresResult, rows: pl.DataFrame) -> str:
     """What tells the cases of a video apart: the column `case`, else the finest unit; empty where it is the row."""
-    video = result.tests.video.split(":") if result.tests is not None and result.tests.video else []
+    video = result.tests.video.split(":") if result.tests.video else []
     unit = result.unit.split(":") if all(name in rows.columns for name in result.unit.split(":")) else []
     if "case" not in rows.columns:
         return ":".join(unit)
@@ -201,7 +201,7 @@ def check_videos(result: FailuresResult, what: str) -> str:
     Raises:
         Misuse: No random effect is a grouping of rows, or the table has videos that are none.
     """
-    video = result.tests.video if result.tests is not None else ""
+    video = result.tests.video
     if not video or any(one.code == "video-not-modelled" for one in result.more_findings):
         raise Misuse(
             f"{what} over videos, and here rows of one video count as independent; name the videos among the random "

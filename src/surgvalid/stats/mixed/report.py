@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import special
 
-from surgvalid.errors import Misuse
 from surgvalid.results.registration import CODES
 from surgvalid.results.result import Result
 from surgvalid.results.tables import failures as tables_of
@@ -23,7 +20,7 @@ from surgvalid.stats.mixed.fit.result import MixedFit
 from surgvalid.stats.mixed.inference.diagnostics import Diagnostics
 from surgvalid.stats.mixed.inference.fit_tables import FitTables, explained, variance_table
 from surgvalid.stats.mixed.inference.grid import factor_tables
-from surgvalid.stats.mixed.inference.inference import Ratio, wald_table
+from surgvalid.stats.mixed.inference.inference import Ratio
 from surgvalid.stats.mixed.inference.marginal import score_differences
 from surgvalid.stats.mixed.inference.term_tests import (
     ALPHA,
@@ -31,7 +28,6 @@ from surgvalid.stats.mixed.inference.term_tests import (
     NOT_ASSESSABLE,
     TermTests,
     effect_symbol,
-    term_tests,
 )
 from surgvalid.stats.mixed.inference.tested import TwoParts
 from surgvalid.stats.mixed.model.design import INTERCEPT
@@ -91,7 +87,7 @@ class FailuresResult(Result):
     marginal: pl.DataFrame | None = None
     influence: pl.DataFrame | None = None
     """Coefficients without each level of a column, and their shift in standard errors."""
-    tests: TermTests | None = None
+    tests: TermTests
     """How every coefficient was tested."""
     more_findings: tuple[Finding, ...] = ()
     """About the request and the workflow."""
@@ -120,7 +116,6 @@ class FailuresResult(Result):
             "effects": effects_table(
                 self.fit,
                 self.tests,
-                level=self.level,
                 symmetric=self.symmetric,
                 withheld=_withheld(self),
                 better=self.better,
@@ -129,9 +124,9 @@ class FailuresResult(Result):
                 variance_table(self.fit, level=self.level).drop("levels", "low", "high")
             ),
             **{name: frame for name, frame in extra.items() if frame is not None},
-            **(factor_tables(self.fit, self.tests, level=self.level) if self.tests is not None else {}),
+            **factor_tables(self.fit, self.tests, level=self.level),
         }
-        if self.fit.family == "ordered-beta" and self.tests is not None:
+        if self.fit.family == "ordered-beta":
             tables["score_differences"] = score_differences(self.fit, self.tests, level=self.level)
         if self.parts is not None:
             tables["parts"] = self.parts.table
@@ -171,14 +166,6 @@ class FailuresResult(Result):
             shown["Marginal odds ratios (cluster-robust; not comparable with those above):"] = self.marginal
         return shown | {line: self.tables[name] for more in self.additions for line, name in more.screen.items()}
 
-    def contrasts(self) -> pl.DataFrame:
-        """Differences between models on the scale of the linear predictor, with a warning under `ross`.
-
-        Where models are random these are differences of predictions (shrunk, correlation neglected); enter
-        models as fixed to test them.
-        """
-        return _contrasts(self)
-
     def as_dict(self) -> dict[str, Any]:
         """Effects, variances and the record of the fit as plain data."""
         names = ("effects", "variance", *(name for more in self.additions for name in more.tables))
@@ -205,7 +192,7 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
     noticed = (
         *result.more_findings,
         *(result.parts.findings if result.parts else ()),
-        *(result.tests.findings if result.tests else ()),
+        *result.tests.findings,
         *result.diagnostics.findings,
     )
     yield from (finding for more in result.additions for finding in more.findings)
@@ -215,9 +202,8 @@ def _findings(result: FailuresResult) -> Iterator[Finding]:
 
 def effects_table(
     fitted: MixedFit,
-    tests: TermTests | None = None,
+    tests: TermTests,
     *,
-    level: float = 0.95,
     symmetric: bool = False,
     withheld: Container[str] = (),
     better: str | None = "larger",
@@ -227,10 +213,9 @@ def effects_table(
     Symbols go by Holm's p, and those of penalised coefficients stand in brackets; coefficients among `withheld` are
     shown without p values; `better` says which values of the outcome are, so that a plus helps and a minus hurts.
     """
-    table = (tests or term_tests(fitted, None, inference="wald-z", level=level)).table
     ratio, sd = fitted.family != "gaussian", float(np.std(fitted.design.response, ddof=1))
     rows = []
-    for row in table.drop("p_bh").iter_rows(named=True):
+    for row in tests.table.drop("p_bh").iter_rows(named=True):
         row |= {"p_value": None, "p_holm": None} if row["term"] in withheld else {}
         size = float(np.exp(min(row["estimate"], 700.0))) if ratio else None
         ends = {end: _exp(row[end]) if ratio else row[end] for end in ("low", "high")}
@@ -279,7 +264,7 @@ def _exp(value: float | None) -> float | None:
 def _record(result: FailuresResult) -> dict[str, Any]:
     fitted, design = result.fit, result.fit.design
     shares, spread = explained(fitted), variance_table(fitted, level=result.level)
-    wald = result.tests.table if result.tests else wald_table(fitted, level=result.level)
+    wald = result.tests.table
     full = fitted.log_likelihood if result.full_likelihood is None else result.full_likelihood
     record: dict[str, Any] = {
         "log_likelihood": full,
@@ -338,10 +323,8 @@ def _record(result: FailuresResult) -> dict[str, Any]:
     return finite
 
 
-def _tests_record(tests: TermTests | None, method: str) -> dict[str, Any]:
+def _tests_record(tests: TermTests, method: str) -> dict[str, Any]:
     """How effects were tested, and how much each varies between videos where it was free to."""
-    if tests is None:
-        return {}
     varying = {
         c.name: {"slope_sd": c.slope_sd, "heterogeneity_p": c.heterogeneity_p, "range": c.video_effects}
         for c in tests.fits
@@ -378,7 +361,7 @@ def _prose(result: FailuresResult) -> str:
     how = "z tests and full likelihood"
     if fitted.method == "firth":
         how = "Firth's penalised likelihood, tests and intervals by its profile"
-    if result.tests is not None and result.tests.inference == "reml-t":
+    if result.tests.inference == "reml-t":
         how = (
             "restricted likelihood and t tests whose degrees of freedom count levels of "
             f"{result.tests.video}, effects that change inside them free to vary between them"
@@ -421,43 +404,3 @@ def _spoken(row: dict[str, Any], level: float) -> str:
 
 def _freedom(df: float | None) -> str:
     return "" if df is None else f", df = {df:.3g}"
-
-
-def _contrasts(result: FailuresResult) -> pl.DataFrame:
-    names, center, covariance = _model_effects(result)
-    warning = PAPER_WARNING if result.spec == "ross" and result.specifications is not None else ""
-    first = next((name for name in result.fit.names if name.startswith(f"{result.model_column}[")), "")
-    known = result.tests.freedom(first) if result.tests is not None and first else float("inf")
-    freedom = float("nan") if known is None else known
-    rows = []
-    for (i, a), (j, b) in combinations(enumerate(names), 2):
-        difference = float(center[i] - center[j])
-        error = float(np.sqrt(max(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j], 0.0)))
-        p_value = 2 * float(special.stdtr(freedom, -(abs(difference) / error))) if error > 0 else float("nan")
-        rows.append((a, b, difference, error, p_value, warning))
-    schema = {
-        "model_a": pl.String,
-        "model_b": pl.String,
-        "difference": pl.Float64,
-        "std_error": pl.Float64,
-        "p_value": pl.Float64,
-        "warning": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
-
-
-def _model_effects(result: FailuresResult) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Effect of every model and its covariance, the first being the reference where models are fixed."""
-    column = result.model_column
-    fitted = result.fit if result.tests is None else result.tests.fit_of(column, result.fit)
-    for group in fitted.groups:
-        if group.name == column:
-            return group.labels.to_list(), group.mean, np.diag(group.spread**2)
-    prefix = f"{column}["
-    positions = [j for j, name in enumerate(fitted.names) if name.startswith(prefix) and ":" not in name]
-    if not positions:
-        raise Misuse("models are not part of this fit, so they cannot be compared; give them a random or fixed role")
-    levels = fitted.design.frame[column].cast(pl.String).unique().sort().to_list()
-    covariance = np.zeros((len(positions) + 1, len(positions) + 1))
-    covariance[1:, 1:] = fitted.covariance[np.ix_(positions, positions)]
-    return levels, np.r_[0.0, fitted.beta[positions]], covariance

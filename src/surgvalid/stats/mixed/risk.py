@@ -211,7 +211,7 @@ def _named_cases(result: FailuresResult, rows: pl.DataFrame, wanted: pl.DataFram
     problems = [f"column {name!r} does not exist" for name in (*key.split(":"), *needed) if name not in wanted.columns]
     if problems:
         raise TableInvalid("cases to weigh", problems)
-    video = result.tests.video if result.tests is not None else ""
+    video = result.tests.video
     known = all(name in wanted.columns for name in video.split(":"))
     named = wanted.with_columns(_joined(key, "case"), *([_joined(video, "video")] if known else []))
     kept = list(dict.fromkeys(("case", *(["video"] if known else []), *needed)))
@@ -237,7 +237,7 @@ def _check_same(result: FailuresResult, rows: pl.DataFrame, cases: pl.DataFrame)
         TableInvalid: Names that stand for several videos, or for cases with other properties.
     """
     needed, names = _properties_of(result), _names(cases)
-    video = result.tests.video if result.tests is not None else ""
+    video = result.tests.video
     analysed = rows.select(
         case_of(result, rows).alias("case"),
         *([_joined(video, "video")] if video else []),

@@ -36,7 +36,7 @@ def strengths(result: FailuresResult, frame: pl.DataFrame) -> Addition:
     Raises:
         Misuse: There are no models to compare, no videos, or too many of both.
     """
-    column, video = result.model_column, result.tests.video if result.tests is not None else ""
+    column, video = result.model_column, result.tests.video
     levels = frame[column].drop_nulls().n_unique() if column in frame.columns else 0
     if levels < 2 or result.role not in ("random", "fixed"):
         raise Misuse("strengths compare models: name their column among the random effects, two or more models in it")

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import betaincinv, gammaincinv
+from scipy.special import gammaincinv
 
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.stats.planning.closed_forms import videos_for_difference
@@ -61,16 +61,6 @@ def failing(values: np.ndarray, facts: MetricFacts, *, right_or_wrong: bool = Fa
         if np.isfinite(worst):
             return np.asarray(np.abs(values - worst) <= (0.0 if right_or_wrong else abs(median - worst) / 2))
         return np.asarray(facts.sign * (median - values) > _TIMES * abs(median))
-
-
-def unseen_rate(units: int, failures: int = 0, *, certainty: float = 0.95) -> float:
-    """The largest rate of failures that goes with so many in so many units.
-
-    Example:
-        >>> [round(unseen_rate(units), 3) for units in (6, 12, 40)]
-        [0.393, 0.221, 0.072]
-    """
-    return 1.0 if failures >= units else float(betaincinv(failures + 1, units - failures, certainty))
 
 
 def size_class(effect: float, gaps: Sequence[float] | np.ndarray, *, alpha: float = 0.05) -> str:

@@ -38,10 +38,11 @@ from surgvalid.stats.comparing.corrections import adjusted
 from surgvalid.stats.comparing.paired_tests import exact_p
 from surgvalid.stats.intervals.pooled import verb_matrix
 from surgvalid.stats.intervals.sign_flip_interval import videos_needed
+from surgvalid.stats.intervals.skewed import unseen_rate
 from surgvalid.stats.intervals.statistic import divided
 from surgvalid.stats.verdict.contradictions import Condition, conditions, predicted
 from surgvalid.stats.verdict.joint_flips import joint_tests
-from surgvalid.stats.verdict.reach import PRIORS, carrying, chance_wrong, failing, size_class, unseen_rate
+from surgvalid.stats.verdict.reach import PRIORS, carrying, chance_wrong, failing, size_class
 from surgvalid.stats.verdict.unit_differences import PairFinding, pair_findings, unit_sums
 
 BETTER = ("better", "better_small")
@@ -435,8 +436,8 @@ def _by_metrics(made: ModelVerdict, table: ScoreTable, name: str, question: Verd
             for pair in pairs
             if made.leader in (pair.model, pair.other) and pair.cases
         ]
-        if ours:
-            beside.append((matrix.metric, min(ours, key=lambda pair: pair.p_adjusted)))
+        if ours:  # a model that is surely ahead of the leader by this metric goes before all it is ahead of
+            beside.append((matrix.metric, min(ours, key=lambda pair: (not pair.high < 0, pair.p_adjusted))))
     if not beside:
         return made
     corrected = adjusted(np.array([pair.p_adjusted for _, pair in beside]), "holm")

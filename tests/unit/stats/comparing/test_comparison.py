@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from nested_tables import nested_frame
-from surgvalid.errors import Misuse, TooFewVideos, UnknownName
+from surgvalid.errors import Misuse, UnknownName
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.stats.comparing.comparison import compare, min_detectable
@@ -158,8 +158,10 @@ def test_slices_with_one_video_have_a_difference_but_no_interval() -> None:
     table = compare(FRAME, "M0", "M1", by=["video"], replicates=20).table
     assert table["low"].null_count() == 14
     assert table["difference"].null_count() == 0
-    with pytest.raises(TooFewVideos):
-        compare(FRAME.filter(pl.col("video") == "v00"), "M0", "M1")
+    alone = compare(FRAME.filter(pl.col("video") == "v00"), "M0", "M1")
+    assert alone.judged is not None
+    assert (alone.judged.kind, alone.judged.winner, alone.judged.n) == ("too_few", None, 1)
+    assert alone.table["low"].null_count() == 1
 
 
 def test_wrong_models_are_named() -> None:

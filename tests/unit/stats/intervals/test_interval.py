@@ -6,7 +6,7 @@ import pytest
 
 import surgvalid
 from nested_tables import nested_frame
-from surgvalid.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.stats.intervals.interval import interval, metric_interval, prepared_spread
 from surgvalid.stats.intervals.statistic import MetricStatistic, Statistic
@@ -59,9 +59,14 @@ def test_perfect_scores_have_the_best_value_without_spread() -> None:
     assert (row["value"], row["low"], row["high"], row["sd"]) == (1.0, 1.0, 1.0, 0.0)
 
 
-def test_one_video_is_an_error_for_a_table_and_a_note_for_a_slice() -> None:
-    with pytest.raises(TooFewVideos, match="only one video"):
-        interval(FRAME.filter(pl.col("video") == "v00"))
+@pytest.mark.parametrize("method", ["auto", "bootstrap"])
+def test_one_video_has_values_without_an_interval(method: str) -> None:
+    alone = interval(FRAME.filter(pl.col("video") == "v00"), method=method, replicates=20)
+    assert alone.table["low"].null_count() == alone.table.height
+    assert alone.table["value"].null_count() == 0
+
+
+def test_slices_of_one_video_have_no_interval_and_say_so() -> None:
     result = interval(FRAME, by=["video"])
     assert result.table["low"].null_count() == result.table.height
     assert set(result.table["note"]) == {"1 video: no interval; the spread between videos cannot be judged."}

@@ -6,7 +6,7 @@ from docs.validate_intervals import skewed_coverage
 from scipy import stats
 
 import surgvalid
-from surgvalid.stats.intervals.skewed import half_line_ends, largest_rate, median_interval, skewness
+from surgvalid.stats.intervals.skewed import half_line_ends, median_interval, skewness, unseen_rate
 from surgvalid.stats.intervals.video_jackknife import mean_interval
 
 RNG = np.random.default_rng(5)
@@ -114,8 +114,8 @@ def test_what_no_patient_shows_is_said_with_every_mean_of_a_distance() -> None:
     assert "up to 22 % of videos could have gone unseen in 12" in told["unseen-failures"]
     failed = {finding.code: finding.text for finding in surgvalid.interval(distances([*values, 400.0])).findings}
     assert "1 of 13 videos failed outright, and up to 32 % may" in failed["unseen-failures"]
-    assert largest_rate(1, 13) == pytest.approx(stats.beta.ppf(0.95, 2, 12))
-    assert largest_rate(3, 3) == 1.0
+    assert unseen_rate(13, 1) == pytest.approx(stats.beta.ppf(0.95, 2, 12))
+    assert unseen_rate(3, 3) == 1.0
 
 
 @pytest.mark.parametrize("kind", ["Lomax(5)", "chi-squared(1)", "log-normal, SD of log .7"])

@@ -82,22 +82,14 @@ def test_rows_without_trials_of_all_models_alike_are_counted_but_are_no_selectio
     assert not any("differ" in warning for warning in result.warnings)
 
 
-def test_contrasts_of_models_carry_a_warning_under_the_paper_specification() -> None:
+def test_the_paper_specification_carries_a_warning() -> None:
     paper = failures(nested_table(cell=1.0), **COUNTS, spec="ross")
-    assert paper.contrasts()["warning"].str.contains("too small").all()
     assert any("tens of times too small" in warning for warning in paper.warnings)
-    default = failures(nested_table(cell=1.0), **COUNTS)
-    assert set(default.contrasts()["warning"]) == {""}
 
 
 def test_models_may_enter_as_fixed_effects() -> None:
     result = failures(nested_table(), **COUNTS, role="fixed")
     assert {"algorithm[B]", "algorithm[C]"} <= set(result.table["term"])
-    contrasts = result.contrasts()
-    row = contrasts.filter((pl.col("model_a") == "A") & (pl.col("model_b") == "B")).row(0, named=True)
-    term = result.table.filter(pl.col("term") == "algorithm[B]").row(0, named=True)
-    assert row["difference"] == pytest.approx(-term["estimate"])
-    assert row["std_error"] == pytest.approx(term["std_error"])
 
 
 def test_models_may_be_removed_or_aggregated() -> None:
@@ -105,8 +97,6 @@ def test_models_may_be_removed_or_aggregated() -> None:
     assert removed.variance["group"].to_list() == UNITS[1:]
     summed = failures(nested_table(), **COUNTS, role="aggregated")
     assert summed.fit.design.rows == 40
-    with pytest.raises(Misuse, match="cannot be compared"):
-        removed.contrasts()
 
 
 @pytest.mark.parametrize("random", [UNITS, ["algorithm"]])

@@ -47,7 +47,7 @@ def test_the_share_of_a_plain_logit_is_the_attributable_fraction_of_epidemiology
     rng = stream(1, "attributable")
     smoke = rng.random(4000) < 0.3
     right = rng.random(4000) < np.where(smoke, 0.45, 0.8)
-    frame = pl.DataFrame({"smoke": smoke.astype(int), "right": right.astype(int)})
+    frame = pl.DataFrame({"patient": range(4000), "smoke": smoke.astype(int), "right": right.astype(int)})
     result = failures(frame, outcome="right", fixed=["smoke"])
     share = attributable(result, subgroups(result)[0])
     lost, exposed, kept = (1 - right).mean(), (1 - right)[smoke].mean(), (1 - right)[~smoke].mean()

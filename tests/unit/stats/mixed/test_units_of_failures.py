@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,53 @@ import pytest
 
 import surgvalid
 
+Named = Callable[[int, int], dict[str, str]]
 
-def rows(unit: str) -> list[dict[str, Any]]:
+
+def rows(named: Named) -> list[dict[str, Any]]:
     rng = np.random.default_rng(1)
     return [
-        {unit: f"p{who}", "model": model, "old": who % 2, "dice": float(0.7 + 0.05 * np.sin(who) + 0.02 * rng.normal())}
+        {**named(who, look), "model": model, "old": who % 2,
+         "dice": float(0.7 + 0.05 * np.sin(who) + 0.02 * rng.normal())}
         for who in range(10)
-        for _ in range(5)
+        for look in range(5)
         for model in "AB"
-    ]
+    ]  # fmt: skip
+
+
+def freedom(named: Named) -> list[float | None]:
+    effects = surgvalid.failures(rows(named), outcome="dice", fixed=["old"]).table
+    found: list[float | None] = effects.filter(term="old")["df"].to_list()
+    return found
 
 
 @pytest.mark.parametrize("unit", ["patient", "video", "subject", "Pat.-ID", "case_id", "operation", "mrn"])
 def test_rows_of_one_patient_are_never_independent(unit: str) -> None:
-    effects = surgvalid.failures(rows(unit), outcome="dice", fixed=["old"]).table
-    assert effects.filter(term="old")["df"].to_list() == pytest.approx([8.0])
+    assert freedom(lambda who, _: {unit: f"p{who}"}) == pytest.approx([8.0])
+
+
+@pytest.mark.parametrize("column", ["image", "frame", "case_id", "file"])
+def test_patients_are_read_from_names_of_cases(column: str) -> None:
+    assert freedom(lambda who, look: {column: f"p{who:02}_frame_{look:03}.png"}) == pytest.approx([8.0])
+
+
+@pytest.mark.parametrize("patient", ["subject", "mrn"])
+def test_patients_go_before_the_videos_within_them(patient: str) -> None:
+    assert freedom(lambda who, look: {patient: f"s{who}", "video": f"s{who}v{look}"}) == pytest.approx([8.0])
+
+
+def test_where_nothing_says_what_is_independent_no_effect_is_claimed() -> None:
+    found = surgvalid.failures(
+        rows(lambda who, look: {"image": f"img{5 * who + look}.png"}), outcome="dice", fixed=["old"]
+    )
+    old = found.table.filter(term="old").row(0, named=True)
+    assert [old[name] for name in ("p_value", "p_holm", "low", "high", "symbol")] == [None, None, None, None, "x"]
+    assert old["estimate"] is not None
+    assert "no-unit" in {finding.code for finding in found.findings}
+    assert all(found.tables[name]["p_value"].null_count() == found.tables[name].height
+               for name in found.tables if "p_value" in found.tables[name].columns)  # fmt: skip
 
 
 def test_what_is_independent_is_told() -> None:
-    result = surgvalid.failures(rows("subject"), outcome="dice", fixed=["old"])
+    result = surgvalid.failures(rows(lambda who, _: {"subject": f"p{who}"}), outcome="dice", fixed=["old"])
     assert "10 patients ('subject') are independent" in [line.sentence for line in result.request.interpreted]

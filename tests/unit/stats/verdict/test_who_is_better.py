@@ -219,6 +219,17 @@ def test_missing_scores_that_change_nothing_are_left_out_and_said() -> None:
     assert "1 missing score of B is left out; counted as worst, it is no clearer." in sentences_of(found)
 
 
+def test_one_model_ahead_by_another_metric_is_enough_to_depend_on_it() -> None:
+    """By dice A leads B and C; by iou it is behind B, however far it is ahead of C."""
+    noise, level = 0.003 * np.cos(np.arange(12)), 0.5 + 0.1 * np.sin(np.arange(12))
+    dice = rows_of({"C": level, "B": level + spread(0.05, 0.01), "A": level + spread(0.1, 0.01)})
+    iou = rows_of({"C": level, "B": level + 0.1 + noise, "A": level + 0.05 - noise}, metric="iou")
+    found = asked(ScoreTable.of(pl.concat([dice.frame, iou.frame])), metric="dice")
+    assert (found.kind, found.winner) == ("depends", None)
+    assert "by dice A does better" in sentences_of(found)[0]
+    assert "by iou B (by 0.050)" in sentences_of(found)[0]
+
+
 def test_a_metric_beside_an_open_one_says_whom_it_names() -> None:
     dice, iou = table(spread(0.0, 0.2)), table(spread(0.05, 0.01), metric="iou")
     found = asked(ScoreTable.of(pl.concat([dice.frame, iou.frame])), metric="dice")

@@ -242,12 +242,12 @@ class LaplaceDeviance:
         norm = trace_of(self.kernel.layout, product_of(mode.effects, mode.effects))
         return self._gradient(mode, self.kernel.spread(), norm, beta, NONE)[0]
 
-    def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None, *, limit: int = 100) -> Mode:
+    def mode(self, parameters: np.ndarray, guess: np.ndarray | None = None) -> Mode:
         """The most likely random effects, by Newton steps (halved where long) from `guess` or from none."""
         sd, beta, nuisance = self.split(parameters)
         base = times(self.fixed, beta) + self.offset
         mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, nuisance)
-        while mode.decrement > self.mode_tolerance and mode.steps < limit:
+        while mode.decrement > self.mode_tolerance and mode.steps < 100:
             mode = self._step(mode, base, mode.predictor, sd, nuisance)
         self.newton_steps += mode.steps
         return mode
@@ -309,7 +309,7 @@ class LaplaceDeviance:
         """Penalised negative log-likelihood, which the mode minimises."""
         return -self.family.value(eta, nuisance) + 0.5 * sum(dot(effect, effect) for effect in effects)
 
-    def start(self, *, rounds: int = 15) -> Start:
+    def start(self) -> Start:
         """A start near the optimum: joint mode of effects and coefficients, variances by Schall's update.
 
         The update s^2 <- |s u|^2 / (levels - trace) is the fixed point of penalised quasi-likelihood
@@ -319,7 +319,7 @@ class LaplaceDeviance:
         eta, predictor = self._first_guess(), np.zeros(len(self.offset))
         beta, covariance = np.zeros(self.coefficients), np.eye(self.coefficients)
         freedom, nuisance = np.ones(self.factors), self.family.start
-        for _ in range(rounds):
+        for _ in range(15):
             beta_new, covariance, predictor, effects = self._joint_step(eta, sd, nuisance)
             spread = self.kernel.spread(rows=layout.row_factor >= 0)
             freedom = np.maximum(layout.sizes - spread.trace, 1e-8)

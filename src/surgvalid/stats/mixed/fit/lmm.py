@@ -153,11 +153,11 @@ class LinearDeviance:
         matrix = np.array(columns)
         return np.asarray((matrix + matrix.T) / 2)
 
-    def start(self, *, rounds: int = 30) -> Start:
+    def start(self) -> Start:
         """Ratios near the optimum by Schall's fixed point, with rough standard errors."""
         theta, sizes = np.ones(self.factors), self.kernel.layout.sizes
         freedom = np.ones(self.factors)
-        for _ in range(rounds):
+        for _ in range(30):
             solution = self.solution(np.log(theta))
             freedom = np.maximum(sizes - solution.trace, 1e-8)
             residual = max(len(self.outcome) - self.coefficients - freedom.sum(), 1.0)

@@ -82,7 +82,6 @@ def fit_logistic(
     weights: np.ndarray | None = None,
     trials: np.ndarray | None = None,
     offset: np.ndarray | None = None,
-    iterations: int = 100,
 ) -> LogisticFit:
     """The maximum-likelihood fit; collinear columns are left out and named.
 
@@ -93,7 +92,6 @@ def fit_logistic(
         weights: How often each row counts.
         trials: How many trials each row stands for (one, unless given); the fit keeps shares of successes.
         offset: A known part of the linear predictor.
-        iterations: Most Newton steps.
 
     Raises:
         Misuse: The outcome is not 0/1, or shapes do not match.
@@ -108,20 +106,15 @@ def fit_logistic(
         if not ((trials > 0) & (outcome >= 0) & (outcome <= trials)).all():
             raise Misuse("successes must lie between 0 and their trials, and there must be trials in every row")
         outcome, weights = outcome / trials, weights * trials
-    return _fitted(design, outcome, names, weights, offset, iterations)
+    return _fitted(design, outcome, names, weights, offset)
 
 
 def _fitted(
-    design: np.ndarray,
-    outcome: np.ndarray,
-    names: Sequence[str],
-    weights: np.ndarray,
-    offset: np.ndarray | None,
-    iterations: int = 100,
+    design: np.ndarray, outcome: np.ndarray, names: Sequence[str], weights: np.ndarray, offset: np.ndarray | None
 ) -> LogisticFit:
     kept = independent_columns(design[weights > 0])
     reduced = design[:, kept]
-    best = _climbed(_Problem(reduced, weights * outcome, weights, 0.0 if offset is None else offset), None, iterations)
+    best = _climbed(_Problem(reduced, weights * outcome, weights, 0.0 if offset is None else offset), None, 100)
     beta = best.at.beta
     scale = np.maximum(np.ptp(reduced, axis=0), 1e-12)
     runaway = tuple(names[kept[i]] for i in np.flatnonzero(np.abs(beta) * np.minimum(scale, 1.0) > SEPARATED))
@@ -141,7 +134,7 @@ def _fitted(
     )
 
 
-def independent_columns(design: np.ndarray, *, tolerance: float = 1e-9) -> list[int]:
+def independent_columns(design: np.ndarray) -> list[int]:
     """The first columns that are not combinations of those before them, by Gram-Schmidt in order.
 
     Example:
@@ -156,7 +149,7 @@ def independent_columns(design: np.ndarray, *, tolerance: float = 1e-9) -> list[
         for _ in range(2):
             vector = vector - basis @ (basis.T @ vector)
         left = np.linalg.norm(vector)
-        if size > 0 and left > tolerance * size:
+        if size > 0 and left > 1e-9 * size:
             kept.append(column)
             basis = np.column_stack([basis, vector / left])
     return kept

@@ -19,6 +19,10 @@ Curvature = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _STEP = 0.01
 _STALLED = 5
+_MOST_STEPS = 120
+_TOLERANCE = 1e-5
+"""Length of the whitened gradient, in standard errors, at which to stop."""
+_LONGEST = 8.0
 """Steps in a row that hardly move or improve before the search gives up; ill-posed data would go on for ever."""
 _POLISHED = 1e-5
 """Newton step, in standard errors, below which the optimum counts as reached."""
@@ -46,13 +50,7 @@ class Optimum:
 
 
 def minimise(
-    deviance: Deviance,
-    start: np.ndarray,
-    scale: np.ndarray,
-    *,
-    limit: int = 120,
-    tolerance: float = 1e-5,
-    noise: float = 0.0,
+    deviance: Deviance, start: np.ndarray, scale: np.ndarray, *, noise: float = 0.0
 ) -> tuple[np.ndarray, float, np.ndarray, int]:
     """The minimum by BFGS in whitened coordinates: parameters, value, gradient, iterations.
 
@@ -60,36 +58,30 @@ def minimise(
         deviance: Gives value and gradient.
         start: Where to begin.
         scale: Square root of a rough covariance of the parameters.
-        limit: Most iterations.
-        tolerance: Length of the whitened gradient (in standard errors) at which to stop.
         noise: Rounding error of the value beyond the usual; steps that promise less than that end the search.
     """
     point, inverse, stalled = start.copy(), np.eye(len(start)), 0
     value, raw = deviance(point)
     gradient = scale.T @ raw
-    for iteration in range(limit):
+    for iteration in range(_MOST_STEPS):
         promise = float(np.sqrt(max(gradient @ inverse @ gradient, 0.0)))
-        if promise < tolerance or promise**2 < noise or stalled >= _STALLED:
+        if promise < _TOLERANCE or promise**2 < noise or stalled >= _STALLED:
             return point, value, raw, iteration
-        step = _limited(-inverse @ gradient)
+        step = -inverse @ gradient
+        step *= min(1.0, _LONGEST / max(float(np.linalg.norm(step)), 1e-300))
         step_taken = _line_search(deviance, point, value, gradient, step, scale, noise)
         if step_taken is None:
             if np.array_equal(inverse, np.eye(len(start))):
                 return point, value, raw, iteration
             inverse = np.eye(len(start))
             continue
-        stalled = stalled + 1 if value - step_taken[1] < 1e-4 * tolerance or step_taken[0] < 1e-3 else 0
+        stalled = stalled + 1 if value - step_taken[1] < 1e-4 * _TOLERANCE or step_taken[0] < 1e-3 else 0
         size, value, raw = step_taken
         point = point + scale @ (size * step)
         change = scale.T @ raw - gradient
         inverse = _updated(inverse, size * step, change)
         gradient = gradient + change
-    return point, value, raw, limit
-
-
-def _limited(step: np.ndarray, longest: float = 8.0) -> np.ndarray:
-    length = float(np.linalg.norm(step))
-    return step * (longest / length) if length > longest else step
+    return point, value, raw, _MOST_STEPS
 
 
 def _line_search(

@@ -178,14 +178,14 @@ def coefficient_fits(
     return rows
 
 
-def slope_fit(base: MixedFit, name: str, video: Factor, *, engine: Engine = "auto") -> CoefficientFit:
+def slope_fit(base: MixedFit, name: str, video: Factor) -> CoefficientFit:
     """One coefficient that changes inside videos, from a fit in which its own effect may differ between them."""
     j = base.names.index(name)
     where = variation(base.design.fixed[:, j], video)
     if where.videos < FEWEST_VIDEOS or where.varies == "between":
         reason = f"changes inside {0 if where.varies == 'between' else where.videos} of {video.levels} videos only"
         return CoefficientFit(name, j, base, where, None, "none", reason=reason)
-    return _of_slope(base, j, where, video, float(contained_freedom(base.design, video)[j]), engine)
+    return _of_slope(base, j, where, video, float(contained_freedom(base.design, video)[j]), "auto")
 
 
 def is_factor(design: Design, term: str) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -46,7 +46,7 @@ _HELP = (1.25, 1.5)
 _HARM = {False: (0.75, 0.5), True: (1 / 1.25, 1 / 1.5)}
 
 
-def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False, alpha: float = ALPHA) -> str:
+def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False) -> str:
     """The symbol of an effect.
 
     Example:
@@ -57,7 +57,7 @@ def symbol(odds_ratio: float, p_value: float, *, symmetric: bool = False, alpha:
     """
     if math.isnan(odds_ratio) or math.isnan(p_value):
         return NOT_ASSESSABLE
-    if p_value > alpha or odds_ratio == 1:
+    if p_value > ALPHA or odds_ratio == 1:
         return ""
     if odds_ratio > 1:
         return "+" * (1 + sum(odds_ratio > bound for bound in _HELP))
@@ -71,7 +71,6 @@ def effect_symbol(
     ratio: bool,
     better: str | None,
     symmetric: bool = False,
-    alpha: float = ALPHA,
     sd: float = 1.0,
 ) -> str:
     """The symbol of a coefficient: a plus always helps and a minus always hurts, whatever the outcome.
@@ -82,7 +81,6 @@ def effect_symbol(
         ratio: Whether the estimate is the logarithm of a ratio, which has bins.
         better: `larger` or `smaller` values of the outcome; None where nobody said.
         symmetric: As for `symbol`.
-        alpha: Level of significance.
         sd: Standard deviation of a continuous outcome, in which its effects are measured.
 
     Example:
@@ -93,10 +91,10 @@ def effect_symbol(
     """
     good = -estimate if better == "smaller" else estimate
     if ratio and better is not None:
-        return symbol(math.exp(min(good, 700.0)), p_value, symmetric=symmetric, alpha=alpha)
+        return symbol(math.exp(min(good, 700.0)), p_value, symmetric=symmetric)
     if math.isnan(estimate) or math.isnan(p_value):
         return NOT_ASSESSABLE
-    if p_value > alpha or estimate == 0:
+    if p_value > ALPHA or estimate == 0:
         return ""
     if better is None:
         return LARGER if estimate > 0 else SMALLER
@@ -144,10 +142,19 @@ class TermTests:
 
     def freedom(self, name: str) -> float | None:
         """Degrees of freedom of a coefficient's test; None where it has none."""
-        row = self.table.filter(pl.col("term") == name)
-        if self.inference == "wald-z" and row["df"][0] is None:
+        row = self.table.row(by_predicate=pl.col("term") == name, named=True)
+        if self.inference == "wald-z" and row["df"] is None and row["p_value"] is not None:
             return float("inf")
-        return float(row["df"][0]) if row["df"][0] is not None else None
+        return None if row["df"] is None else float(row["df"])
+
+    def withheld(self) -> TermTests:
+        """The tests without p values and intervals, which would assume what nobody said: that rows are independent."""
+        text = (
+            "nothing says how many patients these rows come from, so no effect has a p value or an interval: name what "
+            "is independent among the random effects, or a column that is the video (columns: video=COLUMN)"
+        )
+        empty = dict.fromkeys(("p_value", "p_holm", "p_bh", "low", "high", "df"), pl.lit(None, pl.Float64))
+        return replace(self, table=self.table.with_columns(**empty), findings=(remark("no-unit", text),))
 
     def fit_of(self, term: str, otherwise: MixedFit) -> MixedFit:
         """The fit in which the effects of a term are free to vary, or another where none is."""

@@ -68,21 +68,36 @@ def roles_of(
     return EffectRoles(model, _coarsest(frame, rest, finest), finest, named=False)
 
 
-def groups_named_so(frame: pl.DataFrame) -> tuple[str, ...]:
+class NamedGroups(NamedTuple):
+    """What holds rows together in a table for which nobody named it."""
+
+    frame: pl.DataFrame
+    """With the unit beside the rest, as `patient` or `video`."""
+    random: tuple[str, ...]
+    is_known: bool
+    """Whether anything says which rows are independent."""
+
+
+def groups_named_so(frame: pl.DataFrame) -> NamedGroups:
     """The random effects of a table for which none were named: models, patients, videos and cases of several rows.
 
-    Rows of one video are never taken as independent because nobody said that they depend on each other. Columns under
-    other names are known as every verb knows them (`unit_of`); a table in which nothing holds rows has none.
+    Rows of one patient are never taken as independent because nobody said that they depend on each other. The unit is
+    that of every verb (`unit_of`), whatever its column is called, also where only names of cases say it.
     """
-    models = [name for name in MODEL_NAMES if name in frame.columns][:1]
-    if any(name in frame.columns for name in VIDEO_NAMES):
-        rest = [name for name in (*reversed(VIDEO_NAMES), "case") if name in frame.columns]
-    else:
-        decided = unit_of("table", frame.select(~pl.selectors.float()), model=models[0] if models else None)
-        note_readings(decided.spoken)
-        rest = [decided.unit.column] if decided.unit.column and decided.groups is None else []
-    named = (*models, *rest) if rest else ()
-    return tuple(name for name in named if 1 < frame[name].drop_nulls().n_unique() < frame.height)
+    model = next((name for name in MODEL_NAMES if name in frame.columns), None)
+    decided = unit_of("table", frame.select(~pl.selectors.float()), model=model)
+    note_readings(decided.spoken)
+    rest = [name for name in (*reversed(VIDEO_NAMES), "case") if name in frame.columns]
+    unit = decided.unit
+    if unit.column and (decided.groups is not None or unit.column not in VIDEO_NAMES):
+        held = frame[unit.column] if decided.groups is None else decided.groups
+        called = "patient" if unit.word == "patient" or "video" in frame.columns else "video"
+        frame = frame if called in frame.columns else frame.with_columns(held.alias(called))
+        within = [name for name in (*rest, *decided.finer) if frame[name].n_unique() > held.n_unique()]
+        rest = [called, *within]
+    named = dict.fromkeys((model, *rest) if model else rest) if rest else ()
+    random = tuple(name for name in named if 1 < frame[name].drop_nulls().n_unique() < frame.height)
+    return NamedGroups(frame, random, unit.is_known)
 
 
 def _coarsest(frame: pl.DataFrame, groups: list[Factor], finest: str) -> str:
