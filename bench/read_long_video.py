@@ -28,9 +28,9 @@ FRAMES, HEIGHT_PX, WIDTH_PX = 768, 252, 448
 def repeated(minute: Path, out: Path, times: int) -> Path:
     """The video so many times in a row, by copying packets."""
     with av.open(str(minute)) as source, av.open(str(out), "w") as target:
-        stream = source.streams.video[0]
+        stream: Any = source.streams.video[0]
         copy = target.add_stream_from_template(stream)
-        packets = [packet for packet in source.demux(stream) if packet.size]
+        packets: list[Any] = [packet for packet in source.demux(stream) if packet.size]
         first = min(packet.pts for packet in packets)
         length = max(packet.pts + (packet.duration or 0) for packet in packets) - first
         kept = [(bytes(p), p.pts, p.dts, p.duration, p.is_keyframe) for p in packets]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError
+from surgvalid.models._local import pictures_of
 from surgvalid.models._long_video.asked import AskedEngine, NoAnswer
 from surgvalid.models._long_video.forms import form_of as form_of
 from surgvalid.models._long_video.forms import one_of, some_of
@@ -86,32 +87,25 @@ class ImageFrames:
     """Images in order, as if they were the frames of a video file of two a second.
 
     Args:
-        pictures: At least one.
+        prompt: With at least one.
     """
 
     start_s = 0.0
 
-    def __init__(self, pictures: Sequence[PromptImage]) -> None:
-        from PIL import Image
-
-        self._image, self._pictures = Image, list(pictures)
-        self.name = " ".join(picture.digest for picture in pictures)
-        self.end_s = (len(pictures) - 1) / 2
-        with Image.open(pictures[0].path) as first:
-            self.width_px, self.height_px = first.size
+    def __init__(self, prompt: Prompt) -> None:
+        self._pictures = pictures_of(prompt)
+        self.name = " ".join(piece.digest for piece in prompt.parts if isinstance(piece, PromptImage))
+        self.end_s = (len(self._pictures) - 1) / 2
+        self.width_px, self.height_px = self._pictures[0].size
 
     def frames(
         self, times_s: Sequence[float], height_px: int, width_px: int, *, slack_s: float = 0.0
     ) -> tuple[list[float], NDArray[np.uint8]]:
         """The times, and their images, each scaled to the size."""
         del slack_s
-        share = len(self._pictures) / self.end_s if self.end_s else 0.0
-        numbers = [min(int(time_s * share), len(self._pictures) - 1) for time_s in times_s]
-        shown = []
-        for number in numbers:
-            with self._image.open(self._pictures[number].path) as picture:
-                shown.append(np.asarray(picture.convert("RGB").resize((width_px, height_px))))
-        return list(times_s), np.stack(shown)
+        share = len(self._pictures) / max(self.end_s, 0.5)
+        shown = [self._pictures[min(int(second * share), len(self._pictures) - 1)] for second in times_s]
+        return list(times_s), np.stack([np.asarray(picture.resize((width_px, height_px))) for picture in shown])
 
 
 USAGE = "long-video:PATH|SPEC"
@@ -241,13 +235,12 @@ def _groups(prompts: Sequence[Prompt]) -> Iterator[list[int]]:
 
 
 def _film(prompt: Prompt) -> VideoFrames | ImageFrames:
-    clips = [piece for piece in prompt.parts if isinstance(piece, Clip)]
-    pictures = [piece for piece in prompt.parts if isinstance(piece, PromptImage)]
-    if clips:
-        return VideoFrames(clips[0].path, name=clips[0].digest)
-    if not pictures:
+    clip = next((piece for piece in prompt.parts if isinstance(piece, Clip)), None)
+    if clip is not None:
+        return VideoFrames(clip.path, name=clip.digest)
+    if not prompt.frames:
         raise ValueError("there is no frame to look at: this kind answers questions about videos and images")
-    return ImageFrames(pictures)
+    return ImageFrames(prompt)
 
 
 def _asked(prompt: Prompt, film: VideoFrames | ImageFrames) -> VideoQuestion:

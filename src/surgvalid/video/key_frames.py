@@ -20,7 +20,7 @@ _BEHIND_S = 0.1
 
 
 def nearest(source: VideoSource, times_s: Sequence[float], slack_s: float) -> Iterator[FrameSample]:
-    """For each time the key frame nearest to it, or the frame on screen then where none is within the slack.
+    """The key frames nearest to the times where each is within the slack of its own, else the frames on screen then.
 
     Times in a row that have the same key frame give it once. Nothing is cached, so several threads may read one file.
 
@@ -35,24 +35,10 @@ def nearest(source: VideoSource, times_s: Sequence[float], slack_s: float) -> It
     """
     times = np.asarray(times_s, dtype=np.float64)
     keys = key_times(source) if slack_s > 0 and times.size else np.empty(0)
-    if not keys.size:
-        yield from sample(source, times)
-        return
-    after = (
-        np.clip(np.searchsorted(keys, times), 1, max(1, len(keys) - 1)) if len(keys) > 1 else np.zeros(len(times), int)
-    )
-    before = np.maximum(after - 1, 0)
-    chosen = np.where(times - keys[before] <= keys[after] - times, before, after)
-    is_near = np.abs(keys[chosen] - times) <= slack_s
-    exact = sample(source, times[~is_near])
-    near = _keys_alone(source, np.unique(keys[chosen[is_near]]))
-    waiting = [next(exact, None), next(near, None)]
-    while any(shot is not None for shot in waiting):
-        first = min((0, 1), key=lambda at: float("inf") if (shot := waiting[at]) is None else shot.shown_s)
-        shot = waiting[first]
-        assert shot is not None
-        yield shot
-        waiting[first] = next((exact, near)[first], None)
+    chosen = keys[np.searchsorted((keys[1:] + keys[:-1]) / 2, times)] if keys.size else np.full(len(times), np.inf)
+    if (np.abs(chosen - times) <= slack_s).all():
+        return _keys_alone(source, np.unique(chosen))
+    return sample(source, times)
 
 
 def key_times(source: VideoSource) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ MOST_PER_S, LEAST_PER_S, LEAST_FRAMES = 2.0, 0.05, 64
 _REMEMBERED, _FADING, _TOLD_APART = 24, 0.85, 3
 """Chunks from which the pace is learnt, what each counts beside the next, and how many tell starts from tokens."""
 _PER_TOKEN, _PER_PAIR = 5e-5, 4e-10
-"""Seconds of a fast machine for a token and for each token before it; their ratio is taken for granted at first."""
+"""Seconds of a fast machine for a token and for each token before it; only their ratio counts, and only at first."""
 _PART = 0.4
 """Of the frames that still fit, so many are shown before the plan is made anew."""
 _STARTS = 2
@@ -47,7 +47,7 @@ class ReadingPace:
     """To read one, up to the first token of its answer."""
     per_answer_token: float = 0.02
     """For every other one."""
-    safety: float = 1.1
+    safety: float = 1.15
     chunks: int = 0
     """From which it was learnt."""
     answers: int = 0
@@ -181,7 +181,7 @@ def _at_once(frames: int, tokens: int, seconds: float, pace: ReadingPace) -> int
     if pace.seconds(frames, tokens) > _PART * seconds:
         starts = int(_STARTS * pace.per_chunk / max(1e-9, pace.per_frame + tokens * pace.per_token))
         bound = min(bound, max(1, int(_PART * frames), starts))
-    return min(frames, bound)
+    return int(min(frames, bound))
 
 
 def _within(seconds: float, tokens: int, before: int, pace: ReadingPace, most: int) -> int:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surgvalid.models._long_video.forms import AnswerForm, form_of, quoted_times
+from surgvalid.models._long_video.forms import AnswerForm, form_of, quoted_times, times
 from surgvalid.models._long_video.plan import LEAST_FRAMES, MOST_PER_S, ReadingPace, planned, sizes
 
 STATES = {"per_question": 0, "per_video": 2, "free": 8}
@@ -133,6 +133,15 @@ class VideoAnswered:
         return {name.removeprefix("is_"): value for name, value in asdict(self).items() if name != "text"}
 
 
+class _Turn(NamedTuple):
+    """A question under way."""
+
+    asked: VideoQuestion
+    format: str
+    form: AnswerForm
+    deadline: float
+
+
 @dataclass(slots=True)
 class _Seen:
     """What is known of a stretch of a video."""
@@ -188,12 +197,12 @@ class LongVideo:
         self._kept: list[tuple[str, _Seen]] = []
 
     def warm_up(self, height_px: int = 252, width_px: int = 448) -> None:
-        """Answer about black video files: kernels are chosen, and the pace is learnt before a budget begins."""
-        for name in ("first", "second"):
-            self.pace = ReadingPace()
-            film = BlackFrames(name, height_px, width_px)
-            self.answer(film, VideoQuestion("What is seen? Answer with a time (hh:mm:ss).", 0.0, film.end_s))
-        self.close()
+        """Show black frames and ask about them: kernels are chosen, and the pace is learnt before a budget begins."""
+        for _ in range(2):
+            self.pace, seen = ReadingPace(), _Seen(self.engine.begin(), 0.0, 0.0)
+            for count in (1, 2, 4, 8, 16):
+                self._show(seen, list(range(count)), np.zeros((count, height_px, width_px, 3), np.uint8))
+            self._reply(seen, _Turn(VideoQuestion("When?", 0.0, 99.0), "time", times((0.0, 99.0)), float("inf")))
 
     def close(self) -> None:
         """Let go of prefixes."""
@@ -217,26 +226,25 @@ class LongVideo:
             ValueError: Not even one small frame fits the context.
             MemoryError: Not even one, or no question beside it, fits the memory.
         """
-        name, form = asked.named_form(self.classes)
-        asked = replace(asked, end_s=max(asked.start_s, min(asked.end_s, film.end_s)))
+        end_s = max(asked.start_s, min(asked.end_s, film.end_s))
+        turn = _Turn(replace(asked, end_s=end_s), *asked.named_form(self.classes), deadline)
         first: VideoAnswered | None = None
         if self.engine.owes and not self.pace.chunks:
-            few = self._pass(film, self._empty(asked), asked, form, deadline, _FIRST_FRAMES)
-            first = self._reply(few, asked, name, form, deadline)
-        seen, is_reused = self._seen(film, asked, form, deadline)
-        reply = replace(self._reply(seen, asked, name, form, deadline), reused=is_reused)
+            first = self._reply(self._pass(film, self._empty(turn), turn, _FIRST_FRAMES), turn)
+        seen, is_reused = self._seen(film, turn)
+        reply = replace(self._reply(seen, turn), reused=is_reused)
         if first is not None and reply.is_cut and not first.is_cut:
             return first
-        return self._second_look(film, seen, asked, form, reply, deadline)
+        return self._second_look(film, seen, turn, reply)
 
     # --- seeing ------------------------------------------------------------------------------------------------------
 
-    def _empty(self, asked: VideoQuestion) -> _Seen:
-        return _Seen(self.engine.begin(), asked.start_s, asked.start_s)
+    def _empty(self, turn: _Turn) -> _Seen:
+        return _Seen(self.engine.begin(), turn.asked.start_s, turn.asked.start_s)
 
-    def _seen(self, film: FrameSource, asked: VideoQuestion, form: AnswerForm, deadline: float) -> tuple[_Seen, bool]:
+    def _seen(self, film: FrameSource, turn: _Turn) -> tuple[_Seen, bool]:
         """What was seen before if it shows enough, else what is seen now, behind it where that is possible."""
-        start, end = asked.start_s, asked.end_s
+        start, end = turn.asked.start_s, turn.asked.end_s
         mine = [seen for name, seen in reversed(self._kept) if name == film.name]
         seen = next((seen for seen in mine if seen.shows(start, end)), None)
         base = seen or next((seen for seen in mine if self._may_grow(film, seen, start, end)), None)
@@ -247,7 +255,7 @@ class LongVideo:
         ]
         del self._kept[: max(0, len(self._kept) - STATES[self.state] + 1)]
         if seen is None:
-            seen = self._watched(film, base or self._empty(asked), asked, form, deadline)
+            seen = self._watched(film, base or self._empty(turn), turn)
         if STATES[self.state]:
             self._kept.append((film.name, seen))
         return seen, base is not None
@@ -263,28 +271,24 @@ class LongVideo:
         height, width = sizes(film.height_px, film.width_px)[-1]
         return len(seen.times) + more <= self.most_frames and more * self.engine.tokens(height, width) <= room
 
-    def _watched(
-        self, film: FrameSource, base: _Seen, asked: VideoQuestion, form: AnswerForm, deadline: float
-    ) -> _Seen:
+    def _watched(self, film: FrameSource, base: _Seen, turn: _Turn) -> _Seen:
         """One pass; where memory runs out, again with half of the frames."""
         most = self.most_frames
         while True:
             try:
-                return self._pass(film, base, asked, form, deadline, most)
+                return self._pass(film, base, turn, most)
             except MemoryError:
                 most //= 2
                 if most < 1:
                     raise MemoryError("the memory does not even hold a prefix of one frame") from None
 
-    def _pass(
-        self, film: FrameSource, base: _Seen, asked: VideoQuestion, form: AnswerForm, deadline: float, most: int
-    ) -> _Seen:
-        end_s, engine, pace = asked.end_s, self.engine, self.pace
-        seen, at = replace(base, times=list(base.times), end_s=end_s), max(base.end_s, asked.start_s)
+    def _pass(self, film: FrameSource, base: _Seen, turn: _Turn, most: int) -> _Seen:
+        end_s, engine, pace = turn.asked.end_s, self.engine, self.pace
+        seen, at = replace(base, times=list(base.times), end_s=end_s), max(base.end_s, turn.asked.start_s)
         whole_s = end_s - at
         while True:
             is_told = engine.owes and pace.chunks  # what a question takes is learnt with its frames
-            left = deadline - self.clock() - (0.0 if is_told else pace.answer(_usual_tokens(form)))
+            left = turn.deadline - self.clock() - (0.0 if is_told else pace.answer(_usual_tokens(turn.form)))
             shown = planned(
                 end_s - at,
                 film.height_px,
@@ -314,11 +318,12 @@ class LongVideo:
         times, frames = film.frames(wanted, shown.height_px, shown.width_px, slack_s=slack_s)
         fresh = [number for number, second in enumerate(times) if not seen.times or second > seen.times[-1]]
         self.pace.read(len(wanted), self.clock() - begin)
-        if not fresh:
-            return
+        if fresh:
+            self._show(seen, [times[number] for number in fresh], frames[fresh])
+
+    def _show(self, seen: _Seen, times: list[float], frames: NDArray[np.uint8]) -> None:
         begin, before = self.clock(), seen.tokens
-        times = [times[number] for number in fresh]
-        seen.prefix, seen.tokens = self.engine.extend(seen.prefix, times, frames[fresh])
+        seen.prefix, seen.tokens = self.engine.extend(seen.prefix, times, frames)
         seen.times += times
         seen.is_owed = self.engine.owes
         if not seen.is_owed:
@@ -326,13 +331,13 @@ class LongVideo:
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def _reply(self, seen: _Seen, asked: VideoQuestion, name: str, form: AnswerForm, deadline: float) -> VideoAnswered:
-        frames = seen.until(asked.end_s)
-        about = VideoAnswered("", name, frames, seen.tokens, seen.is_reduced)
+    def _reply(self, seen: _Seen, turn: _Turn) -> VideoAnswered:
+        frames = seen.until(turn.asked.end_s)
+        about = VideoAnswered("", turn.format, frames, seen.tokens, seen.is_reduced)
         needed = self.pace.seeing(seen.tokens) if seen.is_owed and self.pace.chunks else self.pace.answer(0)
-        if self.clock() + needed > deadline:
-            return replace(about, text=form.finished(form.start), is_cut=True)
-        spoken = self.engine.reply(seen.prefix, frames, asked.text, form, deadline)
+        if self.clock() + needed > turn.deadline:
+            return replace(about, text=turn.form.finished(turn.form.start), is_cut=True)
+        spoken = self.engine.reply(seen.prefix, frames, turn.asked.text, turn.form, turn.deadline)
         if seen.is_owed:
             self.pace.learnt(max(1, seen.tokens), 0, max(1e-6, spoken.read_s))
             seen.is_owed = False
@@ -340,16 +345,9 @@ class LongVideo:
             self.pace.answered(read_s=spoken.read_s, steps=spoken.steps, steps_s=spoken.steps_s)
         return replace(about, text=spoken.text, is_cut=spoken.is_cut)
 
-    def _second_look(
-        self,
-        film: FrameSource,
-        seen: _Seen,
-        asked: VideoQuestion,
-        form: AnswerForm,
-        reply: VideoAnswered,
-        deadline: float,
-    ) -> VideoAnswered:
+    def _second_look(self, film: FrameSource, seen: _Seen, turn: _Turn, reply: VideoAnswered) -> VideoAnswered:
         """The answer after frames from close around a time that the question quotes or the first answer names."""
+        asked, form, deadline = turn.asked, turn.form, turn.deadline
         named = reply.text if reply.format == "time" and not asked.text.lower().startswith("how ") else ""
         around = [
             second
@@ -368,33 +366,17 @@ class LongVideo:
             or reply.tokens + each * _LOOK_FRAMES + _QUESTION_TOKENS > self.engine.context
         ):
             return reply
-        times = [start + (number + 0.5) * (end - start) / _LOOK_FRAMES for number in range(_LOOK_FRAMES)]
+        close = [start + (number + 0.5) * (end - start) / _LOOK_FRAMES for number in range(_LOOK_FRAMES)]
         try:
             prefix, _ = self.engine.extend(
-                seen.prefix, *film.frames(times, height, width), after=seen.until(asked.end_s)
+                seen.prefix, *film.frames(close, height, width), after=seen.until(asked.end_s)
             )
-            spoken = self.engine.reply(prefix, reply.frames + len(times), asked.text, form, deadline)
+            spoken = self.engine.reply(prefix, reply.frames + len(close), asked.text, form, deadline)
         except MemoryError:
             return reply
         if spoken.is_cut:
             return reply
         return replace(reply, text=spoken.text, frames=reply.frames + _LOOK_FRAMES, looked_twice=True)
-
-
-class BlackFrames:
-    """Seconds of nothing."""
-
-    start_s, end_s = 0.0, 32.0
-
-    def __init__(self, name: str, height_px: int, width_px: int) -> None:
-        self.name, self.height_px, self.width_px = f"black, {name}", height_px, width_px
-
-    def frames(
-        self, times_s: Sequence[float], height_px: int, width_px: int, *, slack_s: float = 0.0
-    ) -> tuple[list[float], NDArray[np.uint8]]:
-        """Nothing, in 8 bits."""
-        del slack_s
-        return list(times_s), np.zeros((len(times_s), height_px, width_px, 3), np.uint8)
 
 
 def _usual_tokens(form: AnswerForm) -> float:
