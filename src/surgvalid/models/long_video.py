@@ -8,20 +8,17 @@ quotes or an answer names. `timeout_s` is the budget of a question, reading the 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError
+from surgvalid.errors import Misuse, SurgvalidError
 from surgvalid.models._local import pictures_of
 from surgvalid.models._long_video.asked import AskedEngine, NoAnswer
 from surgvalid.models._long_video.forms import form_of as form_of
@@ -36,51 +33,7 @@ from surgvalid.models._questions import SYSTEM
 from surgvalid.models.transformers import TransformersModel
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
-from surgvalid.video import nearest, probe, time_index
-
-_MOST_READERS = 8
-_LAST_FRAME_S = 0.05
-
-
-class VideoFrames:
-    """A file of video whose frames are read by several threads at once.
-
-    Args:
-        path: The file.
-        name: Questions of one name share what was seen; by default the path.
-        start_s: The time of its first frame, as questions count.
-        readers: Threads; as many as there are cores, up to eight, by default.
-
-    Raises:
-        FileUnreadable: It is no video, or holds no frame.
-    """
-
-    def __init__(self, path: str | Path, *, name: str = "", start_s: float = 0.0, readers: int | None = None) -> None:
-        self.path, self.name, self.start_s = Path(path), name or str(path), start_s
-        facts = probe(self.path)
-        length_s = facts.duration_s if isfinite(facts.duration_s) else time_index(self.path).duration_s
-        if not length_s > 0:
-            raise FileUnreadable(str(path), ["holds no frame"])
-        self.end_s = start_s + length_s
-        self.width_px, self.height_px = facts.size_px
-        self._readers = readers or min(_MOST_READERS, os.cpu_count() or 1)
-
-    def frames(
-        self, times_s: Sequence[float], height_px: int, width_px: int, *, slack_s: float = 0.0
-    ) -> tuple[list[float], NDArray[np.uint8]]:
-        """When frames were shown, and these: the ones on screen at these times, or key frames within the slack."""
-        latest = max(0.0, self.end_s - self.start_s - _LAST_FRAME_S)
-        inside = [min(max(0.0, time_s - self.start_s), latest) for time_s in times_s]
-        size = -(-len(inside) // self._readers)
-        pieces = [inside[at : at + size] for at in range(0, len(inside), size)]
-
-        def read(times: list[float]) -> list[tuple[float, NDArray[np.uint8]]]:
-            shots = nearest(self.path, times, slack_s)
-            return [(shot.shown_s, shot.rgb(width_px=width_px, height_px=height_px)) for shot in shots]
-
-        with ThreadPoolExecutor(max_workers=self._readers) as threads:
-            shots = dict(shot for shots in threads.map(read, pieces) for shot in shots)
-        return [self.start_s + second for second in shots], np.stack(list(shots.values()))
+from surgvalid.video import VideoFrames as VideoFrames
 
 
 class ImageFrames:
@@ -213,10 +166,9 @@ def planner_of(
         Misuse: It takes no images.
     """
     behind = _behind(str(model), **options) if isinstance(model, str | Path) else model
-    is_here = isinstance(behind, TransformersModel)
     engine = KeptEngine(behind, SYSTEM) if isinstance(behind, TransformersModel) else AskedEngine(behind, SYSTEM)
     planner = LongVideo(engine, classes=classes, state=state, most_frames=most_frames or _MOST_FRAMES)
-    if is_here and behind.device.startswith("cuda"):  # type: ignore[attr-defined]
+    if isinstance(engine, KeptEngine) and engine.device.startswith("cuda"):
         planner.warm_up()
     return planner
 

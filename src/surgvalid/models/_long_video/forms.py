@@ -14,7 +14,7 @@ from typing import Any
 States = frozenset[int]
 LONGEST = 300
 """Letters of a free answer."""
-_MOST_TIMES, _MOST_CLASSES, _MOST_DIGITS = 20, 8, 3
+_MOST_TIMES, _MOST_CLASSES = 20, 8
 _CLOCK = r"\d{2}:[0-5]\d:[0-5]\d"
 _DURATION = re.compile(
     r"\bhow (?:long|much time)|\bduration|\b(?:longest|shortest|total|average|mean|overall) (?:[a-z]+ )?time\b"
@@ -178,12 +178,8 @@ def _time(form: AnswerForm, source: int, low: int, high: int) -> int:
 
 def number() -> AnswerForm:
     """A count of up to three digits."""
-    form = AnswerForm(rf"0|[1-9]\d{{0,{_MOST_DIGITS - 1}}}")
-    form.ends = {form.add("0123456789")}
-    goal = form.add("123456789")
-    for _ in range(_MOST_DIGITS - 1):
-        goal = form.add("0123456789", [goal])
-        form.ends.add(goal)
+    form = one_of([str(count) for count in range(1000)])
+    form.pattern, form.choices = r"0|[1-9]\d{0,2}", ()
     return form
 
 
