@@ -152,8 +152,7 @@ def main() -> None:
     examples, held_out = painted(batch * 12, side, 0), painted(4, side, 1)
     before = answers(model, held_out)
     model = lora.adapted(model, settings)
-    first = [lora.encoded(Processor(), example) for example in examples[:batch]]
-    announced = lora.needs(model, settings, first, PAD)
+    announced = lora.needs(model, Processor(), settings, examples, lora.lengths_of(Processor(), examples))
     keep(
         announced={
             "memory_gb": round(announced.memory_gb, 2), "seconds_per_step": round(announced.seconds_per_step, 3)

@@ -120,14 +120,14 @@ class Parts:
         begin = time.perf_counter()
         model: Any = open_model(f"transformers:{self.folder}", device=self.bench.device)
         opened = time.perf_counter()
-        model._load()
+        model.load()
         self.bench.sync()
         self.model, self._plain = model, model._inputs
         model._inputs = self.timed_inputs
         yield {
             "opened_s": round(opened - begin, 1), "loaded_s": round(time.perf_counter() - opened, 1),
-            "dtype": str(model._load().model.dtype), "attention": model._load().model.config._attn_implementation,
-            "images through": type(model._load().processor.image_processor).__name__,
+            "dtype": str(model.load().model.dtype), "attention": model.load().model.config._attn_implementation,
+            "images through": type(model.load().processor.image_processor).__name__,
             "memory_gb": self.bench.peak_gb(),
         }  # fmt: skip
 

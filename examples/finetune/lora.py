@@ -1,8 +1,9 @@
 """LoRA of an image-text-to-text model on questions with frames; needs torch, transformers and peft alone.
 
 Only answers are learned: the loss looks at the tokens after the prompt. Examples of like length share a batch, so that
-little of it is padding, and padding stands on the left, so that answers end together and only the last few rows of
-logits are ever computed. Everything that is drawn comes from the seed, and a run that was stopped goes on with the
+little of it is padding; they become tensors when their turn comes, so ten thousand of them take the memory of two
+batches. Padding stands on the left, so that answers end together and only the last few rows of logits are ever
+computed. Everything that is drawn comes from the seed, and a run that was stopped goes on with the
 very batches that it would have had.
 """
 
@@ -12,6 +13,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,64 @@ def together(examples: Sequence[dict[str, Any]], pad: int) -> tuple[dict[str, An
     return batch, labels
 
 
+def lengths_of(processor: Any, examples: Sequence[Example]) -> list[int]:
+    """Tokens of every example, without keeping pixels: images of one size are counted once, by the processor itself."""
+    sizes: dict[Any, int] = {}
+    counted = [_counted(processor, example, sizes) for example in examples]
+    around = encoded(processor, examples[0])["input_ids"].shape[1] - counted[0] if examples else 0
+    return [count + around for count in counted]
+
+
+def _counted(processor: Any, example: Example, sizes: dict[Any, int]) -> int:
+    tokenizer = getattr(processor, "tokenizer", processor)
+    texts = [example.system, *(part for part in example.parts if isinstance(part, str)), example.answer]
+    total = sum(len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts if text)
+    for picture in (part for part in example.parts if not isinstance(part, str)):
+        size = _size(picture)
+        if size not in sizes:
+            two, one = (Example((*[picture] * count, "?"), "") for count in (2, 1))
+            sizes[size] = encoded(processor, two)["input_ids"].shape[1] - encoded(processor, one)["input_ids"].shape[1]
+        total += sizes[size]
+    return total
+
+
+def _size(picture: Any) -> Any:
+    if not isinstance(picture, Path):
+        return getattr(picture, "size", None) or picture.shape
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        return image.size
+
+
+class Prefetched:
+    """Batches as tensors, each made by a thread while the one before is learned; two are in memory at a time.
+
+    Args:
+        processor: The model's own.
+        examples: What to learn.
+        order: Positions, batch after batch.
+        pad: Token of padding.
+    """
+
+    def __init__(self, processor: Any, examples: Sequence[Example], order: Iterator[list[int]], pad: int) -> None:
+        self.processor, self.examples, self.order, self.pad = processor, examples, order, pad
+        self.threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="examples")
+        self.coming = self.threads.submit(self._made)
+
+    def __next__(self) -> tuple[dict[str, Any], Any]:
+        ready = self.coming.result()
+        self.coming = self.threads.submit(self._made)
+        return ready
+
+    def close(self) -> None:
+        """End the thread."""
+        self.threads.shutdown(wait=True, cancel_futures=True)
+
+    def _made(self) -> tuple[dict[str, Any], Any]:
+        return together([encoded(self.processor, self.examples[at]) for at in next(self.order)], self.pad)
+
+
 def batches(lengths: Sequence[int], size: int, seed: int) -> Iterator[list[int]]:
     """Positions of examples, batch after batch without end: like lengths together, batches in an order of chance."""
     chance = torch.Generator().manual_seed(seed)
@@ -154,6 +214,10 @@ class Needs:
     tokens_per_step: int
     seconds_per_step: float
     seconds: float
+    examples_gb: float = 0.0
+    """Of the two batches of examples that are in the memory of the host at a time."""
+    all_examples_gb: float = 0.0
+    """Of all of them, if they were."""
 
     @property
     def memory_gb(self) -> float:
@@ -165,23 +229,28 @@ class Needs:
         return [
             f"memory: about {self.memory_gb:.1f} GB (weights {self.weights_gb:.1f}, adapter with its optimiser "
             f"{self.adapter_gb:.2f}, activations {self.activations_gb:.1f})",
+            f"examples: about {self.examples_gb:.2f} GB in the memory of the host at a time (all of them would take "
+            f"{self.all_examples_gb:.1f}); they are made as they are needed",
             f"time: at most about {self.seconds_per_step:.2f} s a step of up to {self.tokens_per_step:,} tokens, "
             f"{self.seconds / 60:.1f} min in all",
         ]
 
 
-def needs(model: Any, settings: Settings, examples: Sequence[dict[str, Any]], pad: int) -> Needs:
+def needs(model: Any, processor: Any, settings: Settings, examples: Sequence[Example], lengths: Sequence[int]) -> Needs:
     """What training will take, from two steps on the longest examples that change nothing.
 
     Args:
         model: With its adapter, on its device.
+        processor: Its own.
         settings: How it is trained.
-        examples: As tensors.
-        pad: Token of padding.
+        examples: What to learn.
+        lengths: Their tokens.
     """
     device = next(model.parameters()).device
-    longest = sorted(examples, key=lambda inputs: -inputs["input_ids"].shape[1])[: settings.batch]
-    batch, labels = together(longest, pad)
+    longest = sorted(range(len(examples)), key=lambda at: -lengths[at])[: settings.batch]
+    pad = getattr(processor, "tokenizer", processor).pad_token_id
+    batch, labels = together([encoded(processor, examples[at]) for at in longest], pad)
+    held_gb = sum(tensor.numel() * tensor.element_size() for tensor in batch.values()) / 1e9
     batch, labels = {name: tensor.to(device) for name, tensor in batch.items()}, labels.to(device)
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -199,7 +268,11 @@ def needs(model: Any, settings: Settings, examples: Sequence[dict[str, Any]], pa
     taken = torch.cuda.max_memory_allocated(device) - held if device.type == "cuda" else _guessed(model, tokens, labels)
     frozen = sum(p.numel() * p.element_size() for p in model.parameters() if not p.requires_grad)
     adapter = sum(16 * p.numel() for p in model.parameters() if p.requires_grad)
-    return Needs(frozen / 1e9, adapter / 1e9, taken / 1e9, tokens, seconds, seconds * settings.steps)
+    each_gb = held_gb / max(1, sum(lengths[at] for at in longest))
+    return Needs(
+        frozen / 1e9, adapter / 1e9, taken / 1e9, tokens, seconds, seconds * settings.steps, 2 * held_gb,
+        each_gb * sum(lengths),
+    )  # fmt: skip
 
 
 def _guessed(model: Any, tokens: int, labels: Any) -> float:
@@ -229,10 +302,9 @@ def trained(
         seconds: Stop after so many, with everything saved.
     """
     start, device = time.monotonic(), next(model.parameters()).device
-    ready = [encoded(processor, example) for example in examples]
     tokenizer = getattr(processor, "tokenizer", processor)
-    announced = needs(model, settings, ready, tokenizer.pad_token_id)
-    for line in announced.lines():
+    lengths = lengths_of(processor, examples)
+    for line in needs(model, processor, settings, examples, lengths).lines():
         say(line)
     start = time.monotonic()
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -240,13 +312,14 @@ def trained(
     losses = _resumed(model, optimiser, settings, out, device)
     if losses:
         say(f"going on after step {len(losses)}")
-    order = batches([inputs["input_ids"].shape[1] for inputs in ready], settings.batch, settings.seed)
+    order = batches(lengths, settings.batch, settings.seed)
     for _ in losses:
         next(order)
+    ready = Prefetched(processor, examples, order, tokenizer.pad_token_id)
     model.train()
     while len(losses) < settings.steps and time.monotonic() - start < seconds:
         step = len(losses)
-        batch, labels = together([ready[position] for position in next(order)], tokenizer.pad_token_id)
+        batch, labels = next(ready)
         for group in optimiser.param_groups:
             group["lr"] = settings.rate * _share(step, settings)
         loss = answer_loss(model, {name: tensor.to(device) for name, tensor in batch.items()}, labels.to(device))
@@ -259,6 +332,7 @@ def trained(
             say(f"step {step + 1} of {settings.steps}: loss {losses[-1]:.4f}, {time.monotonic() - start:.0f} s")
         if (step + 1) % settings.save_every == 0:
             _saved(model, optimiser, settings, losses, out)
+    ready.close()
     _saved(model, optimiser, settings, losses, out)
     model.eval()
     return losses

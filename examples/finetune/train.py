@@ -2,11 +2,11 @@
 
     python train.py --model FOLDER --questions questions --videos videos --track frame --out tuned
 
-Questions are shown exactly as `surgvalid task ask` shows them (words, frames, their times and size), so nothing differs
-between training and use. Memory and time are printed before the first step; `--dry-run` stops there. A run that was
-stopped goes on where it was when the same command is given again. In the end OUT/model is a folder for
-`surgvalid task ask --model transformers:OUT/model`, and OUT/scores has its scores on the test questions beside those
-of the model as it was.
+Questions are shown exactly as `surgvalid task ask` and `long-video:` show them (words, frames, their times and size),
+so nothing differs between training and use. Memory and time are printed before the first step; `--dry-run` stops
+there. A run that was stopped goes on where it was when the same command is given again. In the end OUT/model is a
+folder for `surgvalid task ask --model transformers:OUT/model`, and OUT/scores has its scores on the test questions
+beside those of the model as it was.
 """
 
 from __future__ import annotations
@@ -125,9 +125,8 @@ def main(arguments: list[str] | None = None) -> list[float]:
     model, processor = opened(given)
     model = lora.adapted(model, settings)
     if given.dry_run:
-        tokenizer = getattr(processor, "tokenizer", processor)
-        ready = [lora.encoded(processor, example) for example in examples[: 8 * settings.batch]]
-        print("\n".join(lora.needs(model, settings, ready, tokenizer.pad_token_id).lines()), flush=True)
+        lengths = lora.lengths_of(processor, examples)
+        print("\n".join(lora.needs(model, processor, settings, examples, lengths).lines()), flush=True)
         return []
     losses = lora.trained(model, processor, examples, settings, given.out, say=lambda text: print(text, flush=True))
     model.config.use_cache = True

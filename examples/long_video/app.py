@@ -1,11 +1,11 @@
-"""A participant for whole procedures: Qwen2.5-VL over one kept prefix per video, answers in the format that is asked
-for.
+"""A participant for whole procedures: one kept prefix per video, answers in the format that is asked for.
 
     MODEL=/app/model STATE=per_video python app.py
 
-`MODEL` is the folder of a saved Qwen2.5-VL (fine-tuned by ../finetune, for instance). `STATE` is the rule of the phase:
+`MODEL` is the folder of a saved Qwen2.5-VL, Qwen3-VL, InternVL3 or SmolVLM2 (fine-tuned by ../finetune, for instance),
+or another model that takes images, such as `openai:MODEL@http://localhost:8000/v1`. `STATE` is the rule of the phase:
 under `per_question` nothing is kept and every question pays for the whole video; under `per_video` the first question
-of a video pays and the others take tenths of a second; under `free` the last eight videos are kept. Needs the package
+of a video pays and the others take tenths of a second; under `free` the last eight prefixes are kept. Needs the package
 surgvalid with its extras `video` and `local-models`; on a GPU of 40 GB or more with its default of 768 frames.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from surgvalid.errors import SurgvalidError
-from surgvalid.models.long_video import VideoFrames, VideoQuestion, form_of, opened_engine
+from surgvalid.models.long_video import VideoFrames, VideoQuestion, form_of, planner_of
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 
 try:
@@ -31,10 +31,11 @@ SAFETY_S = 0.5
 """Kept back for the way to the host."""
 DEVICE = os.environ.get("DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
 STATE = os.environ.get("STATE", "per_video")
-ENGINE = opened_engine(
-    os.environ.get("MODEL", "/app/model"), DEVICE, dtype="bfloat16" if DEVICE == "cuda" else "float32", state=STATE,
-    most_frames=int(os.environ.get("MOST_FRAMES", "768")),
+ENGINE = planner_of(
+    os.environ.get("MODEL", "/app/model"), state=STATE, most_frames=int(os.environ.get("MOST_FRAMES", "768")),
+    device=DEVICE, dtype="bfloat16" if DEVICE == "cuda" else "float32",
 )  # fmt: skip
+"""Warmed up on a GPU before the first budget begins."""
 
 
 def video_file_of(question: dict[str, Any]) -> VideoFrames:
@@ -62,5 +63,4 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    ENGINE.warm_up()
-    serve(answer, name="long video (Qwen2.5-VL, one prefix per video)")
+    serve(answer, name="long video (one prefix per video)")

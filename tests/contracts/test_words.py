@@ -43,7 +43,6 @@ ALLOWED = [
     ("board", "intake, scoring, board", "a worker's duty, as its token names it"),
     ("doubt", "drafts in doubt", "a key of data_card.json"),
     ("doubt", "score and doubt within", "fields of the thresholds"),
-    ("gate", "rotation and gate|rotation, gate|gate and up|rotations and gates", "a part of a neural network"),
     ("gate", "passed a gate", "a column of the table of authors"),
     ("headline", "headline, bound", "values of the column level"),
     ("picture", "groups? of pictures", "the codec's term"),

@@ -111,7 +111,9 @@ def test_a_dry_run_says_what_it_takes_and_trains_nothing(
     folder: Path, asked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(folder, asked, tmp_path / "out", "--dry-run") == []
-    assert "s a step of up to" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "s a step of up to" in told
+    assert "GB in the memory of the host at a time (all of them would take" in told
     assert not (tmp_path / "out" / "adapter").exists()
 
 
@@ -154,3 +156,23 @@ def test_padding_is_left_and_only_answers_are_learned() -> None:
     assert batch["input_ids"].tolist() == [[5, 6, 7, 8, 9], [0, 0, 5, 6, 9]]
     assert batch["attention_mask"].tolist() == [[1] * 5, [0, 0, 1, 1, 1]]
     assert labels.tolist() == [[8, 9], [-100, 9]]
+
+
+def test_examples_become_tensors_when_their_turn_comes(
+    folder: Path, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not all before the first step, and with the lengths, and so the batches, that they would have had."""
+    given = train.options([
+        "--model", str(folder), "--questions", str(asked / "questions"), "--videos", str(asked / "videos"),
+        "--out", str(tmp_path), "--device", "cpu", "--dtype", "float32",
+    ])  # fmt: skip
+    examples = train.examples_of(given) * 20
+    model, processor = train.opened(given)
+    plain, step, made, before = lora.encoded, lora.answer_loss, [], []
+    assert lora.lengths_of(processor, examples) == [plain(processor, e)["input_ids"].shape[1] for e in examples]
+    monkeypatch.setattr(lora, "encoded", lambda *given: made.append(1) or plain(*given))
+    monkeypatch.setattr(lora, "answer_loss", lambda *given: before.append(len(made)) or step(*given))
+    settings = lora.Settings(steps=3, batch=2, warm_up=1)
+    losses = lora.trained(lora.adapted(model, settings), processor, examples, settings, tmp_path, say=lambda _: None)
+    assert len(losses) == 3
+    assert max(before) < 20 < len(examples), "a few for lengths, two batches for memory and time, two under way"

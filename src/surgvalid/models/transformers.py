@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surgvalid.errors import InputInvalid
 from surgvalid.models._local import LocalModel, folder_of, loaded, needed, pictures_of, precision_name
 from surgvalid.models._model import Can, ModelTrouble, Outcome, Prompt
 from surgvalid.models._open import ModelOptions
@@ -29,7 +30,9 @@ _BOXES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class LoadedModel:
+    """Weights and what belongs to them."""
+
     model: Any
     processor: Any
     tokenizer: Any
@@ -49,7 +52,7 @@ class TransformersModel(LocalModel):
         self.can = Can(
             images=sees, most_frames=options.most_frames, boxes=options.boxes or _BOXES.get(config.model_type)
         )
-        self._loaded: _Loaded | None = None
+        self._loaded: LoadedModel | None = None
 
     def close(self) -> None:
         """Let go of the weights."""
@@ -59,7 +62,7 @@ class TransformersModel(LocalModel):
 
     def answers(self, prompts: Sequence[Prompt]) -> list[Outcome]:
         """What the model says to the prompts."""
-        ready = self._load()
+        ready = self.load()
         inputs = self._inputs(ready, prompts)
         length, room = inputs["input_ids"].shape[1], max(prompt.max_tokens for prompt in prompts)
         if ready.longest and length + room > ready.longest:
@@ -78,14 +81,14 @@ class TransformersModel(LocalModel):
                 top_p=None,
                 top_k=None,
             )
-        stops, shown = _stops(ready), _shown(ready, inputs, prompts)
+        stops, shown = stops_of(ready), _shown(ready, inputs, prompts)
         new, lengths = generated[:, length:].tolist(), inputs["attention_mask"].sum(dim=1).tolist()
         return [
             _outcome(ready, tokens[: prompt.max_tokens], stops, tokens_in, px)
             for prompt, tokens, tokens_in, px in zip(prompts, new, lengths, shown, strict=True)
         ]
 
-    def _inputs(self, ready: _Loaded, prompts: Sequence[Prompt]) -> Any:
+    def _inputs(self, ready: LoadedModel, prompts: Sequence[Prompt]) -> Any:
         texts = [_text(ready.processor, prompt) for prompt in prompts]
         pictures = [pictures_of(prompt) for prompt in prompts]
         has_template = bool(getattr(ready.processor, "chat_template", None))
@@ -96,12 +99,21 @@ class TransformersModel(LocalModel):
             return ready.processor(text=texts, images=pictures, **settings).to(self.device, ready.model.dtype)
         return ready.tokenizer(texts, **settings).to(self.device)
 
-    def _load(self) -> _Loaded:
+    def load(self) -> LoadedModel:
+        """The weights with what prepares inputs for them, loaded once.
+
+        Raises:
+            InputInvalid: They cannot be loaded, or do not fit the memory.
+        """
         if self._loaded is None:
-            self._loaded = self._opened()
+            try:
+                self._loaded = self._opened()
+            except self.torch.cuda.OutOfMemoryError:
+                problem = "its weights do not fit the memory; take dtype=bfloat16, a smaller model or device=cpu"
+                raise InputInvalid(str(self.weights), [f"{problem} (not {self.device})"]) from None
         return self._loaded
 
-    def _opened(self) -> _Loaded:
+    def _opened(self) -> LoadedModel:
         transformers = self._transformers
         auto = transformers.AutoModelForImageTextToText if self._is_listed else transformers.AutoModelForCausalLM
         precision = {precision_name(transformers): self.options.dtype}
@@ -113,7 +125,7 @@ class TransformersModel(LocalModel):
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
         config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
-        return _Loaded(model, processor, tokenizer, getattr(config, "max_position_embeddings", 0) or 0)
+        return LoadedModel(model, processor, tokenizer, getattr(config, "max_position_embeddings", 0) or 0)
 
 
 def build(argument: str, options: ModelOptions) -> TransformersModel:
@@ -141,29 +153,31 @@ def _text(processor: Any, prompt: Prompt) -> str:
     messages = [{"role": "user", "content": user}]
     leading = [{"role": "system", "content": system}] if prompt.system else []
     try:
-        return _templated(processor, [*leading, *messages])
+        return templated(processor, [*leading, *messages])
     except needed("jinja2", "transformers").TemplateError:
         if not leading:
             raise
         merged = [*system, *blocks] if sees else f"{prompt.system}\n\n{user}"
-        return _templated(processor, [{"role": "user", "content": merged}])
+        return templated(processor, [{"role": "user", "content": merged}])
 
 
-def _templated(processor: Any, messages: list[dict[str, Any]]) -> str:
+def templated(processor: Any, messages: list[dict[str, Any]]) -> str:
+    """Messages in the layout of the model's chat template."""
     options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True}
     if "enable_thinking" in str(processor.chat_template):
         options["enable_thinking"] = False
     return str(processor.apply_chat_template(messages, **options))
 
 
-def _stops(ready: _Loaded) -> set[int]:
+def stops_of(ready: LoadedModel) -> set[int]:
+    """Tokens that end an answer."""
     configured = ready.model.generation_config.eos_token_id
     listed = configured if isinstance(configured, list) else [configured]
     return {token for token in [*listed, ready.tokenizer.eos_token_id] if token is not None}
 
 
 def _outcome(
-    ready: _Loaded, tokens: list[int], stops: set[int], tokens_in: int, shown: tuple[int, int] | None
+    ready: LoadedModel, tokens: list[int], stops: set[int], tokens_in: int, shown: tuple[int, int] | None
 ) -> Outcome:
     end = next((position for position, token in enumerate(tokens) if token in stops), None)
     kept = tokens if end is None else tokens[:end]
@@ -174,7 +188,7 @@ def _outcome(
     )
 
 
-def _shown(ready: _Loaded, inputs: Mapping[str, Any], prompts: Sequence[Prompt]) -> list[tuple[int, int] | None]:
+def _shown(ready: LoadedModel, inputs: Mapping[str, Any], prompts: Sequence[Prompt]) -> list[tuple[int, int] | None]:
     """Width and height of the last image of each prompt as the model saw it, where the inputs say it."""
     if "image_grid_thw" not in inputs:
         return [None] * len(prompts)

@@ -6,6 +6,7 @@ from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, build_clip, clip_time
 from surgvalid.video.frame_store import FrameStore, frame_name, iterate_frames, store_frames
 from surgvalid.video.images import png_bytes, write_png
 from surgvalid.video.inputs import ChallengeInputs, read_inputs
+from surgvalid.video.key_frames import VideoFrames, nearest
 from surgvalid.video.layouts import TRACKS, write_inputs
 from surgvalid.video.probe import Probe, TimeIndex, probe, time_index
 from surgvalid.video.round_trip import clip_problems, input_problems
@@ -21,6 +22,7 @@ __all__ = [
     "FrameStore",
     "Probe",
     "TimeIndex",
+    "VideoFrames",
     "batch_files",
     "build_clip",
     "clip_problems",
@@ -32,6 +34,7 @@ __all__ = [
     "images",
     "input_problems",
     "iterate_frames",
+    "nearest",
     "png_bytes",
     "probe",
     "pyav",

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgvalid.models._long_video.plan import ReadingPace, planned, sizes
+from surgvalid.models._long_video.plan import ReadingPace, Shown, sizes
+from surgvalid.models._long_video.plan import planned as planned_for
 
 HOURS_3 = 3 * 3600.0
+
+
+def each(height_px: int, width_px: int) -> int:
+    """Tokens of a frame, two of which share theirs."""
+    return max(1, height_px // 28 * (width_px // 28) // 2)
+
+
+def planned(duration_s: float, height_px: int, width_px: int, **limits: Any) -> Shown:
+    return planned_for(duration_s, height_px, width_px, each, **limits)
 
 
 def test_without_limits_a_video_is_shown_with_two_frames_a_second_at_the_largest_size() -> None:
     shown = planned(60, 540, 960)
     assert (shown.frames, shown.height_px, shown.width_px, shown.is_reduced) == (121, 252, 448, False)
-
-
-def test_768_frames_are_55296_tokens() -> None:
-    shown = planned(HOURS_3, 540, 960, most_frames=768)
-    assert (shown.frames, shown.tokens) == (768, 55296)
 
 
 @given(
@@ -35,11 +41,12 @@ def test_a_plan_never_overflows(duration_s: float, tokens: int, seconds: float, 
         shown = planned(duration_s, height, width, tokens=tokens, seconds=seconds, most_frames=768)
     except ValueError:
         least = sizes(height, width)[-1]
-        assert least[0] // 28 * (least[1] // 28) > tokens
+        assert each(*least) > tokens
         return
-    assert shown.tokens <= tokens
-    assert shown.frames >= 1
-    assert shown.frames <= 2 or ReadingPace().seconds(shown.frames, shown.tokens_per_slice) <= seconds
+    one = each(shown.height_px, shown.width_px)
+    assert shown.frames * one <= tokens
+    assert 1 <= shown.at_once <= shown.frames
+    assert shown.frames == 1 or ReadingPace().seconds(shown.frames, one) <= seconds
     assert shown.height_px % 28 == shown.width_px % 28 == 0
 
 
@@ -50,12 +57,12 @@ def test_frames_are_given_up_before_size_and_size_before_the_last_frames() -> No
     assert plans[0].height_px == 252
     heights = [p.height_px for p in plans]
     assert heights == sorted(heights, reverse=True)
-    assert plans[-1].frames == 2
+    assert plans[-1].frames == 1
     assert all(p.is_reduced for p in plans[1:])
 
 
 def test_all_frames_at_a_smaller_size_are_a_reduction_too() -> None:
-    whole, small = planned(10, 540, 960), planned(10, 540, 960, tokens=800)
+    whole, small = planned(10, 540, 960), planned(10, 540, 960, tokens=730)
     assert (small.frames, small.height_px) == (whole.frames, 168)
     assert (whole.is_reduced, small.is_reduced) == (False, True)
 
@@ -69,9 +76,9 @@ def test_more_time_never_shows_fewer_pixels() -> None:
     assert pixels[-1] == max(pixels)
 
 
-def test_a_context_without_room_for_two_frames_is_refused_with_the_numbers() -> None:
-    with pytest.raises(ValueError, match="10 tokens are left for frames, and two of 140 x 84 px take 15"):
-        planned(60, 540, 960, tokens=10)
+def test_a_context_without_room_for_a_frame_is_refused_with_the_numbers() -> None:
+    with pytest.raises(ValueError, match="5 tokens are left for frames, and one of 140 x 84 px takes 7"):
+        planned(60, 540, 960, tokens=5)
 
 
 def test_a_small_video_is_never_enlarged() -> None:
@@ -79,30 +86,23 @@ def test_a_small_video_is_never_enlarged() -> None:
     assert sizes(30, 30) == [(28, 28)]
 
 
-def test_the_pace_is_learnt_from_what_chunks_took() -> None:
-    pace = ReadingPace()
-    pace.learnt(frames=64, read_s=0.1, tokens=4608, before=0, work_s=7.0)
-    for _ in range(20):
-        pace.learnt(frames=64, read_s=6.4, tokens=4608, before=1000, work_s=2.0)
-    assert pace.per_frame == pytest.approx(0.1, rel=0.01)
-    before = pace.seconds(64, 144) / pace.safety
-    assert before - 64 * pace.per_frame == pytest.approx(2.0, rel=0.3)
-
-
-def test_a_chunk_of_two_small_frames_says_little_about_a_long_film() -> None:
-    """Seconds as on an H200: a chunk takes 0.06 s to start, then 4.5e-5 s a token and what attention adds."""
-    pace, before = ReadingPace(per_frame=0.0), 0
-    for frames in (4, 16, 64, 192, 192, 192, 108):
-        tokens = frames // 2 * 144
-        taken = 0.06 + tokens * 4.5e-5 + tokens * (before + tokens / 2) * 4e-10
-        pace.learnt(frames=frames, read_s=0.0, tokens=tokens, before=before, work_s=taken)
+def test_the_pace_tells_starts_tokens_and_pairs_apart() -> None:
+    pace, before = ReadingPace(), 0
+    for frames in (1, 2, 4, 8, 64, 192):
+        tokens = frames * 144
+        taken = 0.06 + tokens * 4.5e-5 + tokens * (before + tokens / 2) * 4e-9
+        pace.learnt(tokens, before, taken)
         before += tokens
-    for _ in range(20):
-        pace.learnt(frames=2, read_s=0.0, tokens=15, before=30, work_s=0.1)
-    shown = planned(10800.0, 540, 960, seconds=7.0, pace=pace, most_frames=768)
-    assert (shown.frames, shown.height_px, shown.is_reduced) == (768, 252, False)
-    slower = [pace.seconds(768, 144)]
+    assert pace.per_chunk == pytest.approx(0.06, rel=0.05)
+    assert pace.per_token == pytest.approx(4.5e-5, rel=0.05)
+    assert pace.per_pair == pytest.approx(4e-9, rel=0.05)
+
+
+def test_the_first_frame_of_a_slow_machine_is_believed() -> None:
+    pace = ReadingPace()
+    pace.learnt(144, 0, 2.0)
+    assert pace.seconds(10, 144) > 20.0
+    assert pace.answer(0) > 2.0, "a question is read like a frame, as far as anybody knows"
     for _ in range(3):
-        pace.learnt(frames=192, read_s=0.0, tokens=13824, before=0, work_s=7.0)
-        slower.append(pace.seconds(768, 144))
-    assert min(slower[1:]) > 3 * slower[0], "one large chunk that is slow is believed"
+        pace.read(64, 6.4)
+    assert pace.per_frame == pytest.approx(0.1)

@@ -1,5 +1,1 @@
-"""Long videos on one GPU: Qwen2.5-VL's tower with windows as a batch, and one prefix that all questions share.
-
-Files here import torch and each other (by relative names), nothing of surgvalid, so that a machine which has no more
-than torch and transformers can load the folder by its path; `bench/gpu_long_video.py` does.
-"""
+"""Long videos on any engine: forms of answers, the plan, one pass that all questions share, two kinds of engines."""

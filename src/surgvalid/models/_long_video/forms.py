@@ -9,11 +9,19 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 States = frozenset[int]
 LONGEST = 300
 """Letters of a free answer."""
-_MOST_TIMES, _MOST_CLASSES, _MOST_DIGITS = 20, 8, 3
+_MOST_TIMES, _MOST_CLASSES = 20, 8
+_CLOCK = r"\d{2}:[0-5]\d:[0-5]\d"
+_DURATION = re.compile(
+    r"\bhow (?:long|much time)|\bduration|\b(?:longest|shortest|total|average|mean|overall) (?:[a-z]+ )?time\b"
+    r"|\btime (?:passe[ds]|elapse[ds]|is there|was there|lies|between)|\bfor what time\b",
+    re.IGNORECASE,
+)
+_MOMENT = re.compile(r"\bwhen\b|\bat (?:what|which)\b|\ball times\b|\btimestamps?\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(\d{2}):([0-5]\d):([0-5]\d)\b")
 
 
@@ -21,14 +29,29 @@ class AnswerForm:
     """An automaton over letters.
 
     Args:
+        pattern: The same texts as a regular expression, for servers that can be held to one; it may admit more.
+        choices: All of them, where they are few.
         is_free: Whether any printable letter may come, up to `LONGEST` of them.
     """
 
-    def __init__(self, *, is_free: bool = False) -> None:
-        self.is_free = is_free
+    def __init__(self, pattern: str = "", *, choices: Sequence[str] = (), is_free: bool = False) -> None:
+        self.pattern, self.choices, self.is_free = pattern, tuple(choices), is_free
         self._edges: list[dict[str, set[int]]] = [{}]
         self._jumps: list[set[int]] = [set()]
         self.ends: set[int] = {0} if is_free else set()
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """For servers: an object whose only entry `answer` is in the form; None for free text."""
+        if self.is_free:
+            return None
+        held = {"enum": list(self.choices)} if self.choices else {"pattern": f"^(?:{self.pattern})$"}
+        entries = {"answer": {"type": "string", **held}}
+        return {"type": "object", "properties": entries, "required": ["answer"], "additionalProperties": False}
+
+    def admits(self, text: str) -> bool:
+        """Whether a text is a whole answer."""
+        return self.may_end(self.after(self.start, text))
 
     @property
     def start(self) -> States:
@@ -99,14 +122,16 @@ class AnswerForm:
 
 def one_of(options: Sequence[str]) -> AnswerForm:
     """One of several texts."""
-    form = AnswerForm()
+    form = AnswerForm(choices=options)
     form.ends = {form.add(options)}
     return form
 
 
 def some_of(options: Sequence[str], most: int, *, alone: Sequence[str] = ()) -> AnswerForm:
     """One or more of several texts with commas between, at most so many; or one that stands alone."""
-    form = AnswerForm()
+    each = _either(options)
+    lone = f"|{_either(alone)}" if alone else ""
+    form = AnswerForm(f"{each}(?:, {each}){{0,{most - 1}}}{lone}")
     goal = form.add(options)
     form.ends = {goal}
     for _ in range(most - 1):
@@ -117,12 +142,13 @@ def some_of(options: Sequence[str], most: int, *, alone: Sequence[str] = ()) -> 
     return form
 
 
-def times(start_s: float, end_s: float, *, most: int = 1) -> AnswerForm:
-    """One or more times hh:mm:ss within a stretch, and no other second."""
-    form, source = AnswerForm(), 0
-    low, high = int(start_s), max(int(start_s), int(end_s))
+def times(*stretches: tuple[float, float], most: int = 1) -> AnswerForm:
+    """One or more times hh:mm:ss within any of the stretches, and no other second."""
+    form, source = AnswerForm(f"{_CLOCK}(?:, {_CLOCK}){{0,{most - 1}}}"), 0
     for number in range(most):
-        goal = _time(form, source, low, high)
+        goal = form._new()
+        for start_s, end_s in stretches:
+            form._jumps[_time(form, source, int(start_s), max(int(start_s), int(end_s)))].add(goal)
         form.ends.add(goal)
         if number + 1 < most:
             source = form.add([", "], [goal])
@@ -152,11 +178,8 @@ def _time(form: AnswerForm, source: int, low: int, high: int) -> int:
 
 def number() -> AnswerForm:
     """A count of up to three digits."""
-    form = one_of("0123456789")
-    goal = form.add("123456789")
-    for _ in range(_MOST_DIGITS - 1):
-        goal = form.add("0123456789", [goal])
-        form.ends.add(goal)
+    form = one_of([str(count) for count in range(1000)])
+    form.pattern, form.choices = r"0|[1-9]\d{0,2}", ()
     return form
 
 
@@ -167,7 +190,7 @@ def percentage() -> AnswerForm:
 
 def matching(names: Sequence[str], options: Sequence[str]) -> AnswerForm:
     """`name: option` for each name, in order."""
-    form, at = AnswerForm(), 0
+    form, at = AnswerForm("; ".join(f"{re.escape(name)}: {_either(options)}" for name in names)), 0
     for place, name in enumerate(names):
         at = form.add(options, [form.add([f"{'; ' if place else ''}{name}: "], [at])])
     form.ends = {at}
@@ -176,9 +199,9 @@ def matching(names: Sequence[str], options: Sequence[str]) -> AnswerForm:
 
 def form_of(question: str, start_s: float, end_s: float, classes: Sequence[str]) -> tuple[str, AnswerForm]:
     """The format that the wording of a question asks for, by name, and its form; `open_ended` where no rule applies."""
-    ending = " ".join(question.split())[-400:]
+    words = " ".join(question.split())
     for name, pattern, build in _RULES:
-        if match := re.search(pattern, ending, re.IGNORECASE):
+        if match := re.search(pattern, words, re.IGNORECASE):
             return name, build(match, start_s, end_s, classes)
     return "open_ended", AnswerForm(is_free=True)
 
@@ -186,6 +209,17 @@ def form_of(question: str, start_s: float, end_s: float, classes: Sequence[str])
 def quoted_times(question: str) -> list[int]:
     """The seconds of all times that a question quotes."""
     return [3600 * int(h) + 60 * int(m) + int(s) for h, m, s in _TIME.findall(question)]
+
+
+def _clock_form(match: re.Match[str], start_s: float, end_s: float, most: int = 1) -> AnswerForm:
+    """Moments lie in the window, durations between nothing and its length; where the wording does not say, both do."""
+    is_long, is_when = _DURATION.search(match.string), _MOMENT.search(match.string)
+    stretches = [] if is_long and not is_when else [(start_s, end_s)]
+    return times(*stretches, *([] if is_when and not is_long else [(0.0, end_s - start_s + 1)]), most=most)
+
+
+def _either(options: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, options))})"
 
 
 def _options(text: str) -> list[str]:
@@ -207,9 +241,9 @@ _RULES: tuple[tuple[str, str, _Build], ...] = (
     (
         "time",
         r"(?:all times|timestamps)[^.]*hh:mm:ss[^.]*\.?$",
-        lambda _, start, end, __: times(start, end, most=_MOST_TIMES),
+        lambda m, start, end, __: _clock_form(m, start, end, _MOST_TIMES),
     ),
-    ("time", r"hh:mm:ss", lambda _, start, end, __: times(start, end)),
+    ("time", r"hh:mm:ss", lambda m, start, end, __: _clock_form(m, start, end)),
     ("percentage", r"xx ?%|percentage|in percent|per cent", lambda *_: percentage()),
     ("binary", r"yes *(?:/|or) *no", lambda *_: one_of(["yes", "no"])),
     (

@@ -1,93 +1,109 @@
-"""How many frames of which size a video is shown with: what fits the model's context, the memory and the seconds left.
+"""How many frames of which size a video is shown with: what fits the engine's context and the seconds left.
 
 Frames are given up first: from two a second down to one every twenty seconds, or to 64 where the video is short. Then
-they become smaller, one size after the other, and only at the smallest size does their number fall below that.
+they become smaller, one size after the other, and only at the smallest size does their number fall below that. What
+things take is learnt from the engine at hand while it works, beginning with its first frame.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil, exp, inf
+from math import inf
 
-UNIT_PX, PER_SLICE = 28, 2
-"""Side of a merged patch, and frames that share their tokens."""
+import numpy as np
+from scipy.optimize import nnls
+
+UNIT_PX = 28
 HEIGHTS_PX = (252, 168, 140, 84)
-_USUAL_ANSWER = 24
-"""Tokens for which time is kept."""
-_SLOW = 4
-"""Times longer than expected, from which a chunk is believed alone."""
-_MEMORY_S = 1.0
-"""Seconds of work, by the guesses, after which a chunk counts for a third."""
 MOST_PER_S, LEAST_PER_S, LEAST_FRAMES = 2.0, 0.05, 64
+_REMEMBERED, _FADING, _TOLD_APART = 24, 0.85, 3
+"""Chunks from which the pace is learnt, what each counts beside the next, and how many tell starts from tokens."""
+_PER_TOKEN, _PER_PAIR = 5e-5, 4e-10
+"""Seconds of a fast machine for a token and for each token before it; only their ratio counts, and only at first."""
+_PART = 0.4
+"""Of the frames that still fit, so many are shown before the plan is made anew."""
+_STARTS = 2
+"""A chunk takes at least so many times what its start takes."""
+
+TokensOf = Callable[[int, int], int]
+"""Tokens of a frame by its height and width."""
 
 
 @dataclass(slots=True)
 class ReadingPace:
-    """Seconds that things take on this machine; guesses at first, what was seen later."""
+    """Seconds that things take with this engine; guesses at first, what was seen later."""
 
     per_frame: float = 0.004
     """To read one."""
-    per_token: float = 2e-5
+    per_token: float = 5e-5
     """To see one."""
-    per_prefilled: float = 3e-5
-    """To put one into the prefix, apart from attention."""
     per_pair: float = 4e-10
     """For every token before it."""
+    per_chunk: float = 0.0
+    """To start on a chunk of frames, whatever its size."""
     per_question: float = 0.1
     """To read one, up to the first token of its answer."""
     per_answer_token: float = 0.02
     """For every other one."""
-    per_recording: float = 0.1
-    """To record the steps of answers of a kind, once for a video."""
-    per_chunk: float = 0.06
-    """To start a chunk of frames, whatever its size."""
-    safety: float = 1.25
+    safety: float = 1.15
     chunks: int = 0
     """From which it was learnt."""
-    _taken: float = 0.0
-    _guessed: float = 0.0
-    """Seconds that the last chunks took, and that the guesses above would have given them: small ones count little."""
+    answers: int = 0
+    reads: int = 0
+    _rows: deque[tuple[float, float, float]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    """Tokens, pairs and seconds of the last chunks."""
 
-    def answer(self) -> float:
-        """For a question and an answer of usual length."""
-        return self.safety * self.per_question + self.recorded_answer()
+    def answer(self, tokens: float) -> float:
+        """For a question and so many tokens of answer."""
+        return self.safety * (self.per_question + tokens * self.per_answer_token)
 
-    def recorded_answer(self) -> float:
-        """For the tokens behind the first, where their steps are recorded before."""
-        return self.safety * (self.per_recording + _USUAL_ANSWER * self.per_answer_token)
+    def seconds(self, frames: int, tokens: int, *, before: int = 0) -> float:
+        """For so many frames of so many tokens each, behind so many tokens."""
+        return self.safety * frames * self.per_frame + self.seeing(frames * tokens, before)
 
-    def seconds(self, frames: int, tokens_per_slice: int, *, before: int = 0) -> float:
-        """For so many frames of a size, behind so many tokens."""
-        tokens = ceil(frames / PER_SLICE) * tokens_per_slice
-        return self.safety * (frames * self.per_frame + self._work(tokens, before))
+    def seeing(self, tokens: int, before: int = 0) -> float:
+        """For so many tokens of frames, behind so many others."""
+        return self.safety * (self.per_chunk + tokens * self.per_token + _pairs(tokens, before) * self.per_pair)
 
-    def _work(self, tokens: int, before: int) -> float:
-        slowness = self._taken / self._guessed if self._guessed else 1.0
-        return slowness * self._guess(tokens, before)
+    def read(self, frames: int, seconds: float) -> None:
+        """Move towards what reading took."""
+        self.per_frame += (0.7 if self.reads else 1.0) * (seconds / max(frames, 1) - self.per_frame)
+        self.reads += 1
 
-    def _guess(self, tokens: int, before: int) -> float:
-        return tokens * (self.per_token + self.per_prefilled) + tokens * (before + tokens / 2) * self.per_pair
+    def learnt(self, tokens: int, before: int, work_s: float) -> None:
+        """Take in what a chunk took; from the third on, what each part of the work takes is told apart.
 
-    def learnt(self, *, frames: int, read_s: float, tokens: int, before: int, work_s: float) -> None:
-        """Take what the first chunk took for the truth, and move towards what later ones do, the more the larger."""
-        guess, spent = self._guess(tokens, before), max(work_s - self.per_chunk, work_s / 5)
-        if spent > _SLOW * max(self._work(tokens, before), self.per_chunk):
-            self._taken = self._guessed = 0.0  # as on another machine: what was before is forgotten
-        fading, weight = exp(-guess / _MEMORY_S), 0.7 if self.chunks else 1.0
-        self._taken = fading * self._taken + spent
-        self._guessed = fading * self._guessed + guess
-        self.per_frame = (1 - weight) * self.per_frame + weight * read_s / max(frames, 1)
+        Least squares without negative rates, in which an older chunk counts less.
+        """
+        self._rows.append((tokens, _pairs(tokens, before), work_s))
+        sizes, pairs, seconds = np.array(self._rows).T
+        if len(seconds) < _TOLD_APART:
+            scale = work_s / (tokens * _PER_TOKEN + pairs[-1] * _PER_PAIR)
+            self.per_chunk, self.per_token, self.per_pair = 0.0, scale * _PER_TOKEN, scale * _PER_PAIR
+        else:
+            weights = _FADING ** np.arange(len(seconds))[::-1] / np.maximum(seconds, 1e-9)
+            scales = np.array([1.0, 1 / _PER_TOKEN, 1 / _PER_PAIR])
+            columns = np.stack([np.ones_like(sizes), sizes, pairs], axis=1) / scales
+            fitted = nnls(columns * weights[:, None], seconds * weights)[0] / scales
+            self.per_chunk, self.per_token, self.per_pair = fitted.tolist()
+        if not self.answers and not self.chunks:  # nobody has asked yet: a question is read like a frame
+            self.per_question = max(self.per_question, work_s)
+            self.per_answer_token = max(self.per_answer_token, work_s / 4)
         self.chunks += 1
-
-    def recorded(self, taken_s: float) -> None:
-        """Move towards what a recording took."""
-        self.per_recording = 0.5 * self.per_recording + 0.5 * taken_s
 
     def answered(self, *, read_s: float, steps: int, steps_s: float) -> None:
         """Move towards what a question and the tokens behind the first took."""
-        self.per_question = 0.5 * self.per_question + 0.5 * read_s
+        weight = 0.5 if self.answers else 1.0
+        self.per_question += weight * (read_s - self.per_question)
         if steps:
-            self.per_answer_token = 0.5 * self.per_answer_token + 0.5 * steps_s / steps
+            self.per_answer_token += weight * (steps_s / steps - self.per_answer_token)
+        self.answers += 1
+
+
+def _pairs(tokens: int, before: int) -> float:
+    return tokens * (before + tokens / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +114,9 @@ class Shown:
     height_px: int
     width_px: int
     is_reduced: bool = field(default=False, compare=False)
-    """Whether more would have been shown with more context, memory or time."""
-
-    @property
-    def tokens_per_slice(self) -> int:
-        """Of two frames."""
-        return (self.height_px // UNIT_PX) * (self.width_px // UNIT_PX)
-
-    @property
-    def tokens(self) -> int:
-        """Of all of them."""
-        return ceil(self.frames / PER_SLICE) * self.tokens_per_slice
+    """Whether more would have been shown with more context or time."""
+    at_once: int = field(default=0, compare=False)
+    """How many of them to show before the plan is made anew."""
 
 
 def sizes(height_px: int, width_px: int) -> list[tuple[int, int]]:
@@ -121,53 +129,65 @@ def planned(
     duration_s: float,
     height_px: int,
     width_px: int,
+    tokens_of: TokensOf,
     *,
+    whole_s: float = 0.0,
+    before: int = 0,
     tokens: float = inf,
     seconds: float = inf,
     pace: ReadingPace | None = None,
     most_frames: float = inf,
 ) -> Shown:
-    """The frames to show of a video.
+    """The frames to show of a stretch, or of what is left of one.
 
     Args:
-        duration_s: Of the stretch.
+        duration_s: Of what is left.
         height_px: Of the video.
         width_px: Of the video.
-        tokens: That the context and the memory have left for frames.
-        seconds: Left for reading, seeing and the prefix.
+        tokens_of: What a frame costs the engine.
+        whole_s: Of the whole stretch, where some of it was shown.
+        before: Tokens that were shown.
+        tokens: That the context has left for frames.
+        seconds: Left for reading and seeing.
         pace: What things take.
         most_frames: A limit from elsewhere.
 
     Raises:
-        ValueError: Not even two of the smallest frames fit the tokens. (Time is never a reason: two are always shown.)
+        ValueError: Not even one of the smallest frames fits the tokens. (Time is never a reason: one is always shown.)
     """
     pace = pace or ReadingPace()
     wanted = max(1, min(int(duration_s * MOST_PER_S) + 1, int(min(most_frames, 1e9))))
-    enough = min(wanted, max(LEAST_FRAMES, int(duration_s * LEAST_PER_S)))
-    best: Shown | None = None
-    for height, width in sizes(height_px, width_px):
-        shown = Shown(wanted, height, width)
-        by_tokens = int(min(tokens, 1e9) // shown.tokens_per_slice) * PER_SLICE
-        frames = min(wanted, by_tokens, _within(seconds, shown.tokens_per_slice, pace, wanted))
-        best = Shown(frames, height, width, is_reduced=frames < wanted or best is not None)
+    share = duration_s / whole_s if whole_s > 0 else 1.0
+    enough = min(wanted, max(1, int(LEAST_FRAMES * share), int(duration_s * LEAST_PER_S)))
+    frames, each, height, width = 0, 1, height_px, width_px
+    for number, (height, width) in enumerate(sizes(height_px, width_px)):
+        each = tokens_of(height, width)
+        frames = min(wanted, int(min(tokens, 1e9) // each), _within(seconds, each, before, pace, wanted))
         if frames >= enough:
-            return best
-    assert best is not None
-    least = min(wanted, PER_SLICE)
-    if tokens < best.tokens_per_slice:
+            return Shown(frames, height, width, frames < wanted or number > 0, _at_once(frames, each, seconds, pace))
+    if tokens < each:
         raise ValueError(
-            f"{tokens:.0f} tokens are left for frames, and two of {best.width_px} x {best.height_px} px take "
-            f"{best.tokens_per_slice}; a model with a longer context, or shorter questions, is needed"
+            f"{tokens:.0f} tokens are left for frames, and one of {width} x {height} px takes {each}; a model with a "
+            "longer context, or shorter questions, is needed"
         )
-    return Shown(max(least, best.frames), best.height_px, best.width_px, True)
+    return Shown(max(1, frames), height, width, True, _at_once(max(1, frames), each, seconds, pace))
 
 
-def _within(seconds: float, tokens_per_slice: int, pace: ReadingPace, most: int) -> int:
+def _at_once(frames: int, tokens: int, seconds: float, pace: ReadingPace) -> int:
+    """All, where nothing can go wrong; few, as long as nobody knows how long they take."""
+    if not pace.chunks:
+        return 1
+    bound = 2 ** min(pace.chunks, 8)
+    if pace.seconds(frames, tokens) > _PART * seconds:
+        starts = int(_STARTS * pace.per_chunk / max(1e-9, pace.per_frame + tokens * pace.per_token))
+        bound = min(bound, max(1, int(_PART * frames), starts))
+    return int(min(frames, bound))
+
+
+def _within(seconds: float, tokens: int, before: int, pace: ReadingPace, most: int) -> int:
     """The largest number of frames that takes no longer."""
-    if pace.seconds(most, tokens_per_slice) <= seconds:
-        return most
-    low, high = 0, most
+    low, high = 0, int(most) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if pace.seconds(middle, tokens_per_slice) <= seconds else (low, middle)
+        low, high = (middle, high) if pace.seconds(middle, tokens, before=before) <= seconds else (low, middle)
     return low

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._torch import torch
-from .forms import AnswerForm, States
+from surgvalid.models._long_video.forms import AnswerForm, States
 
 _HERE = ""
 
@@ -20,7 +19,6 @@ class Words:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._tree: dict[str, Any] = {}
-        self._tensors: dict[tuple[Any, ...], Any] = {}
         self.texts = list(texts)
         self.printable: list[int] = []
         """Tokens that a free answer may hold."""
@@ -44,13 +42,6 @@ class Words:
         special = set(tokenizer.all_special_ids) | set(getattr(tokenizer, "added_tokens_decoder", {}))
         texts = tokenizer.batch_decode([[token] for token in range(size)], clean_up_tokenization_spaces=False)
         return cls(["" if token in special else text for token, text in enumerate(texts)])
-
-    def printable_or(self, stops: Sequence[int], device: Any) -> Any:
-        """Tokens that a free answer may hold or end with, as a tensor; a hundred thousand of them, so made once."""
-        key = (*stops, str(device))
-        if key not in self._tensors:
-            self._tensors[key] = torch.tensor([*self.printable, *stops], dtype=torch.long, device=device)
-        return self._tensors[key]
 
     def allowed(self, form: AnswerForm, states: States) -> Mapping[int, States]:
         """For each token that may come next, the states behind it; not for free forms, which admit all `printable`."""
