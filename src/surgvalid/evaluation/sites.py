@@ -223,10 +223,10 @@ def _scores(pools: Sequence[_Pool]) -> ScoreTable:
             matrix = _matrix(pool, [model], videos) if videos else None
             if matrix is None:
                 continue
-            own = matrix.cases.with_columns(
+            listed = matrix.cases.with_columns(
                 model=pl.lit(model), metric=pl.lit(pool.name), value=pl.Series(matrix.values[:, 0])
             )
-            rows.append(own.filter(pl.col("value").is_not_nan()))
+            rows.append(listed.filter(pl.col("value").is_not_nan()))
             facts[pool.name] = matrix.metric
         if pool.metric.facts.pooled:
             statistics.append(pool.table.frame.filter(~pl.col("video").is_in(list(unlike))))

@@ -67,8 +67,8 @@ class KeptEngine:
         texts = (_FRAMES, _REST)
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
         blocks.insert(1, {"type": "image"})
-        told = [{"role": "system", "content": [{"type": "text", "text": system}]}]
-        whole = templated(self.processor, [*told, {"role": "user", "content": blocks}])
+        instruction = [{"role": "system", "content": [{"type": "text", "text": system}]}]
+        whole = templated(self.processor, [*instruction, {"role": "user", "content": blocks}])
         self._opening, _, behind = whole.partition(_FRAMES)
         self._image, _, self._closing = behind.partition(_REST)
         if not self._image or not self._closing:
@@ -125,7 +125,7 @@ class KeptEngine:
         length, place = prefix.marks[frames]
         spoken = text.replace("<|", "< |")  # nobody's question opens or closes a turn
         waiting = self._text(f"{spoken}{self._closing}")
-        layers, states, said, count = prefix.layers, form.start, "", 0
+        layers, states, answer, count = prefix.layers, form.start, "", 0
         begin, read_s, steps = self.clock(), 0.0, 0
         while True:
             places = self._along(place, len(waiting))
@@ -133,9 +133,9 @@ class KeptEngine:
             length, place = length + len(waiting), place + len(waiting)
             if not steps:
                 read_s, begin = self.clock() - begin, self.clock()
-            token, waiting = self._likeliest(logits, form, states, said), []
+            token, waiting = self._likeliest(logits, form, states, answer), []
             while token not in self._stops:
-                states, said = form.after(states, self.words.texts[token]), said + self.words.texts[token]
+                states, answer = form.after(states, self.words.texts[token]), answer + self.words.texts[token]
                 waiting.append(token)
                 options = {} if form.is_free else self.words.allowed(form, states)
                 if len(options) != 1 or form.may_end(states):
@@ -149,10 +149,10 @@ class KeptEngine:
             steps += 1
         is_cut = not is_whole and not (form.is_free and count >= ANSWER_TOKENS)
         rest = form.finished(states) if is_cut else ""
-        return Spoken((said + rest).strip()[:LONGEST], is_cut, read_s, steps, self.clock() - begin)
+        return Spoken((answer + rest).strip()[:LONGEST], is_cut, read_s, steps, self.clock() - begin)
 
-    def _likeliest(self, logits: Any, form: AnswerForm, states: States, said: str) -> int:
-        ends = self._stops if form.may_end(states) and said else []
+    def _likeliest(self, logits: Any, form: AnswerForm, states: States, answer: str) -> int:
+        ends = self._stops if form.may_end(states) and answer else []
         if form.is_free:
             options = self.torch.cat([self._free, self._ids(ends)["input_ids"][0]])
         else:

@@ -22,7 +22,7 @@ _REMEMBERED, _FADING, _TOLD_APART = 24, 0.85, 3
 """Chunks from which the pace is learnt, what each counts beside the next, and how many tell starts from tokens."""
 _PER_TOKEN, _PER_PAIR = 5e-5, 4e-10
 """Seconds of a fast machine for a token and for each token before it; only their ratio counts, and only at first."""
-_PART = 0.4
+_SHARE_OF_BUDGET = 0.4
 """Of the frames that still fit, so many are shown before the plan is made anew."""
 _STARTS = 2
 """A chunk takes at least so many times what its start takes."""
@@ -178,9 +178,9 @@ def _at_once(frames: int, tokens: int, seconds: float, pace: ReadingPace) -> int
     if not pace.chunks:
         return 1
     bound = 2 ** min(pace.chunks, 8)
-    if pace.seconds(frames, tokens) > _PART * seconds:
+    if pace.seconds(frames, tokens) > _SHARE_OF_BUDGET * seconds:
         starts = int(_STARTS * pace.per_chunk / max(1e-9, pace.per_frame + tokens * pace.per_token))
-        bound = min(bound, max(1, int(_PART * frames), starts))
+        bound = min(bound, max(1, int(_SHARE_OF_BUDGET * frames), starts))
     return int(min(frames, bound))
 
 
