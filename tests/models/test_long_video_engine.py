@@ -18,6 +18,7 @@ from noise_films import noise_film
 from repository import REPOSITORY
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.models import Clip, ModelTrouble, Prompt, PromptImage, open_model
+from surgvalid.models._long_video import attention
 from surgvalid.models._long_video.forms import AnswerForm, form_of
 from surgvalid.models._long_video.kept import ANSWER_TOKENS, KeptEngine
 from surgvalid.models._long_video.watching import LongVideo, VideoQuestion
@@ -284,3 +285,22 @@ def test_the_page_shows_where_transformers_places_words_behind_a_video(capsys: p
     first, second = (int(word) for word in capsys.readouterr().out.split() if word.isdigit())
     assert first == 125
     assert second in (2, 126), "wrong, or mended by now"
+
+
+def test_tokens_behind_a_kept_prefix_see_all_before_them() -> None:
+    """Attention on a GPU, which no mask is made for; images in one call run in bench/gpu_long_video.py alone."""
+    draw = torch.Generator().manual_seed(0)
+    query, (key, value) = torch.randn(1, 4, 3, 16, generator=draw), torch.randn(2, 1, 2, 9, 16, generator=draw)
+    seen, _ = attention.attend(None, query, key, value, None, scaling=0.3)
+    scores = 0.3 * query @ key.repeat_interleave(2, 1).mT
+    later = torch.arange(9)[None] > torch.arange(6, 9)[:, None]
+    expected = scores.masked_fill(later, -torch.inf).softmax(-1) @ value.repeat_interleave(2, 1)
+    torch.testing.assert_close(seen, expected.transpose(1, 2))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_families_without_padding_attend_in_few_calls(folders: dict[str, Path], family: str) -> None:
+    model = opened(folders[family]).load().model
+    attention.attend_in_few_calls(model)
+    parts = {part._attn_implementation for part in (model.config.text_config, model.config.vision_config)}
+    assert (parts == {attention.NAME}) == (family in attention.FAMILIES)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from surgvalid.errors import InputInvalid
 from surgvalid.models._local import needed
+from surgvalid.models._long_video.attention import attend_in_few_calls
 from surgvalid.models._long_video.forms import LONGEST, AnswerForm, States
 from surgvalid.models._long_video.watching import Spoken
 from surgvalid.models._long_video.words import Words
@@ -57,6 +57,8 @@ class KeptEngine:
         self.torch, self.clock, self.device = model.torch, clock, model.device
         ready = model.load()
         self.model, self.processor, self.tokenizer = ready.model, ready.processor, ready.tokenizer
+        if self.device.startswith("cuda"):
+            attend_in_few_calls(self.model)
         rows = self.model.get_output_embeddings().weight.shape[0]
         self.context = ready.longest or 1 << 30
         self._stops = sorted(token for token in stops_of(ready) if token < rows)
@@ -163,21 +165,17 @@ class KeptEngine:
 
     def _forward(self, layers: Sequence[Any], length: int, inputs: Any, places: Any) -> tuple[tuple[Any, ...], Any]:
         """Keys and values behind the first `length` tokens of others, and the logits of the last token."""
-        with self._roomy(), self.torch.inference_mode():
-            cache = self._cache([(keys[:, :, :length], values[:, :, :length]) for keys, values in layers])
-            given = {name: tensor for name, tensor in inputs.items() if name not in _NOT_GIVEN}
-            out = self.model(**given, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1)
-            if self.device.startswith("cuda"):
-                self.torch.cuda.synchronize()
-        return tuple((layer.keys, layer.values) for layer in out.past_key_values.layers), out.logits[0, -1]
-
-    @contextmanager
-    def _roomy(self) -> Iterator[None]:
         try:
-            yield
+            with self.torch.inference_mode():
+                cache = self._cache([(keys[:, :, :length], values[:, :, :length]) for keys, values in layers])
+                given = {name: tensor for name, tensor in inputs.items() if name not in _NOT_GIVEN}
+                out = self.model(**given, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1)
+                if self.device.startswith("cuda"):
+                    self.torch.cuda.synchronize()
         except self.torch.cuda.OutOfMemoryError:
             self.torch.cuda.empty_cache()
             raise MemoryError("the memory of the GPU does not hold it; show fewer frames (most_frames)") from None
+        return tuple((layer.keys, layer.values) for layer in out.past_key_values.layers), out.logits[0, -1]
 
     def _inputs(self, times_s: Sequence[float], frames: NDArray[np.uint8]) -> Any:
         text = "".join(f"{_label(second)}{self._image}" for second in times_s)
