@@ -36,6 +36,8 @@ from surgvalid.stats.intervals.interval_settings import IntervalSettings
 from surgvalid.stats.intervals.slices import Slice
 from surgvalid.stats.intervals.statistic import MetricStatistic
 
+_OF_A_SITE = ("site", "model", "videos", "left_out", "minimum_cases")
+
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class SitesResult(Result):
@@ -97,7 +99,7 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
     frames = {
         "pooled": tables.POOLED_SITES.frame(rows),
         "comparisons": tables.SITE_COMPARISONS.frame(compared),
-        "sites": tables.SITES.frame([{name: one.head.get(name) for name in tables.SITES.columns} for one in files]),
+        "sites": tables.SITES.frame([{name: one.head.get(name) for name in _OF_A_SITE} for one in files]),
         "counts": tables.SITE_COUNTS.frame(counts),
     }
     return SitesResult(

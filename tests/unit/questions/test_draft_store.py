@@ -59,6 +59,7 @@ def test_a_finished_benchmark_holds_no_draft():
     assert not [held for held in gc.get_objects() if type(held) is Draft and held.video.startswith("alone")]
 
 
+@pytest.mark.long
 def test_memory_grows_by_little_for_every_further_draft(tmp_path):
     procedures = [random_procedure(seed, most_objects=10, longest_s=300) for seed in range(24)]
     make_questions(procedures[:2], tracks=["segment"], per_video=10).to_dir(tmp_path / "first")  # what is loaded once

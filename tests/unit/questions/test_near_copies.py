@@ -67,6 +67,7 @@ def test_the_same_landmarks_at_random_distances_prove_nothing():
     assert set(near_copies([one, Landmarks(tokens, draw.permutation(other.seconds)), moved])) == {(0, 2)}
 
 
+@pytest.mark.long
 def test_the_benchmark_keeps_a_recording_and_its_second_annotation_on_one_side():
     first = recordings()[0]
     procedures = [*recordings()[1:8], first, annotated_again(first, "renamed", cut_s=60, scale=1.5)]

@@ -376,6 +376,7 @@ def test_what_stands_is_painted_as_without_blur():
         assert (sharp.frame(time_s) == blurred.frame(time_s)).all()
 
 
+@pytest.mark.long
 def test_an_object_that_moves_loses_its_edges_and_keeps_its_truth():
     scene, moments = in_motion(calm=False)
     assert len(moments) > 5

@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux which processes are alive")
+@pytest.mark.long
 def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(CODE)
     source = str(REPOSITORY / "src")

@@ -146,6 +146,7 @@ def test_one_model_has_no_rank_no_difference_and_no_ensemble(tmp_path: Path) -> 
     assert "strata" in found.tables
 
 
+@pytest.mark.long
 def test_a_model_that_knows_nothing_costs_the_others_no_adjusted_effects(folders: list[Path], tmp_path: Path) -> None:
     root = folders[0].parent
     rows = [{"qID": one.case, "content": "\ud83d", "latency": 1.0} for one in load_references(root / "references.json")]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from surgvalid.errors import InputInvalid, Misuse, UnknownName
+from surgvalid.errors import InputInvalid, Misuse, TooFewVideos, UnknownName
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.statistic_rules import remark
@@ -75,7 +75,7 @@ def of_pilot(
     Raises:
         UnknownName: A model that the pilot does not have.
         InputInvalid: With every problem of the choice of models.
-        Misuse: The pilot shows no spread.
+        TooFewVideos: The pilot shows no spread.
     """
     _check_models(scores, settings)
     asked: dict[str, Any] = {"metric": metric, "missing": missing, "estimand": estimand, "level": settings.level}
@@ -166,10 +166,7 @@ def _matrix(scores: ScoreTable, asked: Mapping[str, Any]) -> Any:
 def _spread(row: Mapping[str, Any], matrix: Any, values: np.ndarray, estimand: str) -> tuple[Spread, bool]:
     """The spread of a pilot's row, and whether single scores are 0 or 1."""
     if row["sd"] is None:
-        raise Misuse(
-            f"the pilot has {row['videos']} video{'' if row['videos'] == 1 else 's'}, which do not show how far videos "
-            "lie apart; state --assume sd=..."
-        )
+        raise TooFewVideos("from a pilot of one video nobody knows how far videos lie apart; state --assume sd=...")
     df = row["df"] if row["df"] is not None else row["videos"] - 1
     if matrix.statistics is not None:
         cases = float(row["cases"]) / row["videos"] if row["cases"] else 1.0

@@ -42,6 +42,7 @@ def test_binary_answers_with_video_template_and_model_effects_come_back() -> Non
     assert shrunk < np.abs(result.fit.beta[1:]).sum()
 
 
+@pytest.mark.long
 def test_a_continuous_score_comes_back() -> None:
     result = failures(Simulation(outcome="score").frame(2), outcome="score", fixed=list(EFFECTS), random=UNITS)
     error = (result.fit.beta[1:] - TRUTH) / result.fit.standard_errors[1:]

@@ -123,6 +123,7 @@ def test_a_claim_beyond_doubt_has_a_chance_too() -> None:
     assert chance_wrong(np.full(8, 0.2)) == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.long
 def test_the_chance_holds_where_its_prior_does() -> None:
     """Of claims in a world of half equal pairs: what is said, and what is wrong (spec: .080 beside .090 at 6 units)."""
     rng = np.random.default_rng(3)
