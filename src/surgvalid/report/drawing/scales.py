@@ -32,13 +32,20 @@ class AxisScale:
         return math.log10(max(value, 1e-12)) if self.log else value
 
     def ticks(self, most: int) -> list[float]:
-        """Round values inside, at most about that many."""
+        """Round values inside, at most about that many, and two at least.
+
+        Example:
+            >>> [round(mark, 1) for mark in AxisScale(0.1, 0.95, 0, 200).ticks(2)]
+            [0.2, 0.4, 0.6, 0.8]
+        """
         if self.log:
             powers = range(math.floor(self._flat(self.low)), math.ceil(self._flat(self.high)) + 1)
             every = [step * 10.0**power for power in powers for step in (1, 2, 5)]
             inside = [value for value in every if self.low <= value * 1.0001 and value <= self.high * 1.0001]
             return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
         step = round_step((self.high - self.low) / max(most, 1))
+        if math.floor(self.high / step) <= math.ceil(self.low / step):  # one mark alone says nothing of the scale
+            step = round_step(0.4 * step)
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
