@@ -211,6 +211,8 @@ def leaderboard(
     where = str(evaluations) if isinstance(evaluations, str | Path) else "evaluations"
     several = read_json(evaluations) if isinstance(evaluations, str | Path) else list(evaluations)
     several = several.get("results", []) if isinstance(several, dict) else several
+    if not all(isinstance(one, dict) and "submission" in one for one in several):
+        raise FileUnreadable(where, ["no list of evaluations; take what /api/v1/evaluations/ answers"])
     left_out: list[str] = []
     by_user: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
     for one in sorted(several, key=lambda one: str(one.get("created"))):

@@ -147,6 +147,11 @@ def _next(judged: ModelVerdict, tables: Tables) -> list[str]:
     return steps or ["Write down the next question before its data are there: surgvalid plan register."]
 
 
+def _unit_named(table: pl.DataFrame, word: str) -> pl.DataFrame:
+    """A table whose column of units is called as the unit is, unless another one is: then each unit is that."""
+    return table if word in table.columns else table.rename({"video": word})
+
+
 def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequence[Finding]) -> list[Section]:
     metric, unit = judged.metric, f"{judged.unit.word}s"
     values = tables["values"].with_columns(n="videos")
@@ -156,11 +161,8 @@ def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequenc
     sections = [Section("values", "Values of each model", (drawn, _table("values", "Values", tables["values"])))]
     if tables["pairs"].height:
         sections.append(Section("pairs", "Differences of pairs", (_table("pairs", "Differences", tables["pairs"]),)))
-    every = (
-        tables["patients"].rename({"video": judged.unit.word}) if judged.unit.word != "value" else tables["patients"]
-    )
+    every, worst = (_unit_named(tables[name], judged.unit.word) for name in ("patients", "hard_cases"))
     sections.append(Section("patients", f"All {unit}", (_table("patients", f"Every {unit[:-1]}", every),)))
-    worst = tables["hard_cases"].rename({"video": judged.unit.word})
     hard = ReportTable("hard-cases", "Hardest for the typical model", worst, "Median over models.")
     sections.append(Section("cases", "Which cases are hard", (hard,)))
     if "strata" in tables:

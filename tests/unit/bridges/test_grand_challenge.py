@@ -21,7 +21,7 @@ from bridge_tables import bridge_rows
 from surgvalid import compare, interval, rank
 from surgvalid.bridges import grand_challenge
 from surgvalid.bridges.method import MethodSettings, evaluate
-from surgvalid.errors import Misuse, UnknownName, WouldOverwrite
+from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 
 CASES = [
     (f"v{v}-q{q}", f"v{v}", "AB"[v % 2], "yes" if (v * 3 + q * 2) % 5 > 1 else "no")
@@ -256,3 +256,9 @@ def test_a_pack_is_not_written_over(tmp_path: Path) -> None:
     grand_challenge.new(tmp_path)
     with pytest.raises(WouldOverwrite, match="Containerfile"):
         grand_challenge.new(tmp_path)
+
+
+def test_a_file_that_lists_no_evaluations_is_named(tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text('[{"results": {}}]')
+    with pytest.raises(FileUnreadable, match="no list of evaluations"):
+        grand_challenge.leaderboard(tmp_path / "metrics.json")

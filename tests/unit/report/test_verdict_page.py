@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from html import unescape
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -206,3 +207,11 @@ def test_a_finding_that_asks_nothing_more_points_to_the_next_study() -> None:
     frame = planted(1, (0.0, 0.05), 12).with_columns(A=0.5 + 0.001 * pl.col("frame"))
     text = visible(study(frame.with_columns(B=pl.col("A") + 0.3), metric="dice", margin=0.02).html())
     assert "Write down the next question before its data are there: surgvalid plan register." in text
+
+
+def test_a_study_of_cases_has_its_page(tmp_path: Path) -> None:
+    rows = {"case_id": [f"c{n}" for n in range(9) for _ in "ab"], "model": ["a", "b"] * 9}
+    rows["dice"] = [0.7 + 0.01 * n + 0.05 * (name == "b") for n in range(9) for name in "ab"]  # type: ignore[misc]
+    made = study(rows, better="larger")
+    assert made.judged.unit.word == "case"
+    assert "Every case" in (made.to_dir(tmp_path / "out") / "study.html").read_text(encoding="utf-8")
