@@ -77,8 +77,10 @@ ADDED_SINCE = ("median", "median_low", "median_high")
 SAID_SINCE = (
     r"(?m)^.*(outright failure in up to|failed outright, and up to|alone makes up).*\n?"
     r"|Effects are for these \d+ models, on average\.|^.*can be told apart, so their order is open.*\n?"
+    r"|Audit of this table: .*?surgvalid audit\."
 )
-"""What 0.1.0 did not say: findings about metrics without an upper bound, which models effects are for, open orders."""
+"""What 0.1.0 did not say: findings about metrics without an upper bound, which models effects are for, open orders,
+the audit of a study."""
 
 
 def invoke(*words: object) -> Done:

@@ -60,3 +60,12 @@ def test_where_nothing_says_what_is_independent_no_effect_is_claimed() -> None:
 def test_what_is_independent_is_told() -> None:
     result = surgvalid.failures(rows(lambda who, _: {"subject": f"p{who}"}), outcome="dice", fixed=["old"])
     assert "10 patients ('subject') are independent" in [line.sentence for line in result.request.interpreted]
+
+
+def test_frames_of_one_patient_test_nothing() -> None:
+    rows = {"patient": ["p"] * 40, "frame": list(range(20)) * 2, "model": ["a"] * 20 + ["b"] * 20}
+    rows["smoke"] = ["yes", "no"] * 20
+    rows["dice"] = [0.8 + 0.01 * (n % 7) - 0.1 * (n % 2 == 0) for n in range(40)]
+    made = surgvalid.failures(rows, outcome="dice", fixed=["smoke"])
+    assert made.table["p_value"].drop_nulls().is_empty()
+    assert "one patient" in " ".join(finding.text for finding in made.findings)

@@ -150,8 +150,8 @@ class TermTests:
     def withheld(self) -> TermTests:
         """The tests without p values and intervals, which would assume what nobody said: that rows are independent."""
         text = (
-            "nothing says how many patients these rows come from, so no effect has a p value or an interval: name what "
-            "is independent among the random effects, or a column that is the video (columns: video=COLUMN)"
+            "these rows come from one patient, or nothing says from how many, so no effect has a p value or interval: "
+            "name what is independent among the random effects, or a column that is the video (columns: video=COLUMN)"
         )
         empty = dict.fromkeys(("p_value", "p_holm", "p_bh", "low", "high", "df"), pl.lit(None, pl.Float64))
         return replace(self, table=self.table.with_columns(**empty), findings=(remark("no-unit", text),))

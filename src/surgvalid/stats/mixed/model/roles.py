@@ -75,7 +75,7 @@ class NamedGroups(NamedTuple):
     """With the unit beside the rest, as `patient` or `video`."""
     random: tuple[str, ...]
     is_known: bool
-    """Whether anything says which rows are independent."""
+    """Whether anything says which rows are independent, and some are."""
 
 
 def groups_named_so(frame: pl.DataFrame) -> NamedGroups:
@@ -97,7 +97,8 @@ def groups_named_so(frame: pl.DataFrame) -> NamedGroups:
         rest = [called, *within]
     named = dict.fromkeys((model, *rest) if model else rest) if rest else ()
     random = tuple(name for name in named if 1 < frame[name].drop_nulls().n_unique() < frame.height)
-    return NamedGroups(frame, random, unit.is_known)
+    is_one = unit.column in frame.columns and frame[unit.column].n_unique() == 1
+    return NamedGroups(frame, random, unit.is_known and not is_one)
 
 
 def _coarsest(frame: pl.DataFrame, groups: list[Factor], finest: str) -> str:
