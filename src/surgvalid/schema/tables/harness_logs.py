@@ -28,6 +28,8 @@ _MOST_LEVELS = 30
 _MOST_PROPERTIES = 100
 _TIMED = "????-??-??T*_*.json"
 """What inspect calls a log in JSON; other files of that kind lie beside logs too."""
+_SAMPLES = ("*samples_*.jsonl", "*/*samples_*.jsonl")
+_NAMING = {*PATIENTS, *RECORDINGS}
 _TAKEN = {"model", "case", "metric", "value", "status", "task", "repeat"}
 """Columns that metadata of the same name would be mistaken for."""
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -43,7 +45,6 @@ class Scored(NamedTuple):
     metric: str
     value: float | None
     properties: Mapping[str, Any]
-    task: str | None = None
 
 
 class HarnessLog(NamedTuple):
@@ -58,6 +59,9 @@ class HarnessLog(NamedTuple):
     scorers: tuple[str, ...] = ()
     """What the same answers were scored by."""
     task: str = ""
+    tool: str = ""
+    marks: tuple[Interpreted, ...] = ()
+    """That it is half a run's, which no verb leaves out."""
 
 
 def read_log(path: Path) -> HarnessLog | None:
@@ -67,85 +71,106 @@ def read_log(path: Path) -> HarnessLog | None:
         FileUnreadable: It holds no scores of cases, or cannot be read.
         ExtraNeeded: Its compression needs another package.
     """
+    logs = logs_in(path)
+    return joined([*alike(logs).values()]) if len(logs) > 1 else next(iter(logs.values()), None)
+
+
+def logs_in(path: Path) -> Mapping[Path, HarnessLog]:
+    """The logs that a file, or a folder with its folders of models, holds; none where it is no result of a tool."""
     if path.is_dir():
-        return None if (path / "scores.parquet").is_file() else _of_folder(path)
+        patterns = () if (path / "scores.parquet").is_file() else (*_SAMPLES, "*.eval", _TIMED)
+        files = sorted(file for pattern in patterns for file in path.glob(pattern))
+        logs = [*(pair for file in files for pair in logs_in(file).items())]
+        return {file: log for file, log in logs if log.scorers}
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
-        return None
+        return {}
     state = path.stat()
     return _of_file(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=16)
-def _of_file(path: Path, changed: int, size: int) -> HarnessLog:  # noqa: ARG001 - what tells another file of that name
+def _of_file(path: Path, changed: int, size: int) -> Mapping[Path, HarnessLog]:  # noqa: ARG001 - tell a changed file
     from surgvalid.schema.tables import inspect_log, lmms_eval
 
     if path.suffix.lower() == ".eval":
-        return inspect_log.read_eval(path)
+        return {path: inspect_log.read_eval(path)}
     if path.suffix.lower() == ".jsonl":
-        return lmms_eval.read_samples([path])
+        return {path: lmms_eval.read_samples(path)}
     document = read_json(path)
     if isinstance(document, dict) and isinstance(document.get("eval"), dict) and "status" in document:
-        return inspect_log.read_document(path, document)
+        return {path: inspect_log.read_document(path, document)}
     if isinstance(document, dict) and isinstance(document.get("results"), dict):
-        return lmms_eval.read_samples(lmms_eval.samples_of(path))
+        return {file: lmms_eval.read_samples(file) for file in lmms_eval.samples_of(path)}
     if isinstance(document, dict) and {"columns", "data"} <= document.keys():
-        return HarnessLog(_tracker_table(path, document["columns"], document["data"]))
+        return {path: HarnessLog(_tracker_table(path, document["columns"], document["data"]))}
     message = "holds no log of inspect, no results of lmms-eval or lm-eval, and no table of MLflow or Weights & Biases"
     raise FileUnreadable(str(path), [f"{message} (an object with 'columns' and 'data')"])
 
 
-def _of_folder(folder: Path) -> HarnessLog | None:
-    """All logs in a folder, or in the folders of models in it; None where there are none."""
-    from surgvalid.schema.tables import lmms_eval
+def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path, HarnessLog]:
+    """Logs that can stand in one table, with the task of each row where cases of several are to be told apart.
 
-    if samples := sorted([*folder.glob("*samples_*.jsonl"), *folder.glob("*/*samples_*.jsonl")]):
-        return lmms_eval.read_samples(samples)
-    paths = sorted([*folder.glob("*.eval"), *folder.glob(_TIMED)])
-    logs = {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}
-    if not logs:
-        return None
-    apart = by_task([*logs.values()])
-    names = [name for name in ("model", "task") if name in apart[0].frame.columns]
-    rows = ((path.name, log.frame.select(names).unique().rows()) for path, log in zip(logs, apart, strict=True))
-    check_once(folder, [(file, " on ".join(row)) for file, some in rows for row in some])
-    return joined(apart)
+    Where every model did one task, the task may have several names; not in lmms-eval, which numbers the cases of each.
 
-
-def by_task(logs: list[HarnessLog]) -> list[HarnessLog]:
-    """Logs with the task of each row, where one model did several; else a task may have several names."""
-    models = [model for log in logs for model in log.frame["model"].unique()]
-    if len(set(models)) == len(models) or len({log.task for log in logs}) == 1:
-        return logs
-    return [
-        log._replace(
-            frame=log.frame.with_columns(task=pl.lit(log.task)),
-            lines=tuple(line._replace(sentence=f"{log.task}: {line.sentence}") for line in log.lines),
-        )
-        for log in logs
-    ]
-
-
-def check_once(place: Path, held: Sequence[tuple[str, str]]) -> None:
-    """Refuses a model that two files of one folder hold.
+    Args:
+        logs: By their files.
+        unit: What is independent, where somebody says it.
 
     Raises:
-        FileUnreadable: Naming both files.
+        FileUnreadable: Naming the log that does not belong to the others.
     """
-    first: dict[str, str] = {}
-    for file, model in held:
-        if first.setdefault(model, file) != file:
-            message = f"{first[model]} and {file} both hold model {model!r}; name the one that counts"
-            raise FileUnreadable(str(place), [message])
+    naming = {path: {*named_by(log.frame.columns, _NAMING), log.unit or ""} - {""} for path, log in logs.items()}
+    first, said = next(iter(logs)), max(naming, key=lambda path: bool(naming[path]))
+    other, needed = logs[first], set() if unit else naming[said]
+    models = [model for log in logs.values() for model in log.frame["model"].unique()]
+    several = len({log.task for log in logs.values()}) > 1
+    apart = several and (len(set(models)) < len(models) or other.tool != "inspect")
+    for path, log in logs.items():
+        problem = ""
+        if log.tool != other.tool:
+            problem = f"is of {log.tool} and {first.name} of {other.tool}; give logs of one tool"
+        elif not apart and {*log.frame["case"]}.isdisjoint(other.frame["case"]):
+            problem = f"shares no case with {first.name}; give logs of one task"
+        elif not apart and {*log.scorers}.isdisjoint(other.scorers):
+            problem = (
+                f"is scored by {quoted(log.scorers)} and {first.name} by {quoted(other.scorers)}; score them alike"
+            )
+        elif needed and needed.isdisjoint(naming[path]):
+            problem = f"does not say {quoted(sorted(needed))}, as {said.name} does; give logs of one task"
+        if problem:
+            raise FileUnreadable(str(path), [f"(task {log.task!r}) {problem}"])
+    if not apart:
+        return {**logs}
+    return {path: log._replace(frame=log.frame.with_columns(task=pl.lit(log.task))) for path, log in logs.items()}
+
+
+def section(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """The mapping below some names in a document; an empty one where there is none."""
+    for name in names:
+        below = document.get(name)
+        document = below if isinstance(below, dict) else {}
+    return document
+
+
+def half_run(log: HarnessLog, held: int, planned: Any, noun: str = "cases", why: str = "") -> HarnessLog:
+    """The log with the mark that it holds less than was planned, where it does."""
+    if log.marks or not isinstance(planned, int) or held >= planned:
+        return log
+    sentence = f"the run of {log.frame['model'][0]!r} is not finished: {held:,} of {planned:,} {noun} of {log.task!r}"
+    return log._replace(marks=(Interpreted("unfinished", "", f"{sentence} are in its log{why}"),))
 
 
 def joined(logs: Sequence[HarnessLog]) -> HarnessLog:
     """Several logs in one: properties that differ between models of one case are none of the case."""
     frame = pl.concat([log.frame for log in logs], how="diagonal_relaxed")
     metrics = {name: facts for log in logs for name, facts in log.metrics.items()}
-    lines = tuple(dict.fromkeys(line for log in logs for line in log.lines))
-    scorers = tuple(dict.fromkeys(name for log in logs for name in log.scorers))
+    lines, scorers, marks = (
+        tuple(dict.fromkeys(one for log in logs for one in getattr(log, name)))
+        for name in ("lines", "scorers", "marks")
+    )
     units = {log.unit for log in logs}
-    return HarnessLog(without_answers(frame), metrics, units.pop() if len(units) == 1 else None, lines, scorers)
+    unit = units.pop() if len(units) == 1 else None
+    return HarnessLog(without_answers(frame), metrics, unit, lines, scorers, marks=marks)
 
 
 def without_answers(frame: pl.DataFrame) -> pl.DataFrame:
@@ -176,8 +201,6 @@ def harness_log(
     columns: dict[str, list[Any]] = {
         name: [getattr(row, name) for row in rows] for name in ("model", "case", "metric", "value")
     }
-    if any(row.task is not None for row in rows):
-        columns["task"] = [row.task for row in rows]
     if len({row.repeat for row in rows}) > 1:
         columns["repeat"] = [row.repeat for row in rows]
     schema = {"model": pl.String, "case": pl.String, "metric": pl.String, "value": pl.Float64}
@@ -190,22 +213,20 @@ def harness_log(
 
 def _absent(rows: Sequence[Scored]) -> tuple[Interpreted, ...]:
     """What is said about samples without a score."""
-    lines = []
-    for model in dict.fromkeys(row.model for row in rows):
-        samples = {(row.task, row.case, row.repeat): False for row in rows if row.model == model}
-        samples |= {(r.task, r.case, r.repeat): True for r in rows if r.model == model and r.value is not None}
-        if absent := list(samples.values()).count(False):
-            many = "1 sample" if absent == 1 else f"{absent:,} samples"
-            sentence = f"{many} of {len(samples):,} of {model} ended in an error or unscored: no score, never 0"
-            lines.append(Interpreted("missing", "value", sentence))
-    return tuple(lines)
+    samples = {(row.case, row.repeat) for row in rows}
+    absent = len(samples - {(row.case, row.repeat) for row in rows if row.value is not None})
+    if not absent:
+        return ()
+    many = "1 sample" if absent == 1 else f"{absent:,} samples"
+    sentence = f"{many} of {len(samples):,} of {rows[0].model} ended in an error or unscored: no score, never 0"
+    return (Interpreted("missing", "value", sentence),)
 
 
 def _properties(rows: Sequence[Scored], unit: str | None) -> list[pl.Series]:
     """What is known of cases and divides them, or names what is independent."""
     names = list(dict.fromkeys(name for row in rows for name in row.properties))
-    naming = {*named_by(names, {*PATIENTS, *RECORDINGS}), unit}
-    cases = len({(row.task, row.case) for row in rows})
+    naming = {*named_by(names, _NAMING), unit}
+    cases = len({row.case for row in rows})
     kept = []
     for name in names[:_MOST_PROPERTIES]:
         values = [

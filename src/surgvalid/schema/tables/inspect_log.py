@@ -17,7 +17,7 @@ from typing import Any, cast
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.schema.archives import ArchiveLimits, archive_problems
 from surgvalid.schema.metric_facts import MetricFacts
-from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, harness_log, number_of
+from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, half_run, harness_log, number_of, section
 
 _LIMITS = ArchiveLimits(members=2_000_000, unpacked_bytes=64 << 30, ratio=1_000)
 _MOST_BYTES = 256 << 20
@@ -86,7 +86,11 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
         rows, names = [row._replace(metric=_ACCURACY) for row in rows], [_ACCURACY]
     log = harness_log(path, rows, unit=_cluster(header))
     known = {name: MetricFacts(name) for name in names if grades.get(name)}
-    return log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")))
+    log = log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")), tool="inspect")
+    why = " (its limit)" if section(header, "eval", "config").get("limit") else ""
+    log = half_run(log, len({row.case for row in rows}), section(header, "eval", "dataset").get("samples"), why=why)
+    held = len({(row.case, row.repeat) for row in rows})
+    return half_run(log, held, section(header, "results").get("total_samples"), "samples")
 
 
 def _unfinished(path: Path, why: str) -> FileUnreadable:
@@ -96,9 +100,8 @@ def _unfinished(path: Path, why: str) -> FileUnreadable:
 def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:
     """The scores of one sample; one without a metric where it has none."""
     scores = sample.get("scores") or {}
-    metadata = sample.get("metadata") if isinstance(sample.get("metadata"), dict) else {}
     repeat = sample.get("epoch") if isinstance(sample.get("epoch"), int) else 1
-    row = Scored(model, str(sample["id"]), cast(int, repeat), "", None, cast(dict[str, Any], metadata))
+    row = Scored(model, str(sample["id"]), cast(int, repeat), "", None, section(sample, "metadata"))
     held = False
     for scorer, score in scores.items() if isinstance(scores, dict) else ():
         value = score.get("value") if isinstance(score, dict) else None
@@ -118,14 +121,9 @@ def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str,
 
 def _cluster(header: Mapping[str, Any]) -> str | None:
     """The metadata by which the log's own standard errors are clustered, where all of its scorers agree."""
-    results = header.get("results")
-    scores = results.get("scores") if isinstance(results, dict) else None
-    metrics = [
-        one for score in scores or [] if isinstance(score, dict) for one in (score.get("metrics") or {}).values()
-    ]
-    keys = {
-        one["params"].get("cluster") for one in metrics if isinstance(one, dict) and isinstance(one.get("params"), dict)
-    }
+    scores = section(header, "results").get("scores") or []
+    metrics = [one for score in scores if isinstance(score, dict) for one in (score.get("metrics") or {}).values()]
+    keys = {section(one, "params").get("cluster") for one in metrics if isinstance(one, dict)}
     named = {key for key in keys if isinstance(key, str)}
     return named.pop() if len(named) == 1 else None
 

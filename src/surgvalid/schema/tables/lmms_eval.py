@@ -8,7 +8,6 @@ clusters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.metric_facts import Better
 from surgvalid.schema.rows import read_rows
-from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, check_once, harness_log, number_of
+from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, half_run, harness_log, number_of, section
+from surgvalid.schema.tables.units import Interpreted
 
 _SAMPLES = re.compile(r"(?:(?P<before>.+)_)?samples_(?P<task>.+?)(?:_(?P<after>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl")
 """`DATE_samples_TASK.jsonl` of lmms-eval, `samples_TASK_DATE.jsonl` of lm-eval."""
@@ -40,33 +40,34 @@ def samples_of(results: Path) -> list[Path]:
     return files
 
 
-def read_samples(paths: Sequence[Path]) -> HarnessLog:
-    """The scores in files of samples, each of one model and one task.
+def read_samples(path: Path) -> HarnessLog:
+    """The scores in a file of samples, of one model and one task.
 
     Raises:
-        FileUnreadable: A file holds no scores, or two hold those of the same model and task.
+        FileUnreadable: It holds no scores.
     """
-    held: list[tuple[str, str]] = []
-    rows: list[Scored] = []
-    better: dict[str, Better] = {}
-    units: set[str | None] = set()
-    tasks = {_parts(path)["task"] for path in paths}
-    for path in paths:
-        parts = _parts(path)
-        results = _results(path, parts["before"] or parts["after"])
-        model = str(results.get("model_name") or path.parent.name.replace("__", "/", 1))
-        held.append((path.name, f"{model} on {parts['task']}" if len(tasks) > 1 else model))
-        named = _named(results, parts["task"])
-        better |= _directions(results, parts["task"])
-        units.add(_section(results, "configs", parts["task"]).get("cluster_key"))
-        task = parts["task"] if len(tasks) > 1 else None
-        rows += _scores(path, model, task, named)
-    check_once(paths[0].parent, held)
-    metrics = list(dict.fromkeys(row.metric for row in rows))
-    better = {name: better[name.partition(",")[0]] for name in metrics if name.partition(",")[0] in better}
-    unit = units.pop() if len(units) == 1 else None
-    log = harness_log(paths[0], rows, unit=unit if isinstance(unit, str) else None, better=better)
-    return log._replace(scorers=tuple(metrics))
+    parts = _parts(path)
+    task, date = parts["task"], parts["before"] or parts["after"]
+    results = _results(path, date)
+    model = str(results.get("model_name") or path.parent.name.replace("__", "/", 1))
+    keys = [key.partition(",")[0] for key in section(results, "results", task)]
+    rows = _scores(path, model, {key for key in keys if "_stderr" not in key and key != "alias"})
+    metrics = tuple(dict.fromkeys(row.metric for row in rows))
+    sides = section(results, "higher_is_better", task)
+    larger = {name: sides.get(name.partition(",")[0]) for name in metrics}
+    better: dict[str, Better] = {
+        name: "larger" if side else "smaller" for name, side in larger.items() if isinstance(side, bool)
+    }
+    unit = section(results, "configs", task).get("cluster_key")
+    log = harness_log(path, rows, unit=unit if isinstance(unit, str) else None, better=better)
+    log = log._replace(scorers=metrics, task=task, tool="lmms-eval or lm-eval")
+    if not results:
+        sentence = f"no results beside {path.name}: nothing says how many cases were planned"
+        return log._replace(lines=(*log.lines, Interpreted("missing", "", sentence)))
+    planned, cases = section(results, "n-samples", task), len({row.case for row in rows})
+    return half_run(
+        log, cases, planned.get("original"), why=" (its limit)" if planned.get("effective") == cases else ""
+    )
 
 
 def _parts(path: Path) -> dict[str, str]:
@@ -86,45 +87,19 @@ def _results(path: Path, date: str) -> dict[str, Any]:
     return {}
 
 
-def _section(results: Mapping[str, Any], section: str, task: str) -> dict[str, Any]:
-    by_task = results.get(section)
-    record = by_task.get(task) if isinstance(by_task, dict) else None
-    return record if isinstance(record, dict) else {}
-
-
-def _named(results: Mapping[str, Any], task: str) -> set[str]:
-    """The metrics that the results of a task name, without their filters."""
-    keys = [key.partition(",")[0] for key in _section(results, "results", task)]
-    return {key for key in keys if "_stderr" not in key and key != "alias"}
-
-
-def _directions(results: Mapping[str, Any], task: str) -> dict[str, Better]:
-    sides = _section(results, "higher_is_better", task)
-    return {name: "larger" if side else "smaller" for name, side in sides.items() if isinstance(side, bool)}
-
-
-def _scores(path: Path, model: str, task: str | None, named: set[str]) -> list[Scored]:
+def _scores(path: Path, model: str, named: set[str]) -> list[Scored]:
     """A row for every score; metrics of several filters have the filter in their name."""
-    lines = list(_lines(path, named))
-    filters = {which for _, which, _, _, _ in lines}
-    called = (lambda metric, which: f"{metric},{which}") if len(filters) > 1 else (lambda metric, _: metric)
-    return [
-        Scored(model, case, 1, called(metric, which), value, properties, task)
-        for case, which, metric, value, properties in lines
-    ]
-
-
-def _lines(path: Path, named: set[str]) -> Iterator[tuple[str, str, str, float | None, dict[str, Any]]]:
-    """Case, filter, metric, score and properties, for every score in a file of samples."""
+    rows, filters = [], set()
     for place, row in enumerate(read_rows(path)):
-        document = row.get("doc") if isinstance(row.get("doc"), dict) else {}
-        listed = row.get("metrics")
+        listed, case, which = row.get("metrics"), str(row.get("doc_id", place)), row.get("filter", "")
+        filters.add(which)
         metrics = named or set(listed if isinstance(listed, list) else row.keys() - _RECORD)
         for metric in sorted(metrics & row.keys()):
             value, properties = _one(row[metric])
             if value is not None or row[metric] is None or isinstance(row[metric], dict):
-                case, which = str(row.get("doc_id", place)), str(row.get("filter", ""))
-                yield case, which, metric, value, {**(document or {}), **properties}
+                known = {**section(row, "doc"), **properties}
+                rows.append(Scored(model, case, 1, f"{metric},{which}", value, known))
+    return rows if len(filters) > 1 else [row._replace(metric=row.metric.rpartition(",")[0]) for row in rows]
 
 
 def _one(record: Any) -> tuple[float | None, dict[str, Any]]:

@@ -68,7 +68,7 @@ def facts_beside(path: Path) -> TableFacts:
         TableInvalid: They contradict each other, or the known direction of a metric.
     """
     if (log := read_log(path)) is not None:
-        return TableFacts(log.metrics)
+        return TableFacts(log.metrics, marks=log.marks)
     path = path / "scores.parquet" if path.is_dir() else path
     places: dict[str, TableFacts] = {}
     if path.suffix.lower() == ".parquet" and path.is_file():

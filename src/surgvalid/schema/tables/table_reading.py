@@ -31,7 +31,7 @@ from surgvalid.schema.tables.column_words import (
     quoted,
     without_brackets,
 )
-from surgvalid.schema.tables.harness_logs import HarnessLog, by_task, joined, read_log
+from surgvalid.schema.tables.harness_logs import HarnessLog, alike, joined, logs_in
 from surgvalid.schema.tables.read_rows import ReadAs, averaged, group_evidence, is_quantity, part_lines, rescaled
 from surgvalid.schema.tables.score_columns import (
     MOST_LEVELS,
@@ -198,9 +198,10 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
     paths = (
         [Path(one) for one in (source if isinstance(source, list | tuple) else [source])] if are_paths(source) else []
     )
-    if logs := {path: log for path in paths if (log := read_log(path)) is not None and log.scorers}:
-        apart = dict(zip(logs, by_task([*logs.values()]), strict=True))
-        return _of_logs(paths, apart, stated, options)
+    held = {path: logs_in(path) for path in paths}
+    if logs := {file: log for some in held.values() for file, log in some.items() if log.scorers}:
+        files = [file for path, some in held.items() for file in some or [path]]
+        return _of_logs(files, alike(logs, stated.get("unit")), stated, options)
     frames = {str(path): _frame(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
     if not (options.models or options.scores) and all(_is_ours(frame, ours) for frame in frames.values()):
         if not paths and (mixed := mixed_kinds(source, ours)):
@@ -222,10 +223,9 @@ def _of_logs(
     """The table of logs of a harness, which say themselves what is what."""
     log = joined([*logs.values()])
     if len(log.scorers) > 1 and options.measured is None:
-        several = quoted(log.scorers)
-        raise Misuse(
-            f"{paths[0].name}: scored in {len(log.scorers)} ways ({several}); choose one with metric (--metric)"
-        )
+        where = {name: path.name for path, one in logs.items() for name in one.scorers}
+        several = ", ".join(f"{name!r} in {file}" for name, file in where.items())
+        raise Misuse(f"scored in {len(where)} ways ({several}); choose one with metric (--metric)")
     frames = [logs[path].frame if path in logs else read_frame(path) for path in paths]
     patients = named_by(log.frame.columns, PATIENTS)  # who comes back in several videos is known better than by them
     unit = stated.get("unit") or (None if patients else log.unit)

@@ -197,7 +197,7 @@ def test_two_scorers_are_chosen_between(tmp_path: Path) -> None:
     for one in samples:
         one["scores"]["judge"] = {"value": 0.25}
     path = written(tmp_path / "a.json", log(samples))
-    with pytest.raises(Misuse, match=r"a.json: scored in 2 ways \('match', 'judge'\); choose one with metric"):
+    with pytest.raises(Misuse, match=r"scored in 2 ways \('match' in a.json, 'judge' in a.json\); choose one with"):
         interval(path)
     assert interval(path, metric="match").table["value"][0] == pytest.approx(interval_of_match(samples))
     assert interval(path, metric="judge", better="larger").table["value"][0] == pytest.approx(0.25)
@@ -224,7 +224,7 @@ def test_the_same_model_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableInvalid, match="both hold 18 scores of model 'org/a'") as refused:
         read_scores(logs)
     assert "a.eval" in str(refused.value)
-    with pytest.raises(FileUnreadable, match=r"a\.eval and b\.eval both hold model 'org/a'"):
+    with pytest.raises(TableInvalid, match="both hold 18 scores of model 'org/a'"):
         read_scores(tmp_path)
 
 
@@ -248,7 +248,7 @@ def test_a_folder_of_two_tasks_keeps_them_apart_where_a_model_did_both(tmp_path:
     packed(paths[1], broken)
     reading = read_scores(tmp_path)
     assert reading.missing == {"a": 1}
-    assert any(line.sentence.startswith("tools: 1 sample of 18 of a ended") for line in reading.interpreted)
+    assert any(line.sentence.startswith("1 sample of 18 of a ended") for line in reading.interpreted)
     apart = [paths[0], packed(tmp_path / "c.eval", told("c", "phase-v2", "I"))]
     assert compare(apart, "a", "c").table["cases"][0] == 18, "another name of the task is no other task"
 
@@ -347,7 +347,7 @@ def test_a_log_of_lm_eval_with_two_filters_names_them(tmp_path: Path) -> None:
     sides = {"gsm": {"exact_match": True}}
     results = {"results": {"gsm": values}, "higher_is_better": sides, "configs": {"gsm": {}}, "model_name": "org/m"}
     (place / "results_2026-01-02T03-04-05.678.json").write_text(json.dumps(results))
-    with pytest.raises(Misuse, match=r"2 ways \('exact_match,strict', 'exact_match,loose'\)"):
+    with pytest.raises(Misuse, match=r"2 ways \('exact_match,strict' in sam\S+l, 'exact_match,loose' in samples"):
         read_scores(place)
     reading = read_scores(place, metric="exact_match,loose")
     assert (reading.table.models, reading.unit.column, reading.units) == (["org/m"], "patient", 4)
@@ -368,3 +368,117 @@ def test_a_hundred_megabytes_of_samples_are_read_below_a_gigabyte(tmp_path: Path
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert int(done.stdout) * 1024 < 1e9
+
+
+def lmms_folder(
+    place: Path, model: str = "org/m", task: str = "vqa", *, lines: int = 12, original: int = 12, effective: int = 12
+) -> Path:
+    """A folder of lmms-eval."""
+    folder = place / model.replace("/", "__")
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [{"doc_id": n, "acc_score": {"score": float(n % 3 > 0), "videoID": f"v{n // 2}"}} for n in range(lines)]
+    (folder / f"20260101_000000_samples_{task}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    path = folder / "20260101_000000_results.json"
+    document = json.loads(path.read_text()) if path.exists() else {"model_name": model}
+    told = {
+        "results": {"acc_score,none": 0.5},
+        "configs": {"cluster_key": "videoID"},
+        "higher_is_better": {"acc_score": True},
+        "n-samples": {"original": original, "effective": effective},
+    }
+    written(path, {**document, **{key: {**document.get(key, {}), task: one} for key, one in told.items()}})
+    return folder
+
+
+def marks(source: Any) -> list[str]:
+    return [one.message for one in interval(source).findings if one.code == "run-unfinished"]
+
+
+def test_half_a_run_of_lmms_eval_is_marked_wherever_its_scores_go(tmp_path: Path) -> None:
+    half = lmms_folder(tmp_path, lines=8)
+    told = "the run of 'org/m' is not finished: 8 of 12 cases of 'vqa' are in its log"
+    assert marks(half) == [told]
+    assert marks(next(half.glob("*.jsonl"))) == [told]
+    whole = lmms_folder(tmp_path, "org/n")
+    assert marks(whole) == []
+    assert marks(tmp_path) == [told]
+    result = study([half, whole])
+    assert told in [one.message for one in result.findings]
+    assert "is not finished: 8 of 12 cases of" in result.html()
+    (tmp_path / "kept").mkdir()
+    result.scores.to_dir(tmp_path / "kept")
+    assert marks(tmp_path / "kept") == [told]
+
+
+def test_a_run_with_a_limit_is_marked(tmp_path: Path) -> None:
+    part = lmms_folder(tmp_path, lines=8, effective=8)
+    assert marks(part) == ["the run of 'org/m' is not finished: 8 of 12 cases of 'vqa' are in its log (its limit)"]
+    document = log(cases())
+    document["eval"] |= {"task": "phase", "dataset": {"samples": 100}, "config": {"limit": 18}}
+    told = "the run of 'org/a' is not finished: 18 of 100 cases of 'phase' are in its log (its limit)"
+    assert marks(written(tmp_path / "a.json", document)) == [told]
+    del document["eval"]["config"]
+    assert marks(written(tmp_path / "b.json", document)) == [told.removesuffix(" (its limit)")]
+
+
+def test_a_log_that_lost_samples_of_an_epoch_is_marked(tmp_path: Path) -> None:
+    document = log(cases() + [{**one, "epoch": 2} for one in cases()[:-2]])
+    document["eval"] |= {"task": "phase", "dataset": {"samples": 18}}
+    document["results"] |= {"total_samples": 36}
+    told = ["the run of 'org/a' is not finished: 34 of 36 samples of 'phase' are in its log"]
+    assert marks(written(tmp_path / "a.json", document)) == told
+
+
+def test_samples_without_results_beside_them_say_that_nothing_counts_them(tmp_path: Path) -> None:
+    folder = lmms_folder(tmp_path)
+    next(folder.glob("*results*")).unlink()
+    sentences = [line.sentence for line in read_scores(folder).interpreted]
+    assert "no results beside 20260101_000000_samples_vqa.jsonl: nothing says how many cases were planned" in sentences
+
+
+def test_a_folder_of_two_tools_is_refused_by_name(tmp_path: Path) -> None:
+    lmms_folder(tmp_path)
+    packed(tmp_path / "a.eval", log(cases()))
+    with pytest.raises(FileUnreadable, match=r"vqa\.jsonl: .* is of lmms-eval or lm-eval and a\.eval of inspect"):
+        read_scores(tmp_path)
+
+
+def test_the_log_of_another_task_is_named(tmp_path: Path) -> None:
+    paths = [packed(tmp_path / f"{model}.eval", log(cases(), model)) for model in "ab"]
+    other = log([sample(f"x{n}", "CI"[n % 2]) for n in range(9)], "c")
+    other["eval"] |= {"task": "popularity"}
+    packed(tmp_path / "c.eval", other)
+    for given in (tmp_path, [*paths, tmp_path / "c.eval"]):
+        with pytest.raises(FileUnreadable, match=r"c\.eval: \(task 'popularity'\) shares no case with a\.eval"):
+            read_scores(given)
+    for one in other["samples"]:
+        one["id"] = "-".join(one["id"].replace("x", "").zfill(2))
+    packed(tmp_path / "c.eval", other)
+    with pytest.raises(
+        FileUnreadable, match=r"c\.eval: \(task 'popularity'\) does not say 'video_id', as a\.eval does"
+    ):
+        read_scores(tmp_path)
+
+
+def test_scorers_that_differ_between_logs_are_named_with_their_logs(tmp_path: Path) -> None:
+    paths = [written(tmp_path / "a.json", log(cases(), "a"))]
+    paths.append(
+        written(
+            tmp_path / "b.json",
+            log([sample(one["id"], 0.5, scorer="judge", **one["metadata"]) for one in cases()], "b"),
+        )
+    )
+    with pytest.raises(
+        FileUnreadable, match=r"b\.json: .* is scored by 'judge' and a\.json by 'match'; score them alike"
+    ):
+        read_scores(paths)
+
+
+def test_tasks_of_lmms_eval_with_other_clusters_are_named(tmp_path: Path) -> None:
+    for model in ("org/m", "org/n"):
+        folder = lmms_folder(tmp_path, model)
+        lmms_folder(tmp_path, model, "plain")
+        rows = [{"doc_id": n, "acc_score": n % 2} for n in range(12)]
+        (folder / "20260101_000000_samples_plain.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(FileUnreadable, match=r"samples_plain\.jsonl: \(task 'plain'\) does not say 'videoID', as "):
+        read_scores(tmp_path)
