@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -47,14 +45,8 @@ def test_the_arithmetic_of_the_code_gives_what_is_expected(folder: Path) -> None
         rows = scores.filter(pl.col("model") == row["model"])
         value, video = rows["value"].to_numpy(), rows["video"].to_numpy()
         left = np.array([value[video != one].mean() for one in np.unique(video)])
-        spread = np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum())
-        assert (value.mean(), spread) == pytest.approx((row["value"], row["sd"]), abs=1e-6)
+        spread = np.sqrt((len(left) - 1) / len(left) * ((left - value.mean()) ** 2).sum())
+        assert (value.mean(), spread) == pytest.approx((row["value"], row["sd"]), abs=1e-9)
     pair = pl.read_csv(folder / "data" / "pairs.csv").row(0, named=True)
     means = dict(scores.group_by("model").agg(pl.col("value").mean()).iter_rows())
-    assert means[pair["model_a"]] - means[pair["model_b"]] == pytest.approx(pair["difference"], abs=1e-6)
-
-
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed: analysis.Rmd is not run")
-def test_r_agrees(folder: Path) -> None:
-    done = subprocess.run(["Rscript", "-e", code(folder)], cwd=folder, capture_output=True, text=True, check=False)
-    assert "agrees to 1e-6" in done.stdout, done.stderr
+    assert means[pair["model_a"]] - means[pair["model_b"]] == pytest.approx(pair["difference"], abs=1e-9)
