@@ -98,7 +98,10 @@ def requested(
                 result = function(*bound.args, **bound.kwargs)
             request, findings = _completed(request, result.request), result.findings
             request = replace(request, interpreted=tuple(noted))
-            findings = (*_marks(noted), *findings)
+            # What tables say of themselves and no verb leaves out; once, where a verb inside has said it too.
+            told = [line for line in noted if line.code in MARKS]
+            marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in told]
+            findings = tuple(dict.fromkeys([*marks, *findings]))
             if registered is not None:
                 kept = registered.kept(seen)
                 request = replace(request, settled={**request.settled, REGISTERED: dict(kept)})
@@ -108,11 +111,6 @@ def requested(
         return recording
 
     return mark
-
-
-def _marks(noted: Sequence[Interpreted]) -> list[Finding]:
-    """What tables that were read say of themselves and no verb leaves out."""
-    return [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in noted if line.code in MARKS]
 
 
 def _registered(

@@ -47,8 +47,7 @@ def read_samples(path: Path) -> HarnessLog:
         FileUnreadable: It holds no scores.
     """
     parts = _parts(path)
-    task, date = parts["task"], parts["before"] or parts["after"]
-    results = _results(path, date)
+    task, results = parts["task"], _results(path, parts["before"] or parts["after"])
     model = str(results.get("model_name") or path.parent.name.replace("__", "/", 1))
     keys = [key.partition(",")[0] for key in section(results, "results", task)]
     rows = _scores(path, model, {key for key in keys if "_stderr" not in key and key != "alias"})
