@@ -6,14 +6,22 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from repository import REPOSITORY
 from surgvalid.asking.reading import ReplyReading, read_reply
 
 SET = REPOSITORY / "tests" / "data" / "replies" / "replies.jsonl"
-RECORDS: list[dict[str, Any]] = [json.loads(line) for line in SET.read_text(encoding="utf-8").splitlines()]
-SCORED = [record for record in RECORDS if not record["lenient"]]
+
+
+def scored(path: Path) -> list[dict[str, Any]]:
+    """The records of a set that count in rates."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    return [record for record in records if not record["lenient"]]
+
+
+SCORED, FRESH = scored(SET), scored(SET.with_name("fresh.jsonl"))
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 
 

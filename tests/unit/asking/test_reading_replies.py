@@ -61,6 +61,12 @@ LOST = [
     ("Not 00:11:00 but 00:12:30.", TIME, [750]),
     ("No foreign objects are visible.", OBJECTS, ["None"]),
     ("Final answer: (B) Right upper quadrant", OPTIONS, "B"),
+    ("Visible: Grasper\nMissing: Hook", TOOLS, {"Grasper": True, "Hook": False}),
+    ("**Yes**, next to the liver, which is not a hook.", YES_NO, True),
+    ("No, I can't see a grasper.", YES_NO, False),
+    ("4 in total, 2 on the duct and 2 on the artery", NUMBER, 4),
+    ("By 00:10:00 there are 3 clips.", NUMBER, 3),
+    ("My first guess was phase 2, but it is phase 1.", PHASES, "Calot Triangle Dissection"),
 ]
 NONE = [
     ("I cannot tell whether a clip is visible", CLIP),
@@ -90,6 +96,13 @@ NONE = [
     ("90% confident", SHARE),
     ("There is no sponge.", OBJECTS),
     ("C) Outside", OPTIONS),
+    ("A) Right upper quadrant", OPTIONS),
+    ("A), B)", OPTIONS),
+    ("Needle or sponge", OBJECTS),
+    ("No, I am not able to process pictures.", YES_NO),
+    ("No and yes.", YES_NO),
+    ("1, 2, 3", NUMBER),
+    ("at 12:20 pm", TIME),
 ]
 
 

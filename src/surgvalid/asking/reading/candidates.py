@@ -8,20 +8,11 @@ from surgvalid.asking.reading.objects import EmbeddedObject, embedded_objects, p
 from surgvalid.asking.reading.sentences import Mood, clauses
 
 _ASIDE = frozenset(
-    {"confidence", "explanation", "reason", "reasoning", "rationale", "justification", "comment", "comments", "note"}
-    | {
-        "notes",
-        "max",
-        "description",
-        "thought",
-        "thoughts",
-        "probability",
-        "certainty",
-        "analysis",
-        "evidence",
-        "details",
-    }
-    | {"scale", "unit", "observation", "observations", "summary", "status", "caption", "maximum", "min", "minimum"}
+    (
+        "confidence explanation reason reasoning rationale justification comment comments note notes max description "
+        "thought thoughts probability certainty analysis evidence details scale unit observation observations summary "
+        "status caption maximum min minimum"
+    ).split()
 )
 _REJECTED = re.compile(
     r"^\W*(?:is|was|are|would be|seems|looks)\b[^.\n]*\b(?:not|wrong|incorrect|what|would|example|impossible)\b"

@@ -27,6 +27,7 @@ _NUMBERED = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
+_BEGINS_WITH_LETTER = re.compile(r"(?:(?:or|and|oder|und|ou|et|y|o)\s|[/,&])\s*\(?[A-Z]\b|\(?[A-Z]\W*$")
 _BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|/)\s*)?[-+]?\d")
 _SCALE = re.compile(
     r"(?<=\d)\s*(?:/|out of|von|sur|de)\s*\d+\b|\(?\b(?:on|using|from)?\s*(?:a|the)?\s*scale\s*(?:of|from)?\s*\d+\s*"
@@ -44,46 +45,23 @@ _BOUND = re.compile(
 )
 _SURE = re.compile(r"\b(?:is|:|=|best|most likely|appears|answer|therefore|so)\b|[:=]", re.IGNORECASE)
 _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
-_UNKNOWN = frozenset(
-    {
-        "unknown",
-        "unclear",
-        "uncertain",
-        "n a",
-        "na",
-        "none",
-        "null",
-        "not sure",
-        "cannot determine",
-        "undetermined",
-        "unsure",
-    }
-)
 
 
 def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     """The class or option that a reply commits itself to."""
     readings = []
     for one in asserted_objects(text):
-        if isinstance(one.value, list) and not isinstance(one.value, KeyedPairs) and not _worth(one.value):
-            continue
         reading = _of_value(one.value, schema)
         whole = one.strict and text.strip() == text[one.start : one.end] and isinstance(one.value, KeyedPairs)
         exact = whole and [plain_key(key) for key, _ in one.value] == [plain_key(schema.key)] and bool(schema.key)
         readings.append(read_as(reading.value, AS_ASKED) if reading.usable and exact else reading)
     if readings:
         return _agreed(readings)
-    if not any(letter.isalnum() for letter in text):
-        return failed("an empty answer")
     bare = _bare(text, schema)
     if bare is not None:
         return bare
     listed = _of_lines(text, schema)
     return listed if listed is not None else _of_clauses(text, schema)
-
-
-def _worth(listed: list[Any]) -> bool:
-    return any(isinstance(one, str | int | float | KeyedPairs) and not isinstance(one, bool) for one in listed)
 
 
 def _agreed(readings: list[ReplyReading]) -> ReplyReading:
@@ -124,21 +102,8 @@ def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
     if len(kept) == 1:
         reading = _of_value(kept[0][1], schema)
         return read_as(reading.value, "object with another key") if reading.usable else reading
-    if all(_identifies(key, schema) for key, _ in kept):
-        reading = _agreed([_of_value(one, schema) for _, one in kept])
-        return read_as(reading.value, "number and name") if reading.usable else reading
-    inner = [reading for _, one in kept if isinstance(one, KeyedPairs) and (reading := _of_value(one, schema)).usable]
-    if len(inner) == 1:
-        return read_as(inner[0].value, "wrapped object")
     keys = ", ".join(repr(key) for key, _ in kept[:5])
     return failed(f"no key {schema.key!r} in an object with {keys}" if schema.key else f"several keys: {keys}")
-
-
-def _identifies(key: str, schema: ReplySchema) -> bool:
-    plain = plain_key(key)
-    return plain.endswith(("id", "name", "number", "index", "label")) or bool(
-        schema.key and plain_key(schema.key) in plain
-    )
 
 
 def _names_it(key: str, schema: ReplySchema) -> bool:
@@ -159,8 +124,6 @@ def class_of(value: Any, schema: ReplySchema) -> ReplyReading:
     if isinstance(value, int | float):
         name = _of_mark(f"{value:g}", schema)
         return read_as(name, "object") if name else contradiction(f"{value!r} is the number of no class")
-    if folded(value) in _UNKNOWN and not schema.names.exact(value):
-        return refused(f"the value is {value!r}")
     bare = _bare(value, schema)
     if bare is not None:
         return read_as(bare.value, "object") if bare.usable else bare
@@ -225,7 +188,7 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
         not match["mark"][-1].isdigit() and folded(match["mark"]) not in NUMBER_WORDS and not schema.options
     ):
         return None
-    marked = bool(match["between"].strip())
+    marked = bool(match["between"].strip()) or text[match.end("mark")] in ")]"
     if schema.options and (len(match["mark"]) != 1 or not (marked or text[:1] in "([")):
         return None
     if schema.numbered_from is None and not schema.ordered and not schema.options:
@@ -237,8 +200,8 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
         return read_as(named, "number and name") if same else contradiction(f"{text[:60]!r}: number and name disagree")
     if not marked or ("\n" in rest.strip() and _several_lines(text)):
         return None
-    if _BEGINS_WITH_NUMBER.match(rest):
-        return contradiction(f"{text[:60]!r} names several numbers")
+    if _BEGINS_WITH_NUMBER.match(rest) or (schema.options and _BEGINS_WITH_LETTER.match(rest)):
+        return contradiction(f"{text[:60]!r} names several answers")
     if name is None:
         return contradiction(f"{match['mark']!r} stands for no class")
     others = {one for clause in clauses(rest) if clause.counts for one in _asserted(clause, schema)} - {name}

@@ -7,7 +7,7 @@ caller chooses says what becomes of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surgvalid.asking.reading.candidates import asserted_objects, is_aside
@@ -71,9 +71,9 @@ def _agreed(readings: Sequence[ReplyReading], *, whole: bool) -> ReplyReading:
 def _of_object(value: Any, schema: ReplySchema, depth: int = 0) -> ReplyReading | None:
     """The labels of an object or list; None where it is about something else."""
     if isinstance(value, KeyedPairs):
-        named = [(name, one) for key, one in value if (name := _class_of(key, schema))]
+        named = [(name, one) for key, one in value if (name := schema.names.exact(key))]
         if named:
-            unknown = [key for key, _ in value if not _class_of(key, schema) and not is_aside(key)]
+            unknown = [key for key, _ in value if not schema.names.exact(key) and not is_aside(key)]
             return _settled(named, schema, AS_ASKED if not depth else "wrapped object", unknown)
         kept = [one for key, one in value if not is_aside(key)]
         inner = [reading for one in kept if (reading := _of_object(one, schema, depth + 1)) is not None]
@@ -96,18 +96,6 @@ def _of_object(value: Any, schema: ReplySchema, depth: int = 0) -> ReplyReading 
     return None
 
 
-def _class_of(key: str, schema: ReplySchema) -> str | None:
-    if exact := schema.names.exact(key):
-        return exact
-    mentions = schema.names.mentions(folded(key))
-    words = folded(key).split()
-    return (
-        mentions[0].name
-        if len(mentions) == 1 and len(words) <= 3 and words[0] in ("criterion", "tool", "class")
-        else None
-    )
-
-
 def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading | None:
     if value and all(isinstance(one, KeyedPairs) for one in value):
         pairs = [pair for one in value if (pair := _named_entry(one, schema)) is not None]
@@ -117,19 +105,16 @@ def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading 
         usable = [one for one in inner if one.usable]
         if len(value) > 1 and usable and all(len(one) == 1 for one in value):
             return _settled(
-                [(_class_of(k, schema) or "", v) for one in value for k, v in one], schema, "list of objects"
+                [(schema.names.exact(k) or "", v) for one in value for k, v in one], schema, "list of objects"
             )
         return _agreed(inner, whole=False) if inner else None
-    names = [_class_of(one, schema) for one in value if isinstance(one, str)]
+    names = [schema.names.exact(one) for one in value if isinstance(one, str)]
     if _is_echo(names, schema):
         return failed("the list of all classes is repeated")
     if not value:
         return read_as(dict.fromkeys(schema.classes, False), "empty list") if depth else None
     if names and len(names) == len(value) and all(names):
         return _settled([(name, True) for name in names if name], schema, "list of names")
-    known = [name for name in names if name]
-    if known:
-        return read_as(_blank(schema, known), "list of names", f"unknown names in {value!r}"[:80])
     if all(isinstance(one, str) and folded(one) in _NOTHING for one in value):
         return read_as(dict.fromkeys(schema.classes, False), "empty list")
     return failed(f"{str(value)[:60]} names no class") if depth else None
@@ -138,10 +123,6 @@ def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading 
 def _is_echo(names: Sequence[str | None], schema: ReplySchema) -> bool:
     """Whether names are all classes in their order, as the prompt lists them."""
     return len(names) > _FEW and tuple(names) == schema.classes
-
-
-def _blank(schema: ReplySchema, present: Iterable[str]) -> Labels:
-    return {name: True if name in set(present) else None for name in schema.classes}
 
 
 def _named_entry(entry: KeyedPairs, schema: ReplySchema) -> tuple[str, Any] | None:
@@ -428,15 +409,10 @@ def read_classes(text: str, schema: ReplySchema) -> ReplyReading:
         return contradiction(f"{text[:60]!r} names what is no class")
     spoken = [clause for clause in clauses(text) if clause.counts]
     nothing = any(says_nothing_is_there(clause.text) for clause in spoken)
-    names = list(
-        dict.fromkeys(
-            name
-            for clause in spoken
-            for group in named_groups(clause.text, schema.names)
-            if not group.denied
-            for name in group.names
-        )
-    )
+    groups = [one for clause in spoken for one in named_groups(clause.text, schema.names) if not one.denied]
+    if any(one.either for one in groups):
+        return contradiction(f"one or the other: {text[:60]!r}")
+    names = list(dict.fromkeys(name for one in groups for name in one.names))
     if nothing and names:
         return contradiction("none, and some")
     if nothing or names:

@@ -15,6 +15,7 @@ _ANOTHER = re.compile(
     r" (?:appliers?|applicators?|hands?|sides?|graspers?|lobes?|quadrants?|forceps|shoulders?|corners?|arms?|lower"
     r"|upper)(?![^\W_])"
 )
+_ARTICLE = re.compile(r"(?:the|a) ", re.IGNORECASE)
 _LEFT = ("has ", "have ", "had ")
 _NEGATIVE = re.compile(r"\s*[-−]\d")
 _NUMBER_AT_END = re.compile(r"[\s_-]*\d+$")
@@ -60,7 +61,7 @@ class ClassNames:
         if "?" in text or _NEGATIVE.match(text):
             return None
         plain = folded(text)
-        return self._known.get(plain) or self._known.get(plain.removeprefix("the ").removeprefix("a "))
+        return self._known.get(plain) or self._known.get(_ARTICLE.sub("", plain) if _ARTICLE.match(text) else plain)
 
     def object(self, text: str) -> str | None:
         """The class of a numbered object, such as `tool2`."""

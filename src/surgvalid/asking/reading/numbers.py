@@ -40,7 +40,7 @@ def with_shares(text: str) -> str:
     return re.sub(r"(\d)\s+%", r"\1%", _SHARE_WORDS.sub("%", text))
 
 
-_CLOCK = re.compile(r"(?<![\d:.])(?P<sign>[-−]\s?)?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
+CLOCK = re.compile(r"(?<![\d:.])(?P<sign>[-−]\s?)?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
 _UNITS = re.compile(
     r"(?<![\d:.\w])(?P<sign>[-−]\s?)?(?:(?P<h>\d+(?:\.\d+)?)\s*(?:h|hours?|hrs?|std"
     r"|stunden?|heures?|horas?|小时)\b\s*(?:and|und|et|y)?\s*)?"
@@ -48,6 +48,7 @@ _UNITS = re.compile(
     r"(?:(?P<s>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?|sekunden?|secondes?|segundos?|秒)(?![^\W\d_]))?",
     re.IGNORECASE,
 )
+_OF_DAY = re.compile(r"\s?[ap]\.?m\b(?!\s+\w)", re.IGNORECASE)
 _MOST_SECONDS = 60
 
 
@@ -55,7 +56,7 @@ class Moment(NamedTuple):
     """A time in a text."""
 
     seconds: float | None
-    """None where there is no such time: before 0, or with 60 seconds or more."""
+    """None where there is no such time: before 0, with 60 seconds or more, or of the day."""
     start: int
     end: int
     other: float | None = None
@@ -69,7 +70,7 @@ def moments(text: str) -> list[Moment]:
         >>> [one.seconds for one in moments("from 01:30 to 2 min 5 s, not 00:75:00")]
         [90.0, 125.0, None]
     """
-    clocks = [_of_clock(match) for match in _CLOCK.finditer(text)]
+    clocks = [_of_clock(match) for match in CLOCK.finditer(text)]
     taken = [(one.start, one.end) for one in clocks]
     units = [
         _of_units(match) for match in _UNITS.finditer(text) if match[0].strip() and any(match[name] for name in "hms")
@@ -81,6 +82,8 @@ def moments(text: str) -> list[Moment]:
 def _of_clock(match: re.Match[str]) -> Moment:
     hours, minutes, seconds = match[2], int(match[3]), float(match[4])
     if match["sign"] and not match.string[: match.start()].rstrip()[-1:].isdigit():
+        return Moment(None, match.start(), match.end())
+    if _OF_DAY.match(match.string, match.end()):
         return Moment(None, match.start(), match.end())
     if seconds >= _MOST_SECONDS or (hours is not None and minutes >= _MOST_SECONDS):
         return Moment(None, match.start(), match.end())

@@ -8,7 +8,7 @@ from typing import Any
 
 from surgvalid.asking.reading.candidates import asserted_objects, is_aside
 from surgvalid.asking.reading.names import folded
-from surgvalid.asking.reading.numbers import Moment, moments, seconds_of, with_digits, with_shares
+from surgvalid.asking.reading.numbers import CLOCK, Moment, moments, seconds_of, with_digits, with_shares
 from surgvalid.asking.reading.objects import KeyedPairs
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradiction, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
@@ -32,6 +32,8 @@ _NONE_THERE = re.compile(
     r"|sind|ist|in) .*| (?:clips?|objects?|needles?|sponges?|\w+s)(?: \w+)*| visible| present)?$"
     r"|^(?:there (?:is|are)|i see|es gibt|il n y a|no hay) (?:no|none|keine?|pas|aucune?)\b|^没 有"
 )
+_TOTAL = re.compile(r"\b(?:total|altogether|overall|in all|i count|insgesamt)\b", re.IGNORECASE)
+"""Says that one of the numbers is the sum of the others."""
 _CONFIDENT = re.compile(
     r"%\s*(?:\w+\s+)?(?:sure|confiden\w+|certain\w*|probab\w+|likel\w+|accura\w+|sicher|unable)", re.IGNORECASE
 )
@@ -90,19 +92,21 @@ def _of_clauses(text: str, _: ReplySchema) -> ReplyReading:
     spoken = clauses(text)
     if any(clause.mood is Mood.REFUSES for clause in spoken):
         return refused(f"declines: {text[:60]!r}")
-    numbers: set[float] = set()
+    numbers: list[float] = []
     for clause in spoken:
         if not clause.counts:
             continue
-        digits = with_digits(clause.text)
+        digits = with_digits(CLOCK.sub(" ", clause.text))
         if _NONE_THERE.search(folded(clause.text)):
-            numbers.add(0)
+            numbers.append(0)
         elif _NOT_ONE.search(digits):
             return contradiction(f"no single number: {clause.text[:60]!r}")
         else:
-            numbers |= {float(one.replace(",", ".").replace("−", "-")) for one in _NUMBER.findall(digits)}
-    if len(numbers) > 1:
-        return contradiction(f"several numbers: {', '.join(f'{one:g}' for one in sorted(numbers)[:4])}")
+            numbers += [float(one.replace(",", ".").replace("−", "-")) for one in _NUMBER.findall(digits)]
+    if numbers and _TOTAL.search(text) and 2 * max(numbers) == sum(numbers):
+        numbers = [max(numbers)]
+    if len(set(numbers)) > 1:
+        return contradiction(f"several numbers: {', '.join(f'{one:g}' for one in sorted(set(numbers))[:4])}")
     return _count(numbers.pop(), "words") if numbers else failed(f"no number is stated in {text[:60]!r}")
 
 
@@ -248,39 +252,25 @@ def _in_order(times: Sequence[float], schema: ReplySchema, path: str) -> ReplyRe
     return read_as(kept, path)
 
 
-_STARTS = (
-    "start_time",
-    "start",
-    "begin",
-    "start_s",
-    "from",
-    "begins",
-    "start_frame",
-    "starttime",
-    "onset",
-    "beginning",
-)
-_ENDS = ("end_time", "end", "stop", "end_s", "to", "ends", "end_frame", "endtime", "offset", "finish")
+_STARTS = "start_time start begin start_s from begins start_frame onset beginning".split()
+_ENDS = "end_time end stop end_s to ends end_frame offset finish".split()
 _PAIR = 2
 
 
 def read_span(text: str, schema: ReplySchema, *, exchange: bool = False) -> ReplyReading:
     """Start and end in seconds of the clip."""
-    spans, exact, held = [], False, False
+    spans, exact = [], False
     for one in asserted_objects(text):
         for entry in _entries(one.value):
             span = _of_entry(entry, schema)
             if isinstance(span, ReplyReading):
                 return span
-            held = True
             spans.append(span)
             exact = one.strict and (one.start, one.end) == (0, len(text.strip()))
     if spans:
         if any(span != spans[0] for span in spans):
             return contradiction("several spans")
         return _checked(*spans[0], schema, AS_ASKED if exact else "object", exchange)
-    if held:
-        return failed("start or end is no time")
     return _span_of_words(text, schema, exchange)
 
 

@@ -34,7 +34,7 @@ from surgvalid.asking.reading.stated import StatedPart, stated_parts
 from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
 
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _ECHO_WORDS = 3

@@ -84,7 +84,8 @@ _HEDGES = re.compile(
     r"\b(?:whether|if|would|cannot|can['’]t|can not|couldn['’]t|could not|unclear|uncertain|unsure|undecided|unknown"
     r"|not (?:sure|certain|clear|possible|confident)|isn['’]t (?:sure|certain|clear)|hard to|difficult to|tough to"
     r"|does(?: not|n['’]t) allow|no conclusion|may or may not|might or might not|either|equally"
-    r"|(?:first|initially) i thought|i (?:first|initially|originally) thought|partially (?:met|achieved|fulfilled"
+    r"|(?:first|initial(?:ly)?) (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought"
+    r"|partially (?:met|achieved|fulfilled"
     r"|satisfied|correct)|partly (?:met|achieved|fulfilled|satisfied|correct)"
     r"|or (?:something|another|similar|some other|other|not)|one of the (?:\w+ )?(?:options|classes|phases"
     r"|choices)|an option|e\.?g"
@@ -130,10 +131,22 @@ def refuses(text: str) -> bool:
     return any(clause.mood is Mood.REFUSES for clause in clauses(text))
 
 
+_LOOKS = re.compile(
+    r"\b(?:view|see|access|process|analy[sz]e|look at) (?:any |the |this |these |your )?"
+    r"(?:image|picture|photo|video|frame)s?\b",
+    re.IGNORECASE,
+)
+
+
+def cannot_look(text: str) -> bool:
+    """Whether a text declines because of the images themselves: its "no" is then no answer."""
+    return _LOOKS.search(text) is not None and refuses(text)
+
+
 _BEFORE = (
     r"not|isn t|aren t|wasn t|doesn t|don t|no|never|neither|nor|without|excluding|except|unlike|rather than|instead of"
     r"|other than|before|after|prior to|until|past|beyond|follows|following|precedes|preceding|finished|completed"
-    r"|lacks?|lacking|absence of|rule out|rules out|excludes?|ruled out|kein\w*|nicht"
+    r"|lacks?|lacking|absent|missing|absence of|rule out|rules out|excludes?|ruled out|kein\w*|nicht"
     r"|weder|noch|pas|jamais|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach|aucune?|ning[uú]n\w*|n est"
     r"|没 有|不 是|无|没|不"
 )

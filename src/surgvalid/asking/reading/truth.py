@@ -11,7 +11,7 @@ from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.objects import KeyedPairs
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradiction, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
-from surgvalid.asking.reading.sentences import Mood, clauses, refuses
+from surgvalid.asking.reading.sentences import Mood, cannot_look, clauses, refuses
 
 _YES = frozenset(
     {"true", "yes", "1", "present", "visible", "achieved", "met", "fulfilled", "positive", "y", "1.0", "ja", "oui"}
@@ -118,7 +118,9 @@ _LEAD = re.compile(
     r"^(?:most likely|probably|likely|it appears so|apparently|i(?: would| d)? (?:say|think|believe)|the answer is)\s+",
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(r"\byes or no\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b", re.IGNORECASE)
+_DOUBTS = re.compile(
+    r"\byes (?:or|and) no\b|\bno and yes\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b", re.IGNORECASE
+)
 _SEES = re.compile(
     r"^(?:yes\b)|\bthere (?:is|are) (?:definitely |clearly |indeed |at least )?(?:a|an|one|two|three|some|several"
     r"|\d+)\b|\b(?:is|are) (?:clearly |indeed |also )?"
@@ -138,24 +140,18 @@ _SEES_NOT = re.compile(
 def read_yes_no(text: str, schema: ReplySchema) -> ReplyReading:
     """The answer to a single question; "Yes. No." is none, and neither is "Sorry, no idea."."""
     for one in asserted_objects(text):
-        held = _of_object(one.value)
+        held = truth(one.value)
         if held is not None:
             return read_as(held.holds, "object")
-    plain = text.strip()
+    plain = text.replace("**", "").strip()
     if plain in ("yes", "no"):
         return read_as(plain == "yes", AS_ASKED)
     whole = truth(plain)
-    if whole is not None and whole.probability is None and not _DOUBTS.search(plain):
+    if whole is not None and whole.probability is None and not _DOUBTS.search(plain) and not cannot_look(plain):
         return read_as(
             whole.holds, "bare value" if schema.form == "binary" or folded(plain) not in ("yes", "no") else AS_ASKED
         )
     return _of_clauses(plain)
-
-
-def _of_object(value: Any) -> Truth | None:
-    if isinstance(value, KeyedPairs):
-        return truth(value)
-    return truth(value[0]) if isinstance(value, list) and len(value) == 1 else None
 
 
 def _of_clauses(text: str) -> ReplyReading:
