@@ -138,7 +138,8 @@ def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
     boxes = evaluate("detection", found, dataset, metrics=["coco_ap"], replicates=5).tables
     masks = {f"{video}/0": rng.integers(0, 3, (6, 7)) for video in VIDEOS}
     drawn = evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5).tables
-    return {**tables, **{name: boxes[name] for name in ("coco_summary", "compat")}, "instances": drawn["instances"]}
+    of_boxes = {name: boxes[name] for name in ("coco_summary", "detection_errors", "compat")}
+    return {**tables, **of_boxes, "instances": drawn["instances"]}
 
 
 def _evaluate() -> Tables:

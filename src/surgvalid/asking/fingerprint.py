@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 _WHOLE_BYTES = 32 << 20
@@ -45,9 +46,9 @@ def joint_mark(marks: Mapping[str, str]) -> str:
 
 
 def command_marks(command: Iterable[str]) -> dict[str, str]:
-    """The hash of every file that a command names, and of the sources beside them, which it may import."""
+    """The hash of every file that a command names, and of all beside its scripts: sources, weights, settings."""
     named = [Path(word) for word in command if Path(word).is_file()]
-    beside = [other for path in named if path.suffix for other in _sources_beside(path)]
+    beside = [other for path in named if path.suffix for other in islice(_files_below(path.parent), _MOST_BESIDE)]
     return {str(path): file_mark(path) for path in [*named, *beside]}
 
 
@@ -62,14 +63,7 @@ def media_mark(media: Iterable[tuple[str, Path | None]]) -> str:
     return joint_mark(marks)
 
 
-def _sources_beside(script: Path) -> Iterator[Path]:
-    for number, path in enumerate(_files_below(script.parent, ending=script.suffix)):
-        if number >= _MOST_BESIDE:
-            return
-        yield path
-
-
-def _files_below(folder: Path, ending: str = "") -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
         if set(names) >= _RUN:
             folders.clear()
@@ -77,5 +71,5 @@ def _files_below(folder: Path, ending: str = "") -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
             path = Path(root, name)
-            if name.endswith(ending) and path.is_file():
+            if path.is_file():
                 yield path

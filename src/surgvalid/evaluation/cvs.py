@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from surgvalid.datasets import open_data_set
@@ -169,26 +168,11 @@ class Declared:
         inner: MetricFacts = self.metric.facts
         return replace(inner, name=self.name, conventions={**inner.conventions, **self.added})
 
-    def prepare(self, cases: Any) -> np.ndarray:
-        """The metric's statistics."""
-        return np.asarray(self.metric.prepare(cases))
-
-    def combine(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        """The metric's values."""
-        return np.asarray(self.metric.combine(statistics, weights))
-
-    def class_values(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        """The metric's values per class."""
-        return np.asarray(self.metric.class_values(statistics, weights))
-
-    def class_terms(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        """What classes add to the metric's mean."""
-        terms = getattr(self.metric, "class_terms", self.metric.class_values)
-        return np.asarray(terms(statistics, weights))
-
-    def class_support(self, statistics: np.ndarray) -> np.ndarray:
-        """Those of the metric."""
-        return np.asarray(self.metric.class_support(statistics))
+    def __getattr__(self, name: str) -> Any:
+        """All else is the metric's."""
+        if name == "metric":  # not there yet while it is copied
+            raise AttributeError(name)
+        return getattr(self.metric, name)
 
 
 def material(
@@ -308,8 +292,8 @@ def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes:
     order = "C1 two structures, C2 hepatocystic triangle, C3 cystic plate"
     shared = {"reference": reference, "criteria": order}
     decided = {**shared, "threshold": f"achieved from a score of {threshold:g} on"}
-    precision = Declared(MeanAveragePrecision(), "cvs_map", shared)
-    accuracy = Declared(LabelBalancedAccuracy(), "cvs_bacc", decided)
+    precision: Any = Declared(MeanAveragePrecision(), "cvs_map", shared)
+    accuracy: Any = Declared(LabelBalancedAccuracy(), "cvs_bacc", decided)
 
     def build(rows_here: pl.DataFrame) -> list[MeasureJob]:
         videos = tuple(rows_here["video"].unique(maintain_order=True).to_list())
@@ -326,9 +310,10 @@ def _of_criteria(rows: LabelledRows, by: Sequence[str], threshold: float, notes:
 def _of_detections(name: str, detections: Detections) -> EvaluationMaterial:
     subset = {"images": "frames with boxes (BBox201)" if name == "bbox" else "frames with masks (Seg50)"}
     class_job = class_jobs(detections, ((f"{name}_ap", "coco"),))[0]
-    metric = Declared(class_job.metric, f"{name}_map", subset)
+    metric: Any = Declared(class_job.metric, f"{name}_map", subset)
     job = MeasureJob(f"{name}_map", metric, detections.cases, class_job.videos)
-    per_class = class_job._replace(metric=Declared(class_job.metric, f"{name}_ap", subset))
+    named: Any = Declared(class_job.metric, f"{name}_ap", subset)
+    per_class = class_job._replace(metric=named)
     return EvaluationMaterial(class_job.videos, len(detections.records), (job,), (per_class,))
 
 

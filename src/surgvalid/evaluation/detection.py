@@ -43,7 +43,8 @@ from surgvalid.evaluation.video_names import videos_of_records
 from surgvalid.metrics import DETECTION
 from surgvalid.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
 from surgvalid.metrics.detection.cases import CocoCases, DetectionCases, coco_cases
-from surgvalid.results.tables.evaluation import COCO_SUMMARY
+from surgvalid.metrics.detection.counts import detection_errors
+from surgvalid.results.tables.evaluation import COCO_SUMMARY, DETECTION_ERRORS
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 
 DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
@@ -343,12 +344,13 @@ def class_jobs(detections: Detections, grids: Sequence[tuple[str, str]]) -> tupl
 
 
 def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
-    """The twelve numbers of the protocol, each with what it was computed under."""
+    """The twelve numbers of the protocol, with what they were computed under, and what is wrong with the detections."""
     rows = [
         {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
         for name, value in coco_summary(cases, kind=overlap).items()
     ]
-    return {"coco_summary": COCO_SUMMARY.frame(rows)}
+    errors = [one._asdict() for one in detection_errors(cases, kind=overlap)]
+    return {"coco_summary": COCO_SUMMARY.frame(rows), "detection_errors": DETECTION_ERRORS.frame(errors)}
 
 
 def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:

@@ -57,6 +57,8 @@ class WeightedMetric(ABC):
     row: ClassVar[str] = "video"
     pooled: ClassVar[bool] = True
     """Whether the value of all units is another number than the mean of the units' own."""
+    smooth: bool = True
+    """Whether the value changes little by little with the units; a quantile or maximum does not, and is resampled."""
     store: ClassVar[type | None] = None
     """What the statistics are tickets into, where they are."""
     for_preparing: ClassVar[tuple[str, ...]] = ()

@@ -120,6 +120,7 @@ class LatencyQuantile(WeightedMetric):
     """A quantile of the latency, in seconds."""
 
     takes = ("latencies",)
+    smooth = False
     store = SortedValues
 
     def __init__(self, *, quantile: float) -> None:

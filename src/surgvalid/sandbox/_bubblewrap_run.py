@@ -8,17 +8,19 @@ import subprocess
 from contextlib import suppress
 
 from surgvalid.errors import EngineFailed
-from surgvalid.sandbox._engine import Death, Guarantee, LogTail, Running, Usage
+from surgvalid.sandbox._engine import Death, Guarantee, LogTail, Running
 from surgvalid.sandbox._folders import Folder
-from surgvalid.sandbox._kernel import OwnGroup, Watched
+from surgvalid.sandbox._kernel import Grouped, OwnGroup, Watched
 from surgvalid.sandbox._launch import Launch, MountKind
 from surgvalid.sandbox._watchdog import Watchdog
 
 _DEATH_S = 15.0
 
 
-class BubblewrapRun(Running):
+class BubblewrapRun(Grouped, Running):
     """A started command. The first process of its namespace takes all others along when it dies."""
+
+    _group: OwnGroup | None
 
     def __init__(
         self,
@@ -58,26 +60,9 @@ class BubblewrapRun(Running):
             self._log.close()
         return self._log.tail(limit)
 
-    def peak_memory_mb(self) -> float | None:
-        """The most memory its control group has held, or None without one."""
-        return self._group.peak_mb() if self._group else None
-
-    def usage(self) -> Usage:
-        """What its control group has used."""
-        return self._group.usage() if self._group else Usage()
-
     def host_pid(self) -> int | None:
         """The first process."""
         return self._first.pid if self.alive() else None
-
-    def freeze(self) -> bool:
-        """Whether the kernel says that its control group stands still."""
-        return self._group is not None and self._group.freeze()
-
-    def thaw(self) -> None:
-        """Let its control group go on."""
-        if self._group is not None:
-            self._group.thaw()
 
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()

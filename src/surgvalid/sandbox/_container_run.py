@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from surgvalid.errors import EngineFailed
-from surgvalid.sandbox._engine import Death, Guarantee, Running, Usage
+from surgvalid.sandbox._engine import Death, Guarantee, Running
 from surgvalid.sandbox._folders import Folder
-from surgvalid.sandbox._kernel import ControlGroup, Watched
+from surgvalid.sandbox._kernel import ControlGroup, Grouped, Watched
 from surgvalid.sandbox._launch import Launch, MountKind
 from surgvalid.sandbox._watchdog import Watchdog
 
@@ -72,7 +72,7 @@ _UNFINISHED = ("running", "stopping", "stopped", "removing")
 """States after which another comes; podman still cleans up after a container that is `stopped`."""
 
 
-class ContainerRun(Running):
+class ContainerRun(Grouped, Running):
     """A started container. Its output and socket folders are its own: made for it by the host, or reached through
     its first process, which at best still waits to be started."""
 
@@ -136,26 +136,9 @@ class ContainerRun(Running):
             self._last_words = both
         return self._last_words[-limit:]
 
-    def peak_memory_mb(self) -> float | None:
-        """The most memory its control group has held."""
-        return self._group.peak_mb() if self._group else None
-
-    def usage(self) -> Usage:
-        """What its control group has used."""
-        return self._group.usage() if self._group else Usage()
-
     def host_pid(self) -> int | None:
         """The first process."""
         return self._process.pid if self._process is not None and self.alive() else None
-
-    def freeze(self) -> bool:
-        """Whether the kernel says that its control group stands still."""
-        return self._group is not None and self._group.freeze()
-
-    def thaw(self) -> None:
-        """Let its control group go on."""
-        if self._group is not None:
-            self._group.thaw()
 
     def _end(self, grace_s: float) -> Death:
         self.peak_memory_mb()

@@ -255,6 +255,29 @@ class ControlGroup:
         return None if text == "max" else int(text)
 
 
+class Grouped:
+    """A run whose processes are in a control group, where it could be given one."""
+
+    _group: ControlGroup | None
+
+    def peak_memory_mb(self) -> float | None:
+        """The most memory its control group has held, or None without one."""
+        return self._group.peak_mb() if self._group else None
+
+    def usage(self) -> Usage:
+        """What its control group has used."""
+        return self._group.usage() if self._group else Usage()
+
+    def freeze(self) -> bool:
+        """Whether the kernel says that its control group stands still."""
+        return self._group is not None and self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let its control group go on."""
+        if self._group is not None:
+            self._group.thaw()
+
+
 def _seconds(count: int | None, per_second: float) -> float | None:
     return None if count is None else count / per_second
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.asking.journal import ANSWERS, EVENTS, is_at_work, read_events, stored_run
+from surgvalid.asking.journal import ANSWERS, EVENTS, TROUBLE_LOG, is_at_work, read_events, stored_run
 from surgvalid.asking.messages import ExchangeOutcome
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.results.manifest import MANIFEST, sha256_of
@@ -47,7 +47,8 @@ class SubmissionStatus(Result):
     @property
     def title(self) -> str:
         """The stage, and what an organiser should know."""
-        return f"stage {self.status['stage']}; codes: {', '.join(self.status['codes']) or 'none'}"
+        logs = f"; printed in trouble: {', '.join(self.status['logs'])}" if self.status["logs"] else ""
+        return f"stage {self.status['stage']}; codes: {', '.join(self.status['codes']) or 'none'}{logs}"
 
     def screen(self) -> Mapping[str, pl.DataFrame]:
         """The shards in a few columns, and the history."""
@@ -176,6 +177,7 @@ def status_of(out: str | Path, phase: SubmissionPhase | None = None) -> dict[str
         "shards": shards,
         "history": history,
         "problems": problems,
+        "logs": [str(log) for _, _, path in shard_folders(folder) if (log := path / TROUBLE_LOG).is_file()],
     }
 
 

@@ -277,6 +277,15 @@ def test_a_history_that_names_an_unknown_stage_is_read_and_told(tmp_path: Path) 
     assert status["problems"] == ["stages.jsonl: no such stage: 'launched'"]
 
 
+def test_the_status_names_the_log_of_trouble(tmp_path: Path) -> None:
+    assert status_of(tmp_path)["logs"] == []
+    log = tmp_path / "shard-1-of-1" / "log-of-trouble.txt"
+    log.parent.mkdir()
+    log.write_text("out of memory\n")
+    assert status_of(tmp_path)["logs"] == [str(log)]
+    assert submission_status(tmp_path).title.endswith(f"; printed in trouble: {log}")
+
+
 def test_the_verbs_hand_in_and_mark(image: Path, method: Path, tmp_path: Path) -> None:
     (tmp_path / "phase.toml").write_text('name = "p"\ntrack = "frame"\nengines = ["process"]\n')
     common = ["--phase", str(tmp_path / "phase.toml"), "--run", str(tmp_path / "runs" / "a")]

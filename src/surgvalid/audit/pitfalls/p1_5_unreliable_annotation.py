@@ -21,7 +21,7 @@ from surgvalid.audit.evidence import (
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
-from surgvalid.evaluation.alignment.boxes import overlap
+from surgvalid.metrics.tracking.sequences import box_iou as overlap
 from surgvalid.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
 from surgvalid.stats.agreement.report import agreement_of
 

@@ -25,7 +25,9 @@ from surgvalid.evaluation.alignment.evidence import (
     units_of_frames,
 )
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.metrics.detection.matching import pairs
 from surgvalid.metrics.metric import Floats, Indices
+from surgvalid.metrics.tracking.sequences import box_iou as overlap
 from surgvalid.schema.findings import Severity
 
 LAGS = tuple(lag for step in range(1, 11) for lag in (step, -step))
@@ -74,31 +76,6 @@ class BoxStudy(NamedTuple):
     """Names of the images in the order of their ids, where such an order means anything."""
     moment: str = "image"
     """What a place in a video is called."""
-
-
-def pairs(ours: Indices, theirs: Indices) -> tuple[Indices, Indices]:
-    """Every pair of rows of the same image; `theirs` are in order of the images.
-
-    Example:
-        >>> left, right = pairs(np.array([0, 2]), np.array([0, 0, 1, 2]))
-        >>> left.tolist(), right.tolist()
-        ([0, 0, 1], [0, 1, 3])
-    """
-    start, stop = (np.searchsorted(theirs, ours, side) for side in ("left", "right"))
-    count = stop - start
-    left = np.repeat(np.arange(len(ours)), count)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
-    return left, within + np.repeat(start, count)
-
-
-def overlap(first: Floats, second: Floats) -> Floats:
-    """The IoU of boxes row by row; 0 where one has no area."""
-    low = np.maximum(first[:, :2], second[:, :2])
-    high = np.minimum(first[:, :2] + first[:, 2:], second[:, :2] + second[:, 2:])
-    areas = [np.prod(np.maximum(side[:, 2:], 0.0), axis=1) for side in (first, second)]
-    shared = np.where((areas[0] > 0) & (areas[1] > 0), np.prod(np.maximum(high - low, 0.0), axis=1), 0.0)
-    union = areas[0] + areas[1] - shared
-    return np.asarray(np.divide(shared, union, out=np.zeros(len(shared)), where=union > 0))
 
 
 def best_overlaps(box: Floats, image: Indices, others: Floats, other_image: Indices) -> Floats:

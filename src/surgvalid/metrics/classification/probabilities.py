@@ -223,6 +223,7 @@ class CalibrationError(WeightedMetric):
                 raise UnknownName(option, getattr(self, option), known)
         if self.bins < 1:
             raise Misuse(f"at least one bin is needed, got {self.bins}")
+        object.__setattr__(self, "smooth", self.norm != "max")
 
     @property
     def facts(self) -> MetricFacts:

@@ -6,20 +6,30 @@ that takes none a false positive, a counting reference that nobody takes a false
     false alarms per image  false positives / images, of all classes or only of those without any reference
 The second kind is what average precision cannot see: a class that no image holds has no precision, so false
 alarms of it are free there.
+
+What is wrong with detections (TIDE: Bolya et al., ECCV 2020): at IoU 0.5 each false positive is, in this order,
+    place       on a reference of its class by 0.1 to below 0.5
+    class       on a reference of another class by 0.5
+    duplicate   on a reference of its class by 0.5, which a better detection has
+    background  on no reference by more than 0.1
+    both        the rest: the wrong class, and misplaced
+and each reference that nobody found, and no detection of the first two kinds could, is missed. Mended is one kind at a
+time: the best detection of place or class finds its reference unless that is found, all others of the kind go; missed
+references go. Gains of AP at IoU 0.5 do not add up.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.metrics.detection.cases import DetectionCases
-from surgvalid.metrics.detection.matching import Engine, Kind, match
-from surgvalid.metrics.metric import Floats, UnitStatistics, WeightedMetric, ratio, weighted_sums
+from surgvalid.metrics.detection.matching import Bools, Engine, Kind, match, overlaps, pairs
+from surgvalid.metrics.metric import Floats, Indices, UnitStatistics, WeightedMetric, ratio, weighted_sums
 from surgvalid.schema.metric_facts import MetricFacts
 
 Average = Literal["micro", "macro"]
@@ -152,3 +162,116 @@ class FalseAlarmsPerImage(_Counts):
         if self.classes == "absent":
             alarms = np.where(counts[..., REFERENCES] > 0, 0.0, alarms)
         return ratio(alarms.sum(axis=1), counts[:, 0, IMAGES])
+
+
+ERRORS = ("class", "place", "both", "duplicate", "background", "missed")
+CLASS, PLACE, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
+_ON, _BESIDE, _BLOCK = 0.5, 0.1, 100_000
+
+
+class DetectionError(NamedTuple):
+    """One way to be wrong."""
+
+    error: str
+    objects: int
+    ap50: float
+    """If only this were mended."""
+    gain: float
+
+
+class _Near(NamedTuple):
+    """The reference that each detection overlaps most, and by how much."""
+
+    reference: Indices
+    overlap: Floats
+
+
+def detection_errors(cases: DetectionCases, *, kind: Kind = "box") -> list[DetectionError]:
+    """How often detections are wrong in each way, and AP at IoU 0.5 if only that were mended; none without any."""
+    found = match(cases, ious=(_ON,), kind=kind)
+    kept = ~found.ignored[0, 0]
+    order, category, hit = found.order[kept], found.category[kept], found.matched[0, 0][kept]
+    real = np.flatnonzero(~cases.reference.crowds)
+    truth = cases.reference.category
+    if not len(real):
+        return []
+    detection, reference, near = _touching(cases, order, real[np.argsort(cases.reference.image[real])], kind)
+    same = truth[reference] == category[detection]
+    taken = _taken(detection[rows := same & hit[detection]], reference[rows], near[rows], len(truth))
+    alike, unlike = (_nearest(detection[at], reference[at], near[at], len(order)) for at in (same, ~same))
+    wrong = np.select(
+        [
+            hit,
+            (alike.overlap >= _BESIDE) & (alike.overlap < _ON),
+            unlike.overlap >= _ON,
+            alike.overlap >= _ON,
+            np.maximum(alike.overlap, unlike.overlap) <= _BESIDE,
+        ],
+        [-1, PLACE, CLASS, DUPLICATE, BACKGROUND],
+        BOTH,
+    )
+    target = np.where(wrong == PLACE, alike.reference, np.where(wrong == CLASS, unlike.reference, -1))
+    missed = ~taken & ~cases.reference.crowds
+    missed[target[target >= 0]] = False
+    positives = np.bincount(truth[real], minlength=cases.classes)
+    score = found.score[kept]
+    plain = _ap50(category, score, hit, positives)
+    made = []
+    for error, name in enumerate(ERRORS):
+        there = wrong == error
+        best = np.zeros(len(order), dtype=bool)
+        best[_first_of_each(target, np.flatnonzero(there & (target >= 0) & ~taken[target]), score)] = True
+        left = ~there | best
+        now = np.where(best, truth[target], category)
+        lost = np.bincount(truth[missed], minlength=cases.classes) if error == MISSED else 0
+        value = _ap50(now[left], score[left], (hit | best)[left], positives - lost)
+        made.append(DetectionError(name, int(missed.sum() if error == MISSED else there.sum()), value, value - plain))
+    return made
+
+
+def _touching(cases: DetectionCases, order: Indices, real: Indices, kind: Kind) -> tuple[Indices, Indices, Floats]:
+    """Detections and references of the same image that overlap at all."""
+    parts = []
+    for start in range(0, max(len(order), 1), _BLOCK):
+        some = order[start : start + _BLOCK]
+        one, two = pairs(cases.prediction.image[some], cases.reference.image[real])
+        near = overlaps(cases, some[one], real[two], kind)
+        held = near > 0
+        parts.append((one[held] + start, real[two[held]], near[held]))
+    detection, reference, near = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return detection, reference, near
+
+
+def _taken(detection: Indices, reference: Indices, near: Floats, count: int) -> Bools:
+    """The references that hits have, each the free one that it overlaps most."""
+    taken, served = np.zeros(count, dtype=bool), -1
+    for at in np.lexsort((-reference, -near, detection)).tolist():
+        if detection[at] != served and not taken[reference[at]] and near[at] >= _ON:
+            taken[reference[at]], served = True, detection[at]
+    return taken
+
+
+def _nearest(detection: Indices, reference: Indices, near: Floats, count: int) -> _Near:
+    order = np.lexsort((near, detection))
+    found = _Near(np.full(count, -1), np.zeros(count))
+    for side, values in zip(found, (reference, near), strict=True):
+        side[detection[order]] = values[order]  # of several the last stays
+    return found
+
+
+def _first_of_each(target: Indices, rows: Indices, score: Floats) -> Indices:
+    """The row of the highest score for every target."""
+    rows = rows[np.argsort(-score[rows], kind="stable")]
+    return rows[np.unique(target[rows], return_index=True)[1]]
+
+
+def _ap50(category: Indices, score: Floats, hit: Bools, positives: Indices) -> float:
+    """The mean over classes of the interpolated precision at 101 levels of recall."""
+    values = []
+    for label in np.flatnonzero(positives):
+        rows = np.flatnonzero(category == label)
+        hits = np.cumsum(hit[rows[np.argsort(-score[rows], kind="stable")]])
+        best = np.maximum.accumulate((hits / np.arange(1, len(hits) + 1))[::-1])[::-1]
+        at = np.searchsorted(hits / positives[label], np.linspace(0, 1, 101))
+        values.append(np.append(best, 0.0)[at].mean())
+    return float(np.mean(values)) if values else math.nan

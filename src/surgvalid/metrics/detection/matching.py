@@ -65,6 +65,8 @@ TOOK_COUNTED, TOOK_UNCOUNTED = 1, 2
 class Matches:
     """Detections in order of class, falling score, image and rank, with what became of them."""
 
+    order: Indices
+    """The place of each in the list of predictions."""
     category: Indices
     image: Indices
     score: Floats
@@ -140,6 +142,7 @@ def match(
     shape = (len(sizes), len(ious), len(ranked.order))
     matched, ignored = (np.array([made[row][side] for row in rows], dtype=bool).reshape(shape) for side in (0, 1))
     return Matches(
+        order=ranked.order,
         category=prediction.category[ranked.order],
         image=prediction.image[ranked.order],
         score=ranked.score,
@@ -175,6 +178,21 @@ def _fates(cases: DetectionCases, ranked: Ranked, pairs: Pairs, rows: Sequence[t
         [(fate > 0) & ~gone, (fate == TOOK_UNCOUNTED) | (((fate == 0) | gone) & out)]
         for fate, gone, out in zip(_engine(engine)(field), lost, outside, strict=True)
     ]
+
+
+def pairs(ours: Indices, theirs: Indices) -> tuple[Indices, Indices]:
+    """Every pair of rows of the same image; `theirs` are in order of the images.
+
+    Example:
+        >>> left, right = pairs(np.array([0, 2]), np.array([0, 0, 1, 2]))
+        >>> left.tolist(), right.tolist()
+        ([0, 0, 1], [0, 1, 3])
+    """
+    start, stop = (np.searchsorted(theirs, ours, side) for side in ("left", "right"))
+    count = stop - start
+    left = np.repeat(np.arange(len(ours)), count)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    return left, within + np.repeat(start, count)
 
 
 def overlaps(cases: DetectionCases, detection: Indices, reference: Indices, kind: Kind) -> Floats:

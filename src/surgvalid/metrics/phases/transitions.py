@@ -159,6 +159,7 @@ class TransitionDetection(_TransitionMetric, RatioOfSums):
 class TransitionDelay(_TransitionMetric):
     """A quantile of the absolute delay of matched transitions, in seconds; units are videos."""
 
+    smooth = False
     store = SortedValues
 
     def __init__(self, *, quantile: float = 0.5, tolerance_s: float = 30.0, kind: Kind = "pair") -> None:

@@ -154,15 +154,15 @@ def _paired(ours: _Boxes, theirs: _Boxes) -> Overlaps:
     opening = np.cumsum(width) - width
     within = np.arange(pair_reference.size) - opening[pair_reference]
     pair_prediction = ends[1][row_frame][pair_reference] + within
-    similarity = _iou(ours.box[pair_reference], theirs.box[pair_prediction])
+    similarity = box_iou(ours.box[pair_reference], theirs.box[pair_prediction])
     similarity *= ours.label[pair_reference] == theirs.label[pair_prediction]
     starts = np.concatenate(([0], np.cumsum(counts[0] * counts[1])))
     sides = [Side(side.identity, side.identities, end) for side, end in zip((ours, theirs), ends, strict=True)]
     return Overlaps(sides[0], sides[1], pair_reference, pair_prediction, similarity, starts)
 
 
-def _iou(first: Floats, second: Floats) -> Floats:
-    """The IoU of boxes row by row."""
+def box_iou(first: Floats, second: Floats) -> Floats:
+    """The IoU of boxes row by row; 0 where one has no area."""
     low = np.maximum(first[:, :2], second[:, :2])
     high = np.minimum(first[:, :2] + first[:, 2:], second[:, :2] + second[:, 2:])
     shared = np.prod(np.maximum(high - low, 0.0), axis=1)

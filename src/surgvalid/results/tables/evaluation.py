@@ -112,6 +112,15 @@ COCO_SUMMARY = Table(
     estimand=text,
     conventions=text,
 )
+DETECTION_ERRORS = Table(
+    "detection_errors",
+    "One way in which detections are wrong, by TIDE: mended alone, gains do not add up.",
+    "unread",
+    error=text("class, place, both, duplicate, background (detections) or missed (references)"),
+    objects=whole,
+    ap50=number("AP at IoU 0.5 if only this were mended"),
+    gain=number("by how much that is more"),
+)
 INSTANCES = Table(
     "instances",
     "Pixels of one instance in one image: successes and trials of a failure analysis.",
@@ -191,7 +200,8 @@ SITE_COUNTS = Table(
     trials=whole,
 )
 _OF_SITES = (POOLED_SITES, SITE_COMPARISONS, SITES, SITE_COUNTS)
-_ALL = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, COCO_SUMMARY, INSTANCES)
+_OF_BOXES = (COCO_SUMMARY, DETECTION_ERRORS)
+_ALL = (METRICS, SANITY, PER_VIDEO, PER_CLASS, PER_STRATUM, RELIABILITY, COMPAT, *_OF_BOXES, INSTANCES)
 COMBINE = (*_ALL, *_OF_SITES)
 EVALUATE = (*_ALL, *BOARDS.values())
 SIMULATE = (PROCEDURES,)

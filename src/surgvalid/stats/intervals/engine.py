@@ -51,7 +51,7 @@ from surgvalid.stats.intervals.pooled_quantile import pooled_quantile_interval
 from surgvalid.stats.intervals.replicates import Sample, bounds, replicate_sd, unit_sums
 from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED, difference_interval
 from surgvalid.stats.intervals.skewed import MedianInterval, median_interval, unit_findings
-from surgvalid.stats.intervals.statistic import OfMetric, Statistic, divided
+from surgvalid.stats.intervals.statistic import OfMetric, Statistic, divided, is_smooth
 from surgvalid.stats.intervals.video_jackknife import (
     FEWEST_VIDEOS,
     Jackknifed,
@@ -159,7 +159,7 @@ def auto_difference(
         approximate: As for `difference_interval`.
     """
     width = facts.high - facts.low
-    if _pooled_quantile(sample) is not None:
+    if _pooled_quantile(sample) is not None or not is_smooth(sample.statistic):
         return _no_difference(sample, name)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
         columns = _class_terms(sample)

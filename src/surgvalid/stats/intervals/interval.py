@@ -31,7 +31,7 @@ from surgvalid.stats.intervals.nesting import ROWS, Resample, label_of, levels_o
 from surgvalid.stats.intervals.pooled import POOLED, pooled_head, scored_units, scores_videos, verb_matrix
 from surgvalid.stats.intervals.replicates import ESTIMAND_PROSE, Sample
 from surgvalid.stats.intervals.slices import SEPARATOR, Slice, labelled, slices, split_notes
-from surgvalid.stats.intervals.statistic import MetricStatistic, Weighted
+from surgvalid.stats.intervals.statistic import MetricStatistic, Weighted, is_smooth
 
 MEDIAN = ("median", "median_low", "median_high")
 
@@ -198,7 +198,7 @@ def prepared_spread(
     """
     settings = IntervalSettings(statistic.name, "cluster", "rows", level, replicates, method, seed)
     sample, whole = _prepared_sample(statistic, prepared, video, settings, facts)
-    if method == AUTO:
+    if method == AUTO and is_smooth(statistic):
         behind = None if cases is None else cases[sample.nest.order]
         estimates = auto_spread(sample, facts, level=level, names=names, cases=behind)
         return PreparedSpread(estimates, np.zeros(len(estimates.value), dtype=np.int64))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -121,6 +121,11 @@ class Statistic:
             for column in values.T
         ]
         return np.stack(columns, axis=1) if columns else np.empty((len(counts), 0))
+
+
+def is_smooth(statistic: Any) -> bool:
+    """Whether a statistic may be left to the jackknife: not that of a metric that says `smooth = False`."""
+    return bool(getattr(getattr(statistic, "metric", None), "smooth", True))
 
 
 @dataclass(frozen=True, slots=True)
