@@ -28,11 +28,11 @@ def coded(names: Sequence[Any] | pl.Series) -> tuple[list[str], np.ndarray]:
     return known.tolist(), codes
 
 
-def video_sums(values: np.ndarray, codes: np.ndarray, videos: int) -> tuple[np.ndarray, np.ndarray]:
+def video_sums(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum and number of the values of each video, column by column; NaN counts as not there."""
     columns = values[:, None] if values.ndim == 1 else values
     held = np.isfinite(columns)
-    totals = np.zeros((videos, columns.shape[1]))
+    totals = np.zeros((int(codes.max()) + 1, columns.shape[1]))
     sizes = np.zeros_like(totals)
     np.add.at(totals, codes, np.where(held, columns, 0.0))
     np.add.at(sizes, codes, held.astype(np.float64))
@@ -41,14 +41,12 @@ def video_sums(values: np.ndarray, codes: np.ndarray, videos: int) -> tuple[np.n
 
 def means(values: np.ndarray, codes: np.ndarray, *, low: float = 0.0, high: float = 1.0) -> Jackknifed:
     """The mean of each column with its interval over videos."""
-    totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
-    return mean_interval(totals, sizes, low=low, high=high)
+    return mean_interval(*video_sums(values, codes), low=low, high=high)
 
 
 def differences(values: np.ndarray, codes: np.ndarray) -> Differences:
     """The mean of each column of paired differences, with the exact test over videos."""
-    totals, sizes = video_sums(values, codes, int(codes.max()) + 1)
-    return difference_interval(totals, sizes)
+    return difference_interval(*video_sums(values, codes))
 
 
 def grid_means(values: np.ndarray, *, low: float = -np.inf, high: float = np.inf) -> Jackknifed:

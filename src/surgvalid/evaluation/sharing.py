@@ -4,7 +4,8 @@ What is shared is a file of arrays of numbers: sums and counts of one video unde
 depend on its length. A metric whose value depends on the order of all scores (average precision, areas under curves)
 would give away every single score; it is named and not shared. Videos with fewer cases than the minimum are left out,
 and so are, metric by metric, those of which a count from 1 to below the cell size would leave (what is not counted
-among it included: 3 wrong of 40): small counts single patients out. A zero leaves; it says that nothing was there.
+among it included: 3 wrong of 40; and what counts of errors fix: who was taken for whom where a class is never named):
+small counts single patients out. A zero leaves; it says that nothing was there.
 Names of videos are replaced by a keyed hash (HMAC-SHA-256); the key is a file that stays, so that a second model of
 the same hospital gets the same names, and nobody else can try out patient numbers.
 
@@ -173,18 +174,42 @@ def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[
     }
     return {
         video
-        for video, unit in zip(given.videos, units, strict=True)
-        if any(_is_small(array, cell_size) for name, array in unit.items() if name not in marked)
+        for video, unit, cases in zip(given.videos, units, given.cases or [0] * len(units), strict=True)
+        if any(_is_small(array, cases, cell_size) for name, array in unit.items() if name not in marked)
     }
 
 
-def _is_small(array: np.ndarray, cell_size: int) -> bool:
-    """Whether an array holds a whole number from 1 to below the cell size, or pairs that leave one over."""
-    over = array[..., 1] - array[..., 0] if array.shape[-1:] == (2,) else np.empty(0)
+def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
+    """Whether an array holds a whole number from 1 to below the cell size, or one follows by subtraction.
+
+    What is left over of pairs and of all cases, and confusions of classes that their counts of errors fix.
+    """
+    shown = [array]
+    if array.shape[-1:] == (2,):
+        shown += [array[..., 1] - array[..., 0], cases - array[..., 1]]
+    if array.ndim == 2 and array.shape[1] == 4 and (array.sum(axis=1) == array[:, [0, 2]].sum()).all():
+        low, high = confusions(array[:, 2], array[:, 1])
+        shown += [cases - array.sum(axis=1), np.where((low > 0) & (high < cell_size), low, 0.0)]
     return any(
-        bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any())
-        for numbers in (array, over)
+        bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any()) for numbers in shown
     )
+
+
+def confusions(missed: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest number of cases of each class that were taken for each other one.
+
+    Args:
+        missed: Of each class, its cases that were taken for others; the sums of the rows.
+        wrong: Of each class, cases of others that were taken for it; the sums of the columns.
+    """
+    low, high = np.zeros((len(missed),) * 2), np.minimum.outer(missed, wrong)
+    np.fill_diagonal(high, 0.0)
+    for _ in range(2 * len(missed)):
+        for sums, axis in ((missed[:, None], 1), (wrong[None], 0)):
+            low = np.maximum(low, sums - (high.sum(axis=axis, keepdims=True) - high))
+            high = np.minimum(high, sums - (low.sum(axis=axis, keepdims=True) - low))
+            np.fill_diagonal(low, 0.0)
+    return low, high
 
 
 def check_share(path: Path, *, site: str, minimum_cases: int, cell_size: int, force: bool) -> None:

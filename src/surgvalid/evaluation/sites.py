@@ -33,6 +33,7 @@ from surgvalid.schema.tables.statistics_table import StatisticsTable, VideoStati
 from surgvalid.stats.comparing.comparison import pair_row
 from surgvalid.stats.intervals.few_videos import few_videos, gathered
 from surgvalid.stats.intervals.interval_settings import IntervalSettings
+from surgvalid.stats.intervals.pooled import by_case
 from surgvalid.stats.intervals.slices import Slice
 from surgvalid.stats.intervals.statistic import MetricStatistic
 
@@ -165,7 +166,7 @@ def _comparisons(pools: Sequence[_Pool], level: float) -> tuple[list[dict[str, A
                     f"were not scored on the same cases there ({', '.join(unlike[:3])})"
                 )
                 spoken.append(remark("sites-not-compared", text, subject=subject))
-            row, findings = pair_row(Slice({}, matrix), IntervalSettings(level=level))
+            row, findings = pair_row(Slice({}, by_case(matrix)), IntervalSettings(level=level))
             rows.append({**row, "metric": pool.name})
             spoken += [one for one in findings if one.code != "few-videos"]
     return rows, spoken

@@ -1,10 +1,13 @@
 """What a registration says of the data: the planned number of videos, exclusions with reasons, the cases first seen.
 
 Settings alone bind nothing: who may choose the patients afterwards can show nearly anything with the settings of
-before. So a run under a registration counts its videos against the planned number, and each that was excluded stands
-there by name with a reason. The names of the cases of the first run of a verb are kept beside the registration
-(`looks.json`) as hashes with a salt: nobody reads a patient's name there, and a later run with other cases is noticed.
-Each run is added to that file with its deviations, and its hash goes into the result: two first looks have two hashes.
+before. So a run under a registration counts the videos that enter its analysis against the planned number, and each
+that was excluded stands there by name with a reason; it must be in the plan's list or in the data first seen, if only
+with an empty score. The names of the first run of any verb are kept beside the registration (`looks.json`) as hashes
+with a salt: nobody reads a patient's name there, and a later run with other cases is noticed. A verb that calls cases
+by other names adds them for later runs; its videos are those of the first look. Each run is added with its deviations
+and a hash over itself and the run before, the first over the registration's: a changed entry does not fit. Both ends
+of that chain stand in each result, where a file made anew would differ.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -28,13 +31,26 @@ from surgvalid.schema.documents import read_json
 LOOKS = "looks.json"
 SIZE, CASES, ADDED = "sample_size", "cases", "added"
 """What a reason is given for where the data differ, beside the names of excluded videos."""
-_SEEN: ContextVar[set[tuple[str, str]] | None] = ContextVar("_SEEN", default=None)
+PLANNED = "videos"
+"""The entry of a plan that lists the videos to come, where they are known."""
+
+
+class SeenData(NamedTuple):
+    """What an analysis was made of."""
+
+    given: set[str]
+    """Videos in the data."""
+    used: set[tuple[str, str]]
+    """Video and case of all that enters the analysis."""
+
+
+_SEEN: ContextVar[SeenData | None] = ContextVar("_SEEN", default=None)
 
 
 @contextmanager
-def seen_cases() -> Iterator[set[tuple[str, str]]]:
-    """Video and case of all that is analysed while it is open."""
-    seen: set[tuple[str, str]] = set()
+def seen_cases() -> Iterator[SeenData]:
+    """What is analysed while it is open."""
+    seen = SeenData(set(), set())
     token = _SEEN.set(seen)
     try:
         yield seen
@@ -42,77 +58,106 @@ def seen_cases() -> Iterator[set[tuple[str, str]]]:
         _SEEN.reset(token)
 
 
-def note_cases(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows as they are, their videos and cases noted; of rows that name neither nothing is known."""
+def note_cases(frame: pl.DataFrame, *, used: bool = True) -> pl.DataFrame:
+    """The rows as they are, their videos and cases noted, as used where they have a score.
+
+    Of rows that name neither nothing is known.
+    """
     names = [name for name in ("patient", "video", "case") if name in frame.columns]
     if (seen := _SEEN.get()) is not None and names:
-        columns = (frame[name].cast(pl.String) for name in (names[0], names[-1]))
-        seen.update((video, case) for video, case in zip(*columns, strict=True) if video is not None)
+        seen.given.update(frame[names[0]].drop_nulls().cast(pl.String))
+        scored = frame.drop_nulls([name for name in (names[0], names[-1], "value") if name in frame.columns])
+        columns = (scored[name].cast(pl.String) for name in (names[0], names[-1]))
+        seen.used.update(zip(*columns, strict=True) if used else ())
     return frame
 
 
 def read_looks(registration: Path, sha256: str) -> dict[str, Any]:
-    """What was run under the registration in a file: `salt`, `first` by verb, `runs`; all new where nothing was.
+    """What was run under the registration in a file: `registration`, `salt`, `runs`; all new where nothing was.
 
     Raises:
-        FileUnreadable: The file is not what surgvalid writes.
+        FileUnreadable: The file is not what surgvalid writes, of another registration, or was changed.
     """
     path = registration.with_name(LOOKS)
-    new = {"registration": sha256, "salt": secrets.token_hex(16), "first": {}, "runs": []}
+    new = {"registration": sha256, "salt": secrets.token_hex(16), "runs": []}
     if not path.is_file():
         return new
     stored = read_json(path)
     if not isinstance(stored, dict) or any(type(stored.get(key)) is not type(new[key]) for key in new):
         raise FileUnreadable(str(path), ["no record of runs under a registration"])
-    return stored if stored["registration"] == sha256 else new
+    if stored["registration"] != sha256:
+        raise FileUnreadable(str(path), ["data were looked at under another registration; keep each in its own folder"])
+    for number, run in enumerate(stored["runs"]):
+        if not isinstance(run, dict) or run.get("sha256") != _link(stored, number):
+            raise FileUnreadable(str(path), [f"run {number + 1} or one before it was changed after it was written"])
+    return stored
 
 
-class DataDifferences(NamedTuple):
-    """How the data of a run differ from what was registered and first seen, in words by what needs a reason."""
-
-    explainable: dict[str, str]
-    unnamed: str
-    """What no reason given for all of it together explains; empty where there is nothing."""
+def _link(looks: Mapping[str, Any], number: int) -> str:
+    """The hash of a run and all before it."""
+    before = looks["runs"][number - 1]["sha256"] if number else looks["registration"]
+    run = {key: value for key, value in looks["runs"][number].items() if key != "sha256"}
+    return _hash(str(looks["salt"]), before, json.dumps(run, sort_keys=True))
 
 
 def data_differences(
-    planned: int | None, looks: Mapping[str, Any], verb: str, seen: set[tuple[str, str]], named: set[str]
-) -> DataDifferences:
-    """The differences of a run, where `named` are the videos that a reason is given for."""
-    videos, salt = {video for video, _ in seen}, str(looks["salt"])
+    content: Mapping[str, Any], looks: Mapping[str, Any], seen: SeenData, named: set[str]
+) -> tuple[dict[str, str], list[str]]:
+    """How the data of a run differ from what was registered and first seen, in words by what needs a reason.
+
+    With them come problems that no reason explains; `named` are the videos that one is given for.
+    """
+    videos, salt, runs = {video for video, _ in seen.used}, str(looks["salt"]), looks["runs"]
+    planned, size = _hashes(salt, content.get(PLANNED, ())), content.get(SIZE)
+    first = runs[0]["names"] if runs else {"given": _hashes(salt, seen.given), "videos": planned}
     words = {name: f"{name} was excluded" for name in sorted(named - videos)}
-    excluded = {_hash(salt, name) for name in words}
-    if planned is not None and len(videos) + len(words) != planned:
+    problems = [
+        f"nothing shows that there was a {name}: it is neither in the plan's list of videos nor in the data first "
+        "seen, if only with an empty score"
+        for name in words
+        if _hash(salt, name) not in {*first["given"], *planned}
+    ]
+    there = {*_hashes(salt, words), *(here := _hashes(salt, videos))}
+    if size is not None and len(videos) + len(words) != size:
         also = f" and {len(words)} excluded" if words else ""
-        words[SIZE] = f"{SIZE} is {len(videos)}{also}, registered was {planned}"
-    if (first := looks["first"].get(verb)) is None:
-        return DataDifferences(words, "")
-    here, now = {_hash(salt, name) for name in videos}, {_hash(salt, *pair) for pair in seen}
-    if thinned := len({first["cases"][one] for one in first["cases"].keys() - now} & here):
+        words[SIZE] = f"{SIZE} is {len(videos)}{also}, registered was {size}"
+    now = {_hash(salt, *pair): _hash(salt, pair[0]) for pair in seen.used}
+    known, before = _known(runs, now), first["videos"] or here
+    if thinned := len({known[one] for one in known.keys() - now}.intersection(here)):
         words[CASES] = f"{CASES} of the first look are missing in {thinned} videos"
-    if new := len(now - first["cases"].keys()):
-        words[ADDED] = f"{new} cases were {ADDED} after the first look"
-    lost = len(set(first["videos"]) - here - excluded)
-    unnamed = f"{lost} videos of the first look are not here; name each with --deviation NAME=REASON" if lost else ""
-    return DataDifferences(words, unnamed)
+    if new := sum(one not in known if known else video not in before for one, video in now.items()):
+        words[ADDED] = f"{new} cases were {ADDED} to those planned or seen first"
+    if lost := len({*first["videos"]} - there):
+        problems.append(f"{lost} videos planned or seen first are not here; name each with --deviation NAME=REASON")
+    return words, problems
+
+
+def _known(runs: Sequence[Mapping[str, Any]], now: Mapping[str, str]) -> Mapping[str, str]:
+    """The cases first seen by the names that these have; nothing where they were never called so."""
+    looks = [run["names"]["cases"] for run in runs if "names" in run]
+    return next((cases for cases in looks if cases.keys() & now.keys()), {})
 
 
 def add_run(
-    registration: Path, looks: dict[str, Any], verb: str, seen: set[tuple[str, str]], deviations: Mapping[str, Any]
-) -> str:
-    """Keep a run beside its registration, and give the hash of the first look of its verb."""
-    salt, today = str(looks["salt"]), datetime.now(UTC).date().isoformat()
-    names = sorted({_hash(salt, video) for video, _ in seen})
-    cases = dict(sorted((_hash(salt, *pair), _hash(salt, pair[0])) for pair in seen))
-    first = looks["first"].setdefault(verb, {"date": today, "videos": names, "cases": cases})
-    run = {"verb": verb, "videos": len(names), "cases": len(cases), "deviations": deviations}
-    if run not in [{key: one.get(key) for key in run} for one in looks["runs"]]:
-        looks["runs"].append({"date": today, **run})
+    registration: Path, looks: dict[str, Any], verb: str, seen: SeenData, deviations: Mapping[str, Any]
+) -> list[str]:
+    """Keep a run beside its registration, and give the hashes of the first look and of this one."""
+    salt, runs = str(looks["salt"]), looks["runs"]
+    cases = dict(sorted((_hash(salt, *pair), _hash(salt, pair[0])) for pair in seen.used))
+    names = {"given": _hashes(salt, seen.given), "videos": sorted(set(cases.values())), "cases": cases}
+    run = {"verb": verb, "videos": len(names["videos"]), "cases": len(cases), "deviations": deviations}
+    new = {} if _known(runs, cases) else {"names": names}
+    runs.append({"date": datetime.now(UTC).date().isoformat(), **run, **new})
+    runs[-1]["sha256"] = _link(looks, len(runs) - 1)
     path = registration.with_name(LOOKS)
     waiting = path.with_name(f".{LOOKS}.{os.getpid()}")
     waiting.write_text(json.dumps(looks, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
     os.replace(waiting, path)
-    return _hash(salt, json.dumps(first, sort_keys=True))
+    return [runs[0]["sha256"], runs[-1]["sha256"]]
+
+
+def _hashes(salt: str, names: Iterable[str]) -> list[str]:
+    return sorted(_hash(salt, name) for name in names)
 
 
 def _hash(*names: str) -> str:

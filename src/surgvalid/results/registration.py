@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import FileUnreadable, InputInvalid
-from surgvalid.results.registered_data import ADDED, CASES, SIZE, add_run, data_differences, read_looks
+from surgvalid.results.registered_data import ADDED, CASES, SIZE, SeenData, add_run, data_differences, read_looks
 from surgvalid.results.signatures import signature_of
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
@@ -151,7 +151,7 @@ class RegisteredRun:
     """For what differs in the data."""
     versions: Mapping[str, str]
 
-    def kept(self, seen: set[tuple[str, str]]) -> Kept:
+    def kept(self, seen: SeenData) -> Kept:
         """What is recorded of the run on these videos and cases, which are kept beside the registration.
 
         Raises:
@@ -163,12 +163,12 @@ class RegisteredRun:
             return self._recorded({}, frozenset())
         looks = read_looks(file, registration.sha256)
         named = set(self.reasons) - {SIZE, CASES, ADDED}
-        differences, unnamed = data_differences(registration.content.get(SIZE), looks, self.verb, seen, named)
+        differences, problems = data_differences(registration.content, looks, seen, named)
         where = f"{self.path} (registered data of {self.verb})"
-        of_data = _explained(where, differences, self.reasons, [unnamed] if unnamed else [])
+        of_data = _explained(where, differences, self.reasons, problems)
         criteria = registration.content.get("exclusions", ())
         kept = self._recorded(of_data, {name for name in named if of_data[name]["reason"] in criteria})
-        kept["first_look"] = add_run(file, looks, self.verb, seen, kept["deviations"])
+        kept["first_look"], kept["look"] = add_run(file, looks, self.verb, seen, kept["deviations"])
         return kept
 
     def _recorded(self, of_data: Mapping[str, dict[str, str]], foreseen: Collection[str]) -> Kept:

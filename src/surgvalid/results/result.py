@@ -238,7 +238,7 @@ def as_table(
         metric: The metric that is looked at.
     """
     scores = read_scores(table, columns=columns, better=better, metric=metric).table
-    note_cases(scores.frame)
+    note_cases(scores.frame, used=False)
     return scores
 
 

@@ -41,7 +41,13 @@ TEXTS = {
     "title": "Title", "question": "Question", "data": "Data", "sample_size": "Number of videos", "stopping": "Stopping",
     "notes": "Notes",
 }  # fmt: skip
-LISTS = {"authors": "Authors", "hypotheses": "Hypotheses", "exclusions": "Exclusions", "strata": "Strata"}
+LISTS = {
+    "authors": "Authors",
+    "hypotheses": "Hypotheses",
+    "exclusions": "Exclusions",
+    "strata": "Strata",
+    "videos": "Planned videos",
+}
 NEEDED = ("title", "question", "sample_size", "exclusions", "stopping")
 EXAMPLE = """# The analysis to come. Write it before you see the data; then:
 #   surgvalid plan register THIS.toml --out registration

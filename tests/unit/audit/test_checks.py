@@ -113,6 +113,9 @@ def test_names_of_splits_are_compared_without_case_and_outer_spaces() -> None:
     [
         ("pat3", "pat003", "pat3 = pat003"), ("P-07", "patient 7", "P-07 = patient 7"), ("A_3", "a3", "A_3 = a3"),
         ("A3", "B3", ""), ("center1_pat3", "center2_pat3", ""), ("P30", "P3", ""),
+        ("pat7", "video07", ""), ("case 7", "op7", ""), ("patient3_video1", "pat3_op1", ""),
+        ("7", "video07", "7 = video07"), ("id_7", "pat007", "id_7 = pat007"),
+        ("pat48211", "Video-48211", "pat48211 = Video-48211"),
     ],
 )  # fmt: skip
 def test_a_patient_written_in_two_ways_is_one(test: str, train: str, shown: str) -> None:
@@ -120,6 +123,13 @@ def test_a_patient_written_in_two_ways_is_one(test: str, train: str, shown: str)
     row = check(with_table("splits", pl.DataFrame(rows, schema=["split", "video", "patient"], orient="row")), "P1.6")
     assert row["outcome"] == ("fail" if shown else "pass")
     assert shown in row["evidence"]
+
+
+def test_counted_patients_and_counted_videos_agree_in_nothing() -> None:
+    names = [("test", f"pat{n}") for n in range(1, 21)] + [("train", f"video{n:02d}") for n in range(1, 41)]
+    splits = pl.DataFrame([{"split": split, "video": name, "patient": name} for split, name in names])
+    row = check(with_table("splits", splits), "P1.6")
+    assert row["outcome"] == "pass", row["evidence"]
 
 
 def test_equal_numbers_of_two_data_sets_are_two_patients() -> None:

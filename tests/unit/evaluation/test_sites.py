@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import surgvalid
 from surgvalid.cli import build_app
-from surgvalid.evaluation.sharing import Shareable, read_shared, write_shared
+from surgvalid.evaluation.sharing import Shareable, _is_small, read_shared, write_shared
 from surgvalid.evaluation.sites import SitesResult
 
 SKILLS = {"one": 1.4, "two": 1.0, "three": 0.9}
@@ -64,6 +65,27 @@ def test_a_ranking_over_sites_is_that_of_the_raw_data(metric: str, pooled) -> No
     for mine, theirs in zip(ours.judged.pairs, raw.judged.pairs, strict=True):
         for name in ("difference", "low", "high", "p_adjusted"):
             assert getattr(mine, name) == pytest.approx(getattr(theirs, name), abs=1e-12)
+
+
+@pytest.mark.parametrize(("metric", "of_raw"), [("accuracy", "correct"), ("accuracy", "accuracy"), ("macro_f1",) * 2])
+def test_two_models_over_sites_are_compared_by_the_test_of_the_raw_data(metric: str, of_raw: str, pooled) -> None:
+    """Accuracy is the mean of right and wrong: the sign-flip test, not the jackknife of a pooled value."""
+    result, folders, _ = pooled
+    for row in result.tables["comparisons"].filter(pl.col("metric") == metric).iter_rows(named=True):
+        raw = surgvalid.compare(folders, row["model_a"], row["model_b"], metric=of_raw).table.row(0, named=True)
+        assert row["method"] == raw["method"] == ("sign-flip" if metric == "accuracy" else "jackknife by class")
+        for name in ("difference", "low", "high", "p_value"):
+            assert row[name] == pytest.approx(raw[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("of_raw", ["correct", "accuracy"])
+def test_ranges_of_ranks_are_those_of_the_raw_data(of_raw: str, pooled) -> None:
+    result, folders, _ = pooled
+    names = ["model", "rank", "rank_low", "rank_high"]
+    ours = surgvalid.rank(result.scores, metric="accuracy", rule="mean-then-rank").ranks.select(names)
+    raw = surgvalid.rank(folders, metric=of_raw, rule="mean-then-rank").ranks.select(names)
+    assert ours["rank_low"].null_count() == 0
+    assert ours.rows() == raw.rows()
 
 
 def test_a_failure_analysis_over_sites_is_that_of_the_raw_data(pooled) -> None:
@@ -131,3 +153,46 @@ def test_no_small_count_leaves_and_none_can_be_had_by_subtraction(counts: pl.Dat
     said = [tuple(row[name] for name in key) for row in again.head["counts"]]
     assert sorted(map(str, said)) == sorted(map(str, leave.select(key).rows()))
     assert shared.head["withheld"].get("successes of correct", 0) == len(stay)
+
+
+def counts_of(confusion: np.ndarray) -> np.ndarray:
+    right, every = np.diag(confusion), confusion.sum()
+    missed, wrong = confusion.sum(axis=1) - right, confusion.sum(axis=0) - right
+    return np.stack([right, wrong, missed, every - right - missed - wrong], axis=1).astype(float)
+
+
+def test_a_class_that_is_never_named_gives_no_small_count_away() -> None:
+    """Of class c 3 cases were taken for a: every count is 5 or more, and the errors for a less those of b are 3."""
+    confusion = np.array([[40, 8, 0], [6, 50, 0], [3, 9, 0]])
+    counts = counts_of(confusion)
+    assert not ((counts > 0) & (counts < 5)).any()
+    assert _is_small(counts, int(confusion.sum()), 5)
+    assert not _is_small(counts_of(np.array([[40, 8, 0], [6, 50, 0], [7, 9, 0]])), 120, 5)
+
+
+def test_cases_that_a_pair_does_not_count_are_not_few() -> None:
+    assert _is_small(np.array([30.0, 58.0]), 60, 5)
+    assert not _is_small(np.array([30.0, 60.0]), 60, 5)
+    assert not _is_small(np.array([30.0, 50.0]), 60, 5)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(2, 4), st.data())
+def test_no_small_confusion_follows_from_the_counts_that_leave(classes: int, data: st.DataObject) -> None:
+    """Exact least and greatest number of every confusion, by linear programming over tables with the same counts."""
+    cells = st.sampled_from([0, 0, 3, 5, 8, 13])
+    confusion = np.array(data.draw(st.lists(st.lists(cells, min_size=classes, max_size=classes),
+                                            min_size=classes, max_size=classes)))  # fmt: skip
+    np.fill_diagonal(confusion, 30)
+    confusion[:, -1] *= data.draw(st.booleans())
+    counts = counts_of(confusion)
+    if _is_small(counts, int(confusion.sum()), 5):
+        return
+    off = [(i, j) for i in range(classes) for j in range(classes) if i != j]
+    sums = np.array([[float(pair[axis] == one) for pair in off] for axis in (0, 1) for one in range(classes)])
+    for place in range(len(off)):
+        cost = np.eye(len(off))[place]
+        least, most = (
+            sign * linprog(sign * cost, A_eq=sums, b_eq=[*counts[:, 2], *counts[:, 1]]).fun for sign in (1, -1)
+        )
+        assert not (least > 0.5 and most < 4.5), (confusion, off[place])

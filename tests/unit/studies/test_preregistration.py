@@ -130,7 +130,8 @@ def test_fewer_videos_than_planned_need_a_reason(registered: Path):
 
 
 def test_excluded_videos_stand_by_name_with_their_reasons(registered: Path):
-    fewer = SCORES.filter(~pl.col("video").is_in(["v6", "v7"]))
+    gone = pl.col("video").is_in(["v6", "v7"])
+    fewer = SCORES.with_columns(value=pl.when(~gone).then("value"))
     result = held(registered, fewer, v6="conversion to open surgery", v7="the camera failed")
     [warning] = [one.text for one in result.findings if one.code == "deviation"]
     assert warning.endswith("v7 was excluded. Reason given: the camera failed"), "v6 left by a registered criterion"
@@ -148,7 +149,7 @@ def test_cases_changed_after_the_first_look_are_noticed(registered: Path):
     with pytest.raises(InputInvalid) as caught:
         held(registered, other)
     assert [problem[:38] for problem in caught.value.problems] == [
-        "1 videos of the first look are not her", "1 cases were added after the first loo",
+        "1 videos planned or seen first are not", "1 cases were added to those planned or",
     ]  # fmt: skip
     with pytest.raises(InputInvalid, match="not here"):
         held(registered, other, sample_size="in one word", added="a late one")
@@ -156,6 +157,89 @@ def test_cases_changed_after_the_first_look_are_noticed(registered: Path):
     first, second = (held(registered, *one[:1], **one[1]) for one in ((SCORES, {}), (other, names)))
     looks = [one.request.settled["preregistration"]["first_look"] for one in (first, second)]
     assert looks[0] == looks[1]
+
+
+def test_patients_without_scores_do_not_count_as_compared(registered: Path):
+    blank = SCORES.with_columns(value=pl.when(~pl.col("video").is_in(["v1", "v2", "v3"])).then("value"))
+    of_one = SCORES.with_columns(value=pl.when((pl.col("model") != "A") | (pl.col("video") != "v5")).then("value"))
+    for scores, count in ((blank, 5), (of_one, 7)):
+        with pytest.raises(InputInvalid, match=f"sample_size is {count}, registered was 8"):
+            held(registered, scores)
+        with pytest.raises(InputInvalid, match=f"sample_size is {count}, registered was 8"):
+            ranked(registered, scores)
+
+
+def ranked(registered: Path, scores: pl.DataFrame, **deviations: str):
+    asked = {"rule": "mean-then-rank", "better": "larger", "replicates": 20, "preregistration": registered}
+    return surgvalid.rank(scores, **asked, deviations=deviations)
+
+
+def test_rows_that_no_fit_used_do_not_count(tmp_path: Path):
+    path = registered_failures(tmp_path)
+    empty = ANSWERS.with_columns(smoke=pl.when(pl.col("video") != "v2").then("smoke"))
+    with pytest.raises(InputInvalid, match="sample_size is 7, registered was 8"):
+        surgvalid.failures(empty, **ASKED, preregistration=path)
+
+
+def test_all_verbs_share_one_first_look(registered: Path):
+    first = held(registered, SCORES)
+    fewer = SCORES.filter(pl.col("video") != "v0")
+    with pytest.raises(InputInvalid, match="1 videos planned or seen first are not here"):
+        ranked(registered, fewer, sample_size="the second verb")
+    other = ranked(registered, fewer, v0="consent withdrawn")
+    looks = [one.request.settled["preregistration"] for one in (first, other)]
+    assert looks[0]["first_look"] == looks[1]["first_look"]
+    assert looks[0]["look"] != looks[1]["look"]
+
+
+def test_a_verb_that_calls_cases_by_other_names_is_held_to_the_same_videos(registered: Path):
+    held(registered, SCORES)
+    frames = pl.DataFrame([{"video": f"v{n // 2}", "frame": n % 2, "reference": "ab"[n % 2], "prediction": "a"}
+                           for n in range(16)])  # fmt: skip
+    asked = {"metrics": ["accuracy"], "preregistration": registered}
+    surgvalid.evaluate("classification", frames, **asked)
+    with pytest.raises(InputInvalid, match="cases of the first look are missing in 1 videos"):
+        surgvalid.evaluate("classification", frames[1:], **asked)
+    with pytest.raises(InputInvalid, match="1 videos planned or seen first are not here"):
+        surgvalid.evaluate("classification", frames[2:], **asked, deviations={"sample_size": "fewer"})
+
+
+@pytest.mark.parametrize("change", ["date", "verb", "videos", "deviations", "names", "registration", "salt", "removed"])
+def test_a_changed_record_of_runs_is_named(registered: Path, change: str):
+    held(registered, SCORES)
+    held(registered, SCORES.filter(pl.col("video") != "v0"), v0="consent withdrawn")
+    path = registered.with_name("looks.json")
+    stored = json.loads(path.read_text())
+    if change == "removed":
+        del stored["runs"][0]
+    elif change in stored:
+        stored[change] = "0" * 32
+    elif change == "names":
+        stored["runs"][0]["names"]["videos"].pop()
+    else:
+        stored["runs"][1][change] = {} if change == "deviations" else "other"
+    path.write_text(json.dumps(stored))
+    for look in (
+        lambda: held(registered, SCORES),
+        lambda: surgvalid.studies.preregistration.registered_runs(registered),
+    ):
+        with pytest.raises(FileUnreadable, match=r"was changed after it was written|under another registration"):
+            look()
+
+
+def test_names_that_nobody_has_seen_exclude_nothing(registered: Path, tmp_path: Path):
+    fewer = SCORES.filter(~pl.col("video").is_in(["v6", "v7"]))
+    with pytest.raises(InputInvalid, match="nothing shows that there was a v98") as caught:
+        held(registered, fewer, v98="conversion to open surgery", v7="conversion to open surgery")
+    assert len(caught.value.problems) == 2
+    (tmp_path / "listed.toml").write_text(
+        PLAN.replace("sample_size", f"videos = {[f'v{n}' for n in range(8)]}\nsample_size")
+    )
+    surgvalid.preregister(tmp_path / "listed.toml").to_dir(tmp_path / "listed")
+    listed = tmp_path / "listed" / "registration.json"
+    with pytest.raises(InputInvalid, match="2 videos planned or seen first are not here"):
+        held(listed, fewer, sample_size="fewer")
+    held(listed, fewer, v6="conversion to open surgery", v7="conversion to open surgery")
 
 
 def test_the_page_of_a_registration_lists_the_deviations_of_every_run(registered: Path):

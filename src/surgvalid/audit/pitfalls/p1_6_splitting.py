@@ -28,8 +28,8 @@ ABOUT = Pitfall(
         Seldom(26.7, "did not handle hierarchies in splits properly", 45),
     ),
     "Videos, patients, cases and contents that stand in two splits, also where names differ in case, separators, "
-    "leading zeros or words such as patient; videos that known data sets share, and on what models were chosen. Fails "
-    "on every overlap with a test split, and where models were chosen on it.",
+    "leading zeros or words for one thing (pat, patient); videos that known data sets share, and on what models were "
+    "chosen. Fails on every overlap with a test split, and where models were chosen on it.",
     "Split by patient; keep copies and follow-up operations on one side; choose everything on a validation split.",
 )
 TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
@@ -38,10 +38,11 @@ _DOUBTFUL = frozenset(
 )
 """Words beside which a mention of the test split may mean anything."""
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
-_ID_WORDS = frozenset(
-    "p pat patient subj subject person case id no nr v vid video op operation surgery procedure".split()
-)
-"""Words before the number of an identifier that people write or leave out."""
+_NAMED = "id no nr", "p pat patient subj subject person", "v vid video", "op operation surgery procedure", "case"
+_THINGS = {word: thing for thing, words in enumerate(_NAMED) for word in words.split()}
+"""Words before the number of an identifier that people write or leave out, by the thing that they name; 0 is any."""
+_COUNTER = 4
+"""Digits that a number given by counting has at most: patient 3 and video 3 are nothing that agrees."""
 
 
 def is_test(split: str) -> bool:
@@ -85,33 +86,47 @@ def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
             yield passed(f"No {column} stands in a test split and in another one.", *numbers)
 
 
-def plain_name(name: str) -> str:
+def plain_name(name: str) -> tuple[str, frozenset[int]]:
     """What is left of an identifier without case, separators, zeros before numbers and words such as `patient`.
+
+    With it the things that such words name, where it does no more than count them.
 
     Example:
         >>> plain_name("pat003") == plain_name("Patient-3"), plain_name("A3") == plain_name("B3")
         (True, False)
     """
     pieces = _PIECES.findall(name.casefold())
-    kept = [piece.lstrip("0") or "0" if piece.isdigit() else piece for piece in pieces if piece not in _ID_WORDS]
-    return " ".join(kept) if any(piece.isdigit() for piece in kept) else " ".join(pieces)
+    kept = [piece.lstrip("0") or "0" if piece.isdigit() else piece for piece in pieces if piece not in _THINGS]
+    longest = max((len(piece) for piece in kept if piece.isdigit()), default=0)
+    things = {_THINGS[piece] for piece in pieces if longest <= _COUNTER and _THINGS.get(piece)}
+    return " ".join(kept if longest else pieces), frozenset(things)
 
 
-def _names(rows: pl.DataFrame, column: str) -> dict[tuple[str, ...], str]:
+_Names = dict[tuple[str, ...], dict[frozenset[int], str]]
+
+
+def _names(rows: pl.DataFrame, column: str) -> _Names:
     """Names by themselves without case, and but for contents by what else is left of them within one data set."""
     source = pl.col("data_set").fill_null("") if "data_set" in rows.columns else pl.lit("")
     named = rows.drop_nulls(column).select(pl.col(column).cast(pl.String).str.strip_chars(), source.alias("source"))
-    names: dict[tuple[str, ...], str] = {}
+    names: _Names = {}
     for name, of_set in named.unique().sort(column, "source").iter_rows():
-        names[(name.casefold(),)] = name
+        names[(name.casefold(),)] = {frozenset(): name}
         if column != "content":
-            names[plain_name(name), of_set] = name
+            plain, things = plain_name(name)
+            names.setdefault((plain, of_set), {})[things] = name
     return names
 
 
-def _in_both(some: dict[tuple[str, ...], str], others: dict[tuple[str, ...], str]) -> list[str]:
+def _in_both(some: _Names, others: _Names) -> list[str]:
     """Names on both sides; those that are written in two ways with both."""
-    pairs = {some[key]: others[key] for key in sorted(some.keys() & others.keys(), key=len, reverse=True)}
+    pairs = {
+        one: other
+        for key in sorted(some.keys() & others.keys(), key=len, reverse=True)
+        for things, one in some[key].items()
+        for said, other in others[key].items()
+        if things <= said or said <= things
+    }
     return sorted(one if one.casefold() == other.casefold() else f"{one} = {other}" for one, other in pairs.items())
 
 
@@ -119,8 +134,8 @@ def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Videos that public data sets share, where the splits come from several."""
     rows = study.table("splits", "data_set").drop_nulls("data_set")
     test_pairs(rows)
-    test = rows.filter(pl.col("split").map_elements(is_test, return_dtype=pl.Boolean))
-    other = rows.filter(~pl.col("split").map_elements(is_test, return_dtype=pl.Boolean))
+    tested = rows["split"].map_elements(is_test, return_dtype=pl.Boolean)
+    test, other = rows.filter(tested), rows.filter(~tested)
     pairs = set(itertools.product(test["data_set"].unique(), other["data_set"].unique()))
     known = {frozenset(row[:2]) for row in leakage_table().select("data_set_a", "data_set_b").rows()}
     looked_at = sorted(pair for pair in pairs if frozenset(pair) in known and set(pair) <= set(DATA_SETS))
@@ -160,11 +175,9 @@ def tuned_elsewhere(study: AuditedStudy) -> Iterator[AuditEvidence]:
 
 def no_defects(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """What the data cards of question sets say of leaks between splits."""
-    cards = [result.records.get("data_card") for result in study.of("questions")]
-    leaks = [
-        text for card in cards if isinstance(card, dict) for text in card.get("defects", ()) if "share" in str(text)
-    ]
-    if not any(isinstance(card, dict) for card in cards):
+    cards = [card for made in study.of("questions") if isinstance(card := made.records.get("data_card"), dict)]
+    leaks = [text for card in cards for text in card.get("defects", ()) if "share" in str(text)]
+    if not cards:
         raise NotThere("the data card of a question set")
     kept = f" ({len(leaks)} pairs of videos with common frames are kept on one side)" if leaks else ""
     yield passed(f"The question set was split by patient, copies on one side{kept}.")

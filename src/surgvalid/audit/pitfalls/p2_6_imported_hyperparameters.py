@@ -50,11 +50,10 @@ def over_thresholds(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if set(np.unique(matrix.values[np.isfinite(matrix.values)])) <= {0.0, 1.0}:
         raise NotThere("scores beside right and wrong: no threshold changes those")
     marks = sorted({*THRESHOLDS, float(given)})
-    videos = len(matrix.video_names)
     grids = []
     for mark in marks:
         reached = np.where(np.isfinite(matrix.values), matrix.values >= mark - 1e-12, np.nan)
-        totals, sizes = video_sums(reached, matrix.videos, videos)
+        totals, sizes = video_sums(reached, matrix.videos)
         grids.append(np.divide(totals, sizes, out=np.full_like(totals, np.nan), where=sizes > 0))
     words = [f"{mark:g}" for mark in marks]
     yield from _ranged(study, grids, words, marks.index(float(given)), matrix.models, "share of cases at a threshold")

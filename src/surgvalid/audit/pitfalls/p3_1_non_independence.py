@@ -78,18 +78,21 @@ def effects(study: AuditedStudy) -> tuple[float, list[AuditNumber]]:
 
 
 def _width_ratio(numbers: list[AuditNumber]) -> float:
-    spans = {(one.subject, one.setting): (one.high or 0.0) - (one.low or 0.0) for one in numbers if one.setting}
-    ratios = [
-        spans[model, "cluster"] / naive
-        for (model, kind), naive in spans.items()
-        if kind == "naive" and naive > 0 and (model, "cluster") in spans
-    ]
+    naive, clustered = (
+        {one.subject: (one.high or 0.0) - (one.low or 0.0) for one in numbers if one.setting == kind}
+        for kind in ("naive", "cluster")
+    )
+    ratios = [clustered[model] / width for model, width in naive.items() if width > 0 and model in clustered]
     return float(np.median(ratios)) if ratios else float("nan")
 
 
 def units(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Which units reported intervals and tests rest on."""
-    naive = [result.label for result in study.stored if _took_rows(result.frame("result"))]
+    naive = [
+        result.label
+        for result in study.stored
+        if "naive" in result.frame("result").to_dict(as_series=False).get("resample", ())
+    ]
     ours = study.of("score", "evaluate", "rank", "rank-tasks", "combine", "supplement")
     if naive:
         yield from _judged(study, f"Results with single cases as units: {listed(naive)}.")
@@ -120,14 +123,8 @@ def _stated_units(study: AuditedStudy) -> Iterator[AuditEvidence]:
 
 def _printed(study: AuditedStudy) -> int:
     """How many printed numbers have an interval."""
-    frame = study.tables.get("reported")
-    if frame is None or not {"low", "high"} <= set(frame.columns):
-        return 0
-    return frame.drop_nulls(["low", "high"]).height
-
-
-def _took_rows(frame: pl.DataFrame) -> bool:
-    return "resample" in frame.columns and "naive" in frame["resample"].to_list()
+    frame = study.tables.get("reported", pl.DataFrame())
+    return frame.drop_nulls(["low", "high"]).height if {"low", "high"} <= set(frame.columns) else 0
 
 
 def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
@@ -182,7 +179,7 @@ def expected_width(values: np.ndarray, codes: np.ndarray) -> tuple[float, float,
     The narrower of what the mean over cases and the mean of video means give, without Student's factor: no sound
     method is expected to print less.
     """
-    totals, sizes = (one[:, 0] for one in video_sums(values, codes, int(codes.max()) + 1))
+    totals, sizes = (one[:, 0] for one in video_sums(values, codes))
     totals, sizes = totals[sizes > 0], sizes[sizes > 0]
     widths = []
     for left_out in (None, *range(len(totals) if len(totals) > 2 else 0)):

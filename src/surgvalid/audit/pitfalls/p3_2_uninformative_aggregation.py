@@ -179,7 +179,7 @@ def _stated_ways(study: AuditedStudy) -> Iterator[str]:
 
 def _both_means(matrix: ScoreMatrix) -> str:
     """The mean over cases beside the mean over videos, of the first models."""
-    totals, counts = video_sums(matrix.values, matrix.videos, len(matrix.video_names))
+    totals, counts = video_sums(matrix.values, matrix.videos)
     cases = totals.sum(axis=0) / counts.sum(axis=0)
     videos = np.nanmean(np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0), axis=0)
     return (

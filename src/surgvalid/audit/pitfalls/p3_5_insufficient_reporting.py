@@ -92,7 +92,7 @@ WAYS = ("mean over cases", "mean over videos", "median over cases")
 
 def usual_values(matrix: ScoreMatrix) -> dict[str, np.ndarray]:
     """What each model reaches under the usual ways to make one number of its scores."""
-    totals, counts = video_sums(matrix.values, matrix.videos, len(matrix.video_names))
+    totals, counts = video_sums(matrix.values, matrix.videos)
     by_video = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
     return dict(
         zip(

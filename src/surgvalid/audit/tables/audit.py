@@ -217,7 +217,7 @@ def _gaps(read: Sequence[ReadTable], known: KnownFacts) -> Iterator[Finding]:
         "kind (multi-class, multi-label or binary), so accuracy was not held against whole counts": named(
             lambda one, metrics: not one.facts.kind and one.facts.cases and "accuracy" in metrics
         ),
-        "number of cases, so no share was held against whole counts": named(
+        "number of cases, so no share was held against whole counts, nor an interval against its width": named(
             lambda one, metrics: not one.facts.cases and not one.facts.column_cases and "accuracy" in metrics
         ),
         "number of classes, so no solution was looked for": named(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from surgvalid.audit.tables.cells import PrintedCell, cells_in, plain_words
 
 _CAPTION = re.compile(r"^\W*tab(?:le|\.)?\s*([A-Z]?\.?\d+[a-z]?|[IVXLC]+)\b\s*[.:|–—-]*\s*(.*)$", re.IGNORECASE)
+_INTERVALS = re.compile(r"\bCI\b|confidence|interval", re.IGNORECASE)
 _TITLE_LENGTH = 60
 _APART = re.compile(r"\s{2,}")
 
@@ -76,6 +77,7 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
     """
     width = max(map(len, grid.rows), default=0)
     texts = [[*row, *[""] * (width - len(row))] for row in grid.rows]
+    _join_intervals(texts)
     cells = [[cells_in(text) for text in row] for row in texts]
     numeric = [[any(cell.value is not None for cell in several) for several in row] for row in cells]
     head = _heading_rows(texts, numeric, grid.headings)
@@ -102,6 +104,15 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
         label=label,
         title=title,
     )
+
+
+def _join_intervals(texts: list[list[str]]) -> None:
+    """Write intervals that stand in a column of their own behind the numbers at their left."""
+    for column in {place for row in texts for place, text in enumerate(row) if place and _INTERVALS.search(text)}:
+        for row in texts:
+            if re.fullmatch(r"[(\[]?[\d.]+\W+(?:to\W+)?[\d.]+[)\]]?", row[column].strip()):
+                row[column - 1] += f" [{row[column].strip(' ()[]')}]"
+                row[column] = ""
 
 
 def _heading_rows(texts: list[list[str]], numeric: list[list[bool]], headings: int | None) -> int:

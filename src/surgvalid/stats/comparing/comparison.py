@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from surgvalid.errors import Misuse, UnknownName
+from surgvalid.results.registered_data import note_cases
 from surgvalid.results.request import requested
 from surgvalid.results.result import TableResult, as_table
 from surgvalid.results.tables.statistics import COMPARE
@@ -127,6 +128,7 @@ def compare(
     rule = pairwise(scores, scores.chosen_metric(metric), missing)
     matrix = verb_matrix(scores, metric, missing=rule, statistic=statistic, estimand=estimand, models=models)
     pair = pair_matrix(matrix, model_a, model_b)
+    note_cases(pair.cases)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     for slice_ in slices(pair, by, separator=separator):

@@ -12,12 +12,13 @@ takes the videos that all have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from surgvalid.errors import Misuse, TableInvalid
+from surgvalid.metrics.metric import RatioOfSums
 from surgvalid.metrics.packing import reopened
 from surgvalid.schema.metric_facts import PackableMetric
 from surgvalid.schema.outcomes import Status
@@ -154,14 +155,27 @@ def _pooled_matrix(
     for model, video, value in rows.select("model", "video", "value").iter_rows():
         if video in place and value is not None:
             values[place[video], models.index(model)] = value
-    return ScoreMatrix(
-        values,
-        models,
-        np.arange(order.height),
-        order["video"].to_list(),
-        cases,
-        scores.facts_of(name),
-        statistics=statistics,
+    facts, names = scores.facts_of(name), order["video"].to_list()
+    return by_case(ScoreMatrix(values, models, np.arange(len(names)), names, cases, facts, statistics=statistics))
+
+
+def by_case(matrix: ScoreMatrix) -> ScoreMatrix:
+    """A pooled metric that is a mean over the same cases for all models, every case with the mean of its video.
+
+    Tests of means then apply to it, which rest on the sum and the number of scores of each video alone. Any other
+    metric is left as it is.
+    """
+    pooled = PooledStatistic.of(matrix) if matrix.statistics is not None else None
+    if pooled is None or pooled.cases is None or not isinstance(pooled.metric, RatioOfSums):
+        return matrix
+    sums = np.stack(pooled.prepared, axis=1).astype(np.float64)
+    if (sums[:, :, 1] != pooled.cases[:, None]).any():
+        return matrix
+    rows = np.repeat(np.arange(len(sums)), pooled.cases.astype(np.int64))
+    held = replace(matrix, values=sums[:, :, 0] / np.maximum(sums[:, :, 1], 1.0), statistics=None).where(rows)
+    numbered = pl.col("video") + "/" + pl.int_range(pl.len()).cast(pl.String)
+    return replace(
+        held, cases=held.cases.with_columns(case=numbered), metric=replace(matrix.metric, pooled=False, row="case")
     )
 
 

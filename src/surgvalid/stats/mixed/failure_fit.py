@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
+from surgvalid.results.registered_data import note_cases
 from surgvalid.results.result import rows_of
 from surgvalid.results.tables import failures as tables
 from surgvalid.schema.findings import Finding
@@ -90,6 +91,7 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     design = design_of(
         rows, settled.model(extra=wanted), where=asked.where, also=settled.also, separation=rule.separation
     )
+    note_cases(rows[design.kept])
     design = replace(design, excluded={**left_out, **design.excluded})
     _check_slopes(asked.slopes, design)
     fitted, tests = tested(design, _video(settled, design), rule)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import TableInvalid, UnknownName
+from surgvalid.results.registered_data import note_cases
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
@@ -87,6 +88,8 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -
     if len(models) < 2:
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
+    for _, matrix in matrices:
+        note_cases(matrix.cases.filter(np.isfinite(matrix.values).all(axis=1)))
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
     findings = [one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())]
     if options.task_column is None and len(tasks) > 1:

@@ -92,7 +92,8 @@ def pair_findings(
     sums = unit_sums(matrix, estimand=estimand, against=against)
     if matrix.statistics is not None:
         return _pooled_findings(matrix, sums, level)
-    joint = joint_differences(sums.totals, sums.sizes, level=level)
+    order = np.lexsort(np.round(sums.totals, 9).T)  # patterns that are drawn must not depend on the names of units
+    joint = joint_differences(sums.totals[order], sums.sizes[order], level=level)
     gaps, names, cases = divided(sums.totals, sums.sizes), matrix.models, sums.cases.sum(axis=0)
     return [
         PairFinding(

@@ -38,7 +38,7 @@ def test_planted_errors_are_noticed(rule: str) -> None:
 
 
 def test_every_rule_that_can_be_planted_is() -> None:
-    unplanted = {"value_range", "labelwise", "repeats", "bold", "averages", "totals"}
+    unplanted = {"value_range", "labelwise", "repeats", "bold", "averages", "totals", "intervals"}
     assert {name.replace("_", "-") for name in RULES if name not in unplanted} <= set(PLANTED)
 
 

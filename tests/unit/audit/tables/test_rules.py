@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -217,3 +218,28 @@ def test_percentages_and_shares_are_told_apart() -> None:
     assert rules({"F1": "50.0", "J": "20.0"}) == ["jaccard-f1"]
     assert rules({"F1": "50.0", "J": "0.9", "P": "60.0"}) == ["jaccard-f1"], "0.9 with one decimal is a percentage here"
     assert rules({"F1": "104.0", "J": "80.0"}) == ["range", "jaccard-f1"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("0.80 [0.72, 0.88]", 0), ("0.80 (0.76-0.84)", 1), ("80.0 % (76.0 % to 84.0 %)", 1), ("0.80 (0.73; 0.86)", 0),
+        ("0.80 [0.82, 0.90]", 2), ("0.80 [0.65, 0.95]", 0), ("0.80 ± 0.01", 0), ("1.00 [0.97, 1.00]", 0),
+        ("0.8 (0.8-0.8)", 0), ("**0.80** (95% CI 0.78–0.82)", 1),
+    ],
+)  # fmt: skip
+def test_printed_intervals_have_the_width_of_their_cases(printed: str, found: int) -> None:
+    """100 cases, accuracy 0.8: 0.157 wide; half of it is too narrow, whatever the digits and the method."""
+    table = audit({"Acc": printed}, kind="multi-class", cases=100)
+    assert table["rule"].to_list() == ["interval"] * found
+    if found == 1:
+        assert "0.51 times" in table["arithmetic"][0] or "0.26 times" in table["arithmetic"][0]
+
+
+def test_intervals_in_a_column_of_their_own_and_without_known_cases(tmp_path: Path) -> None:
+    head = "Table 1. Results\n\n| Model | Accuracy | 95% CI |\n|---|---|---|\n"
+    text = f"{head}| A | 0.80 | 0.76-0.84 |\n| B | 0.70 | [0.72, 0.78] |\n"
+    (tmp_path / "t.md").write_text(text)
+    known = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table
+    assert known.select("row", "rule").rows() == [("A", "interval"), ("B", "interval"), ("B", "interval")]
+    assert surgvalid.audit_tables(tmp_path / "t.md").table.select("row", "rule").rows() == [("B", "interval")]

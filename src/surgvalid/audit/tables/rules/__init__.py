@@ -14,7 +14,7 @@ from surgvalid.audit.tables.rules.laws import (
     labelwise,
     value_range,
 )
-from surgvalid.audit.tables.rules.possible_counts import no_solution, whole_counts
+from surgvalid.audit.tables.rules.possible_counts import intervals, no_solution, whole_counts
 from surgvalid.audit.tables.rules.printed import averages, bold, repeats, totals
 from surgvalid.audit.tables.vocabulary import TableFinding
 
@@ -31,6 +31,7 @@ RULES: Mapping[str, Callable[[PrintedRows], Iterator[TableFinding]]] = {
         labelwise,
         no_solution,
         whole_counts,
+        intervals,
         degenerate,
         repeats,
         bold,

@@ -12,11 +12,17 @@ no convention for undefined values is excluded.
 
 Looked at: accuracy where the number of cases is known (in multi-label tables out of cases times classes), and columns
 whose number of cases was named.
+
+`interval`: a printed interval holds its number, and one of a share out of n cases has the width that n independent
+cases give, or more. Expected is that of the normal approximation at 95 %; least, that of Wilson's interval, which is
+narrower by at most the square root of 1 + z²/n, at the share of the printed digits that gives least. Dependent cases
+only widen it.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -223,4 +229,44 @@ def _shares_in(read: ReadTable, index: int, cases: int, what: str) -> Iterator[T
             f"{name} = {cell.text}",
             f"nearest shares out of {cases} {what}: {near[0]} and {near[1]}; neither is printed so, rounded or cut off",
             f"no plain share of {cases} {what}: another number of cases, an average over folds or tasks, or an error",
+        )
+
+
+_INTERVAL = re.compile(r"(\d*\.?\d+)\s*%?\s*(?:,|;|-|to)\s*(\d*\.?\d+)\s*%?\s*[)\]]$")
+_NORMAL = 1.959964
+_NARROW = 0.8
+"""Share of the least expected width below which a printed interval is too narrow."""
+
+
+def intervals(rows: PrintedRows) -> Iterator[TableFinding]:
+    """Intervals that do not hold their number, or are too narrow for the number of cases."""
+    for read in rows.tables:
+        counts = {index: cases for index, cases, _ in _shares(read)}
+        for column in read.columns:
+            for row, cell in zip(read.table.rows, read.table.values(column.place), strict=True):
+                ends = _INTERVAL.search(cell.text)
+                if ends and column.metric and cell.value is not None:
+                    unit = 100.0 if read.percent[column.place] else 1.0
+                    said = _about_interval(cell, ends[1], ends[2], unit, counts.get(column.place, 0))
+                    name = read.table.column_name(column.place)
+                    yield from (
+                        TableFinding(Grade.INCONSISTENT, "interval", read.table.name, row, name, cell.text, *texts)
+                        for texts in said
+                    )
+
+
+def _about_interval(cell: PrintedCell, low: str, high: str, unit: float, cases: int) -> Iterator[tuple[str, str]]:
+    """What is wrong with an interval: the arithmetic, and what follows."""
+    value, least, most = cell.value or 0.0, float(low), float(high)
+    digit = 10.0 ** -min(cell.decimals, *(len(end.partition(".")[2]) for end in (low, high)))
+    if not least - digit <= value <= most + digit:
+        yield f"{cell.text}: {value:g} does not lie between {low} and {high}", "no interval of this number"
+    shares = np.clip(np.array([value, value - digit, value + digit]) / unit, 0.0, 1.0)
+    widths = 2 * _NORMAL * unit * np.sqrt(shares * (1 - shares) / max(cases, 1))
+    narrowest = widths.min() / math.sqrt(1 + _NORMAL**2 / max(cases, 1))
+    if cases and narrowest > 0 and (ratio := (most - least + digit) / narrowest) < _NARROW:
+        yield (
+            f"{most - least:.4g} wide; {cases} independent cases give {widths[0]:.4g} at 95 %: "
+            f"{(most - least) / widths[0]:.2f} times (at most {ratio:.2f} by rounding and method)",
+            "too narrow for so many cases, and dependent ones would only widen it",
         )

@@ -53,37 +53,22 @@ def summaries(
     headings = [path[-1] for path in table.columns]
     groups = [path[:-1] for path in table.columns]
     rows = [name.rpartition(" / ")[2] for name in table.rows]
-    for at, members in _blocks(headings, groups, names | loose):
+    every = names | loose  # the corner where a row and a column of them meet is of neither
+    for at, members in _blocks(headings, groups, every):
         for number, row in enumerate(table.cells):
-            yield from _summary(
-                table, number, at, [row[index] for index in members], _word(headings[at]) in loose, rows, names | loose
-            )
-    for at, members in _blocks(rows, table.sections, names | loose):
-        for index in range(len(table.columns)):
-            if _word(headings[index]) not in names | loose:
-                yield from _summary(
-                    table,
-                    at,
-                    index,
-                    [table.cells[number][index] for number in members],
-                    _word(rows[at]) in loose,
-                    [],
-                    frozenset(),
-                )
+            if _word(rows[number]) not in every:
+                yield from _summary(table, number, at, [row[index] for index in members], _word(headings[at]) in loose)
+    for at, members in _blocks(rows, table.sections, every):
+        for index, heading in enumerate(headings):
+            if _word(heading) not in every:
+                column = table.values(index)
+                yield from _summary(table, at, index, [column[number] for number in members], _word(rows[at]) in loose)
 
 
 def _summary(
-    table: PrintedTable,
-    row: int,
-    column: int,
-    members: list[PrintedCell],
-    loose: bool,
-    rows: list[str],
-    names: frozenset[str],
+    table: PrintedTable, row: int, column: int, members: list[PrintedCell], loose: bool
 ) -> Iterator[PrintedSummary]:
     cell = table.cells[row][column]
-    if rows and _word(rows[row]) in names:  # the corner where both meet is looked at from above
-        return
     if cell.value is not None and len(members) > 1 and all(member.value is not None for member in members):
         yield PrintedSummary(table.rows[row], table.column_name(column), cell, tuple(members), loose)
 

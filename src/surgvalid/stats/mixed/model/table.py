@@ -253,7 +253,7 @@ def analysed_rows(table: Any, asked: FailureSettings, *, where: str) -> Rows:
     outcome, columns = asked.outcome, asked.columns or {}
     named = [name for name in columns if any(name in term for term in asked.terms)]
     stated, called = stated_facts(table), columns.get("value", "value")
-    rows = note_cases(rows_of(table, columns, where=where, roles=named))
+    rows = note_cases(rows_of(table, columns, where=where, roles=named), used=False)
     frame = of_metric(rows, asked.metric, outcome, where, main=stated.main, called=called)
     findings: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""

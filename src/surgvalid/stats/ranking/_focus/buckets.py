@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import Misuse, TableInvalid, TooFewVideos, UnknownName
+from surgvalid.results.registered_data import note_cases
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.questions.taxonomy import Capability
 from surgvalid.schema.statistic_rules import remark
@@ -160,6 +161,7 @@ def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[Sco
             "rule 'focus' compares models on the same questions; use missing='drop-case' (--missing drop-case), "
             "not 'drop-score'"
         )
+    note_cases(matrix.cases)
     sentences = matrix.absent.sentences
     whole = matrix.columns(sorted(matrix.models))
     return (
