@@ -256,7 +256,7 @@ def summary_rows(
             rows.append({**where, "metric": metric, **_numbers(spread, 0), **rule})
         if counts is not None:
             rule = {"better": "smaller", "worst": _COST}
-            costs = _cost_spread(*counts, videos, codes, chosen)
+            costs = _cost_spread(*counts, codes, chosen)
             rows += [{**where, "metric": m, **_numbers(costs, place), **rule} for place, m in enumerate(COSTS)]
     return rows
 
@@ -314,13 +314,15 @@ class CostStatistic:
         return costs
 
 
-def _cost_spread(
-    reference: Floats, prediction: Floats, videos: Sequence[str], codes: np.ndarray, settings: IntervalSettings
-) -> Spread:
+def _cost_spread(reference: Floats, prediction: Floats, codes: np.ndarray, settings: IntervalSettings) -> Spread:
     """Values and intervals of the four costs; no ends with one video, or where nothing is to be drawn."""
+    # Questions of one video with one reference and one response are one row with their number as its weight: a million
+    # questions are some thousand rows under every one of the weightings behind an interval.
     share = np.ones(len(codes)) if settings.estimand == "rows" else 1.0 / np.bincount(codes)[codes]
-    prepared, statistic = np.column_stack([reference, prediction, share]), CostStatistic(float(reference.max()))
-    cases = np.ones(len(codes)) if settings.estimand == "rows" else share
+    alike = pl.DataFrame({"video": codes, "reference": reference, "prediction": prediction, "share": share})
+    alike = alike.group_by("video", "reference", "prediction", maintain_order=True).agg(pl.col("share").sum())
+    videos, prepared = alike["video"].to_list(), alike.drop("video").to_numpy()
+    statistic = CostStatistic(float(reference.max()))
     try:
         if settings.replicates or not settings.draws:
             return prepared_spread(
@@ -329,7 +331,7 @@ def _cost_spread(
                 video=videos,
                 facts=_COST_FACTS,
                 names=COSTS,
-                cases=cases,
+                cases=prepared[:, 2],
                 level=settings.level,
                 replicates=max(1, settings.replicates),
                 method=settings.method,
@@ -337,6 +339,6 @@ def _cost_spread(
             ).spread
     except TooFewVideos:
         pass
-    value = statistic.weighted(np.ones((1, len(codes)), dtype=np.int64), prepared)[0]
+    value = statistic.weighted(np.ones((1, len(prepared)), dtype=np.int64), prepared)[0]
     unknown, none = np.full(len(COSTS), np.nan), ("none",) * len(COSTS)
     return Spread(value, unknown, unknown, unknown, unknown, unknown, unknown, none, ())
