@@ -3,8 +3,8 @@
     PYTHONPATH=src python bench/gpu_long_video.py --out OUT --seconds 300
 
 The planner in front of transformers as it serves: first answer, further questions by format, a mixed batch, budgets,
-growth, and vision alone beside one attention call over all images and `torch.compile`. Beside each first answer stands
-the limit: its multiplications at the GPU's peak. Needs torch, transformers, Pillow, numpy and scipy. Every part is
+growth, vision alone, and logits beside those of transformers' own attention. Beside each first answer stands the
+limit: its multiplications at the GPU's peak. Needs torch, transformers, Pillow, numpy and scipy. Every part is
 written to OUT/long_video.json and OUT/long_video.md as soon as it is there; a part that no longer fits the seconds is
 left out and listed. `--tiny` runs all of it in a minute on a CPU, to see that it works; its figures mean nothing.
 """
@@ -272,20 +272,36 @@ class Parts:
         yield {"frames": 16, "ms a frame": round(1000 * taken / 16, 2)}
 
     def vision(self) -> Iterator[dict[str, Any]]:
-        """The tower alone: as transformers calls attention by default, once over all images, and compiled."""
+        """The tower alone, as it is served: one attention call over all images, blocks compiled."""
         engine = self.planner.engine
         count = 4 if self.bench.tiny else 256
         inputs = engine._inputs([0.0] * count, self.film("v").frames([0.0] * count, 252, 448)[1])
-        tower, given = engine.model.model.visual, (inputs["pixel_values"], inputs["image_grid_thw"])
-        ours = tower.config._attn_implementation
         with torch.inference_mode():
-            tower.config._attn_implementation = "sdpa"
-            yield {"images": count, "how": "sdpa", "seconds": self.bench.timed(tower, *given)}
-            tower.config._attn_implementation = ours
-            if self.bench.device == "cuda":
-                yield {"images": count, "how": "one call", "seconds": self.bench.timed(tower, *given)}
-                compiled = torch.compile(tower)
-                yield {"images": count, "how": "one call, compiled", "seconds": self.bench.timed(compiled, *given)}
+            given = (inputs["pixel_values"], inputs["image_grid_thw"])
+            yield {"images": count, "seconds": self.bench.timed(engine.model.model.visual, *given)}
+
+    def equal(self) -> Iterator[dict[str, Any]]:
+        """Logits of a second chunk of frames beside those of transformers' own attention."""
+        engine, count = self.planner.engine, 4 if self.bench.tiny else 24
+        configs = (engine.model.config.text_config, engine.model.config.vision_config)
+        frames = self.film("e").frames(list(range(2 * count)), 252, 448)[1]
+        ours, logits = configs[0]._attn_implementation, []
+        for how, stance in ((ours, "default"), ("sdpa", "force_eager")):
+            for config in configs:
+                config._attn_implementation = how
+            with torch.compiler.set_stance(stance):
+                prefix, _ = engine.extend(engine.begin(), list(range(count)), frames[:count])
+                inputs = engine._inputs(list(range(count)), frames[count:])
+                length, place = prefix.marks[-1]
+                logits.append(engine._forward(prefix.layers, length, inputs, engine._places(inputs, place))[1].float())
+        for config in configs:
+            config._attn_implementation = ours
+        same = float(torch.corrcoef(torch.stack(logits))[0, 1])
+        yield {
+            "frames": 2 * count,
+            "correlation": round(same, 5),
+            "likeliest": int(logits[0].argmax() == logits[1].argmax()),
+        }
 
 
 def main() -> None:
@@ -309,7 +325,8 @@ def main() -> None:
             ("processor", 5),
             ("budgets", 60),
             ("growth", 40),
-            ("vision", 40),
+            ("equal", 20),
+            ("vision", 10),
         ):
             bench.run(name, needs_s, getattr(parts, name))
     print(markdown(bench.record), flush=True)

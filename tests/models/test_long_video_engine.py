@@ -298,6 +298,17 @@ def test_tokens_behind_a_kept_prefix_see_all_before_them() -> None:
     torch.testing.assert_close(seen, expected.transpose(1, 2))
 
 
+def test_attention_over_two_sets_of_keys_is_joined_from_that_over_each() -> None:
+    query, key, value = (torch.randn(1, 2, count, 8) for count in (5, 12, 12))
+
+    def part(keys: Any, values: Any) -> tuple[Any, Any]:
+        products = query @ keys.transpose(2, 3)
+        return products.softmax(-1) @ values, products.logsumexp(-1, keepdim=True)
+
+    both = attention.joined(part(key[:, :, :7], value[:, :, :7]), part(key[:, :, 7:], value[:, :, 7:]))
+    assert torch.allclose(both, part(key, value)[0], atol=1e-6)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_only_families_without_padding_attend_in_few_calls(folders: dict[str, Path], family: str) -> None:
     model = opened(folders[family]).load().model

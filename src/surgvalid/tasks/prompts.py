@@ -105,11 +105,6 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
 
-def placeholders(text: str) -> set[str]:
-    """The names of the placeholders of a text."""
-    return set(_PLACEHOLDER.findall(text))
-
-
 def prompts_of(task: TaskInstance) -> tuple[PromptText, ...]:
     """Every prompt of a task: of the file that it names, or of a TOML file beside its own.
 
