@@ -22,6 +22,7 @@ from surgvalid.audit.study_files import read_study
 from surgvalid.errors import DirectionUnknown, SurgvalidError
 from surgvalid.report.inputs import read_inputs
 from surgvalid.report.section import Prose
+from surgvalid.report.sections.verdict import compared
 from surgvalid.report.sections.verdict import section as first_page
 from surgvalid.results.result import Result
 from surgvalid.schema.tables.score_table import ScoreTable
@@ -229,6 +230,11 @@ def test_what_is_independent_is_called_what_it_is(file: str) -> None:
             continue
         said = [result.prose, *(one.text for one in result.findings if one.code != "no-videos")]
         assert not re.search(r"\bvideos?\b", " ".join(said)), said
+
+
+@pytest.mark.parametrize("file", ["images_only.csv", "rows_of_hidden_patients.csv"])
+def test_nobody_counts_units_that_are_not_known(file: str) -> None:
+    assert " from " not in compared(read_inputs(FOLDER / file))
 
 
 @pytest.mark.parametrize("file", TABLES)
