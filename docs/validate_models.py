@@ -64,8 +64,7 @@ def p_value(truth: Truth, like_these: bool, *, repetition: int) -> float:
     model = ModelFormula("value", None, ("smoke",), ("model", "video"), family="gaussian" if truth.real else "binomial")
     fitted, tests = tested(design_of(frame, model, separation="keep"), "video", TestRule())
     asked_of: dict[str, Any] = {"column": "model", "level": 0.95, "like_these": like_these}
-    if like_these:
-        tests = over_models(fitted, tests, frame, **asked_of).tests
+    tests = over_models(fitted, tests, frame, **asked_of).tests
     return float(tests.table["p_value"][1])
 
 

@@ -47,7 +47,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("few-differing-videos", _W, "Two models differ in so few videos that nothing can be significant."),
         ("percentile-too-narrow", _W, "The bootstrap was asked for below a hundred equal videos' worth."),
         ("long-videos-differ", _W, "The length of a video goes with its score: pooled and per-video values differ."),
-        ("skewed-differences", _W, "A few videos carry a difference."),
+        ("skewed-differences", _W, "The differences of videos are skewed."),
         ("one-unit-carries", _W, "One video makes up more than 40 % of a mean."),
         ("unseen-failures", _N, "How many outright failures a mean without an upper bound may not have seen."),
         ("thin-quantile", _W, "Few videos' worth of cases lie beyond a quantile."),

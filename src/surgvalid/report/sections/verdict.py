@@ -71,7 +71,9 @@ def compared(inputs: ReportInputs) -> str:
     cases, videos = inputs.rows["case"].n_unique(), inputs.rows["video"].n_unique()
     noun = "question" if inputs.of("score") else "case"
     scores = inputs.scores
-    where = f" from {count_of(videos, scores.unit.word)}" if scores is not None and scores.has_videos else ""
+    where = ""
+    if scores is not None and scores.has_videos and scores.unit.is_known:
+        where = f" from {count_of(videos, scores.unit.word)}"
     return f"{models} {'was' if len(inputs.models) == 1 else 'were'} scored on {count_of(cases, noun)}{where}."
 
 

@@ -56,7 +56,7 @@ def read_frames(
     """
     paths = [Path(p) for p in ([sources] if isinstance(sources, str | Path) else sources)]
     where = ", ".join(path.name for path in paths)
-    return renamed(stacked([read_frame(path) for path in paths], where), columns or {}, where, roles)
+    return renamed(stacked([read_frame(path, semicolons=True) for path in paths], where), columns or {}, where, roles)
 
 
 def read_frame(

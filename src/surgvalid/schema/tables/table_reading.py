@@ -128,6 +128,7 @@ def read_scores(
     sheet: str | None = None,
     decimal: str | None = None,
     columns: Mapping[str, str] | None = None,
+    pooled: bool = False,
 ) -> TableReading:
     """A table of scores with its unit, from one, from anything tabular, or from files and folders.
 
@@ -145,6 +146,7 @@ def read_scores(
         sheet: Of a workbook with several.
         decimal: What stands before decimals in written numbers, where a column does not show it.
         columns: Our names to theirs, and `unit`, `repeat`, `condition`; what is stated here is not guessed.
+        pooled: Whether rows that nothing tells apart are cases of their own, where models are not compared.
 
     Raises:
         TableInvalid: Two readings fit, or none; each with what to say.
@@ -161,7 +163,7 @@ def read_scores(
     if re.fullmatch(r"case|prefix:\d+", stated.get("video", "")):
         stated["unit"] = stated.pop("video")
     conditions = [*condition, *filter(None, stated.pop("condition", "").split(","))]
-    options = PlainOptions(tuple(models), tuple(scores), metric, decimal, tuple(conditions))
+    options = PlainOptions(tuple(models), tuple(scores), metric, decimal, tuple(conditions), pooled)
     if isinstance(source, ScoreTable):
         table = source if "unit" not in stated else source.by_unit(stated["unit"])
     else:
@@ -182,6 +184,7 @@ class PlainOptions(NamedTuple):
     measured: str | None = None
     decimal: str | None = None
     conditions: tuple[str, ...] = ()
+    pooled: bool = False
 
 
 def are_paths(source: Any) -> bool:
@@ -476,7 +479,7 @@ class _PlainFrame:
         others = [column for column in (roles.model, roles.metric, *roles.repeats) if column]
         if given and frame.select(*given, *others).is_unique().all():
             return pl.concat_str([pl.col(column).cast(pl.String).fill_null("") for column in given], separator="/")
-        if roles.model is None and roles.metric is None:
+        if self.options.pooled or (roles.model is None and roles.metric is None):
             finer = [column for column in roles.decided.finer if column != roles.decided.unit.column]
             self.taken.append(_counted_apart(frame, given) if finer else "each row is a case of its own")
             return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))

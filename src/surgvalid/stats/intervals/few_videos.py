@@ -99,7 +99,7 @@ def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | Non
 
 
 def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Finding | None:
-    """Said where a few videos carry a difference; `means` are the differences per case of each video."""
+    """Said where differences are skewed; `means` are the differences per case of each video."""
     means = means[np.isfinite(means)]
     gaps = means - means.mean() if len(means) else means
     spread = float((gaps**2).mean()) if len(means) else 0.0
@@ -108,7 +108,7 @@ def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Findin
     skewness = float((gaps**3).mean()) / spread**1.5
     if abs(skewness) <= 1:
         return None
-    text = "A few videos carry the difference; a 95 % interval may cover only about 87-93 %."
+    text = "The differences of videos are skewed; a 95 % interval may cover only about 87-93 %."
     return remark("skewed-differences", text, where=where)
 
 

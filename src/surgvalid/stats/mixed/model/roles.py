@@ -1,6 +1,6 @@
 """What was asked for, by names only: which random effect is the model, the video and the finest unit, and what follows.
 
-Roles go by name, never by position. The model is the column called `model` or `algorithm`, the video the one called
+Roles go by name, never by position. The model is the column that names models in every verb, the video the one called
 `video` or `patient` (the one with fewer levels where both are there); any other column is given such a name with the
 option columns. Where no video is named, the coarsest random effect that holds whole units stands in. The finest unit is
 the random effect with the most levels, unless it is named.
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import polars as pl
 
 from surgvalid.errors import Misuse, UnknownName
+from surgvalid.schema.tables.column_words import MODELS, named_by
 from surgvalid.schema.tables.table_reading import note_readings
 from surgvalid.schema.tables.units import unit_of
 from surgvalid.stats.mixed.model.design import factor_of
@@ -21,7 +22,6 @@ from surgvalid.stats.mixed.model.design_checks import check_columns
 from surgvalid.stats.mixed.model.formula import FamilyName, ModelFormula, Slope
 from surgvalid.stats.mixed.model.structure import Factor, is_nested
 
-MODEL_NAMES = ("model", "algorithm")
 VIDEO_NAMES = ("video", "patient")
 
 
@@ -54,7 +54,7 @@ def roles_of(
     check_columns(frame, [variable for name in groups for variable in name.split(":")], where)
     if unit is not None and unit not in groups:
         raise UnknownName("random effect", unit, groups)
-    models = [name for name in groups if name in MODEL_NAMES]
+    models = named_by(groups, MODELS)
     if len(models) > 1:
         raise Misuse(f"both {' and '.join(map(repr, models))} could be the models; rename one with the option columns")
     model = models[0] if models else ""
@@ -84,7 +84,7 @@ def groups_named_so(frame: pl.DataFrame) -> NamedGroups:
     Rows of one patient are never taken as independent because nobody said that they depend on each other. The unit is
     that of every verb (`unit_of`), whatever its column is called, also where only names of cases say it.
     """
-    model = next((name for name in MODEL_NAMES if name in frame.columns), None)
+    model = next(iter(named_by(frame.columns, MODELS)), None)
     decided = unit_of("table", frame.select(~pl.selectors.float()), model=model)
     note_readings(decided.spoken)
     rest = [name for name in (*reversed(VIDEO_NAMES), "case") if name in frame.columns]

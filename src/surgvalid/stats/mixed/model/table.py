@@ -20,13 +20,18 @@ from surgvalid.results.result import rows_of
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import MetricFacts, facts_by_name
 from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.column_words import MODELS, identifying, named_by
 from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.read_rows import ReadAs, is_quantity, thirds
+from surgvalid.schema.tables.score_columns import on_its_side
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_facts import Directions, TableFacts, facts_beside, merged
+from surgvalid.schema.tables.table_reading import read_scores
 from surgvalid.stats.mixed.model.design import Design
 from surgvalid.stats.mixed.model.failure_settings import FailureSettings
 from surgvalid.stats.mixed.model.formula import ModelFormula, column_of
+
+_ROW = "row of the table"
 
 
 def _is_path(table: Any) -> bool:
@@ -255,6 +260,8 @@ def analysed_rows(table: Any, asked: FailureSettings, *, where: str) -> Rows:
     stated, called = stated_facts(table), columns.get("value", "value")
     rows = note_cases(rows_of(table, columns, where=where, roles=named), used=False)
     frame = of_metric(rows, asked.metric, outcome, where, main=stated.main, called=called)
+    if outcome and not (asked.random or asked.successes or isinstance(table, ScoreTable)):
+        frame = as_scores(frame, outcome, asked)
     findings: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
     good = better_values(scored or outcome, stated.metrics, asked.better) if outcome else "larger"
@@ -263,6 +270,27 @@ def analysed_rows(table: Any, asked: FailureSettings, *, where: str) -> Rows:
         frame, findings = completed(frame, stated.metrics, asked.better, asked.missing, where, metric=scored)
     frame, amounts = with_quantities(with_properties(frame, asked.properties, where), asked.fixed)
     return Rows(frame, scored, good, complete, findings, amounts)
+
+
+def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.DataFrame:
+    """The rows as every verb reads them: models by whatever column, repeats averaged, percentages as shares.
+
+    What describes the rows stays beside their scores; of repeats, what describes the first.
+    """
+    frame = frame if (upright := on_its_side(frame)) is None else upright
+    rows = frame.with_columns(pl.format("row {}", pl.int_range(pl.len())).alias(_ROW))
+    told = {column_of(variable) for term in asked.terms for variable in term.split(":")} - {outcome}
+    known = outcome in frame.columns
+    read = read_scores(
+        rows.select(~pl.selectors.by_name(told - identifying(told), require_all=False) | ~pl.selectors.numeric()),
+        scores=(outcome,) if known else (),
+        metric=None if known else outcome,
+        condition=(_ROW,),
+        pooled=True,
+    )
+    scores = read.table.frame.filter(pl.col("metric") == read.metric)
+    model = [] if named_by(frame.columns, MODELS) or scores["model"].n_unique() == 1 else ["model"]
+    return scores.select(*model, _ROW, pl.col("value").alias(outcome)).join(rows.drop(outcome, strict=False), on=_ROW)
 
 
 def averaged_over_models(design: Design) -> tuple[pl.DataFrame, ModelFormula]:
