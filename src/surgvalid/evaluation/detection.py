@@ -349,7 +349,8 @@ def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]
         {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
         for name, value in coco_summary(cases, kind=overlap).items()
     ]
-    errors = [one._asdict() for one in detection_errors(cases, kind=overlap)]
+    under = f"overlap of {overlap} at IoU 0.5, background at most 0.1, crowds ignored, 101 recall points"
+    errors = [{**one._asdict(), "conventions": under} for one in detection_errors(cases, kind=overlap)]
     return {"coco_summary": COCO_SUMMARY.frame(rows), "detection_errors": DETECTION_ERRORS.frame(errors)}
 
 

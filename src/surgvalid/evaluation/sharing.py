@@ -4,7 +4,7 @@ What is shared is a file of arrays of numbers: sums and counts of one video unde
 depend on its length. A metric whose value depends on the order of all scores (average precision, areas under curves)
 would give away every single score; it is named and not shared. Videos with fewer cases than the minimum are left out,
 and so are, metric by metric, those of which a count from 1 to below the cell size would leave (what is not counted
-among it included: 3 wrong of 40; and what counts of errors fix: who was taken for whom where a class is never named):
+among it included: 3 wrong of 40; and what counts of errors fix: who was mistaken for whom where a class is never named):
 small counts single patients out. A zero leaves; it says that nothing was there.
 Names of videos are replaced by a keyed hash (HMAC-SHA-256); the key is a file that stays, so that a second model of
 the same hospital gets the same names, and nobody else can try out patient numbers.
@@ -196,11 +196,11 @@ def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
 
 
 def confusions(missed: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest number of cases of each class that were taken for each other one.
+    """The least and the greatest number of cases of each class that were mistaken for each other one.
 
     Args:
-        missed: Of each class, its cases that were taken for others; the sums of the rows.
-        wrong: Of each class, cases of others that were taken for it; the sums of the columns.
+        missed: Of each class, its cases that were mistaken for others; the sums of the rows.
+        wrong: Of each class, cases of others that were mistaken for it; the sums of the columns.
     """
     low, high = np.zeros((len(missed),) * 2), np.minimum.outer(missed, wrong)
     np.fill_diagonal(high, 0.0)

@@ -99,8 +99,8 @@ def requested(
             request, findings = _completed(request, result.request), result.findings
             request = replace(request, interpreted=tuple(noted))
             # What tables say of themselves and no verb leaves out; once, where a verb inside has said it too.
-            told = [line for line in noted if line.code in MARKS]
-            marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in told]
+            marking = [line for line in noted if line.code in MARKS]
+            marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in marking]
             findings = tuple(dict.fromkeys([*marks, *findings]))
             if registered is not None:
                 kept = registered.kept(seen)

@@ -406,7 +406,7 @@ def test_an_interrupted_run_keeps_its_answers_and_leaves_nothing_running(tmp_pat
 
 
 def test_a_killed_host_process_loses_no_answer_and_no_process_survives_it(tmp_path: Path) -> None:
-    go_on = tmp_path / "go-on"
+    go_on = tmp_path.parent / f"{tmp_path.name}-go-on"  # not beside the program: what lies there is of the run
     wait = f"if state['asked'] == 5 and not os.path.exists({str(go_on)!r}): time.sleep(600)"
     command = good(tmp_path, f"{wait}\nreturn str(os.getpid())")
     asked = tasks(tmp_path / "media", 12)

@@ -43,6 +43,17 @@ def test_a_metric_that_is_not_smooth_is_resampled() -> None:
     assert method_of(SaidSo()) == "bootstrap"
 
 
+def test_draws_that_are_all_equal_are_no_certainty() -> None:
+    metric, videos = SaidSo(), [f"v{place % 12}" for place in range(120)]
+    equal = metric.prepare(LatencyCases(np.zeros(120), unit=videos))
+    options: Any = {"video": sorted(set(videos)), "facts": metric.facts, "names": ["it"], "replicates": 50}
+    spread, _ = prepared_spread(MetricStatistic(metric), equal, **options)
+    assert np.isnan([spread.low[0], spread.high[0]]).all()
+    assert (spread.method, spread.findings[-1].code) == (("none",), "no-variation")
+    asked, _ = prepared_spread(MetricStatistic(metric), equal, **options, method="bootstrap")
+    assert (asked.low[0], asked.high[0]) == (0.0, 0.0)
+
+
 def test_the_check_compares_both_ways() -> None:
     example = all_examples()["latency_p95_s"]
     with pytest.raises(ContractBroken, match="smooth = False"):

@@ -124,8 +124,8 @@ def _in_both(some: _Names, others: _Names) -> list[str]:
         one: other
         for key in sorted(some.keys() & others.keys(), key=len, reverse=True)
         for things, one in some[key].items()
-        for said, other in others[key].items()
-        if things <= said or said <= things
+        for words, other in others[key].items()
+        if things <= words or words <= things
     }
     return sorted(one if one.casefold() == other.casefold() else f"{one} = {other}" for one, other in pairs.items())
 

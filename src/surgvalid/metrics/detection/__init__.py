@@ -4,4 +4,4 @@
 once, and the metrics are listed in `surgvalid.metrics.METRICS`.
 """
 
-__all__ = ["average_precision", "cases", "masks"]
+__all__ = ["average_precision", "cases", "counts", "masks", "matching"]

@@ -188,9 +188,9 @@ class _Near(NamedTuple):
 
 def detection_errors(cases: DetectionCases, *, kind: Kind = "box") -> list[DetectionError]:
     """How often detections are wrong in each way, and AP at IoU 0.5 if only that were mended; none without any."""
-    found = match(cases, ious=(_ON,), kind=kind)
-    kept = ~found.ignored[0, 0]
-    order, category, hit = found.order[kept], found.category[kept], found.matched[0, 0][kept]
+    matched = match(cases, ious=(_ON,), kind=kind)
+    kept = ~matched.ignored[0, 0]
+    order, category, hit = matched.order[kept], matched.category[kept], matched.matched[0, 0][kept]
     real = np.flatnonzero(~cases.reference.crowds)
     truth = cases.reference.category
     if not len(real):
@@ -214,7 +214,7 @@ def detection_errors(cases: DetectionCases, *, kind: Kind = "box") -> list[Detec
     missed = ~taken & ~cases.reference.crowds
     missed[target[target >= 0]] = False
     positives = np.bincount(truth[real], minlength=cases.classes)
-    score = found.score[kept]
+    score = matched.score[kept]
     plain = _ap50(category, score, hit, positives)
     made = []
     for error, name in enumerate(ERRORS):
@@ -253,10 +253,10 @@ def _taken(detection: Indices, reference: Indices, near: Floats, count: int) -> 
 
 def _nearest(detection: Indices, reference: Indices, near: Floats, count: int) -> _Near:
     order = np.lexsort((near, detection))
-    found = _Near(np.full(count, -1), np.zeros(count))
-    for side, values in zip(found, (reference, near), strict=True):
+    nearest = _Near(np.full(count, -1), np.zeros(count))
+    for side, values in zip(nearest, (reference, near), strict=True):
         side[detection[order]] = values[order]  # of several the last stays
-    return found
+    return nearest
 
 
 def _first_of_each(target: Indices, rows: Indices, score: Floats) -> Indices:

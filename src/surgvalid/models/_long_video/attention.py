@@ -45,10 +45,10 @@ def attend(_: Any, query: Any, key: Any, value: Any, __: Any = None, **options: 
         call = needed("torch", "long-video").ops.aten._scaled_dot_product_cudnn_attention
         pairs = [tensor.split([before, new], dim=2) for tensor in (key, value)]
         parts = [
-            call(query, *pair, None, True, 0.0, bool(own), scale=scale)
-            for own, pair in enumerate(zip(*pairs, strict=True))
+            call(query, *pair, None, True, 0.0, bool(causal), scale=scale)
+            for causal, pair in enumerate(zip(*pairs, strict=True))
         ]
-        seen = joined(*((part[0], part[1].reshape(*query.shape[:3], 1)) for part in parts))
+        seen = joined(*((seen, weight.reshape(*query.shape[:3], 1)) for seen, weight, *_ in parts))
     else:
         mask = needed("torch.nn.attention.bias", "long-video").causal_lower_right(new, key.shape[2])
         call = needed("torch.nn.functional", "long-video").scaled_dot_product_attention

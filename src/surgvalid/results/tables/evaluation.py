@@ -120,6 +120,7 @@ DETECTION_ERRORS = Table(
     objects=whole,
     ap50=number("AP at IoU 0.5 if only this were mended"),
     gain=number("by how much that is more"),
+    conventions=text,
 )
 INSTANCES = Table(
     "instances",

@@ -4,6 +4,7 @@ __all__ = [
     "column_words",
     "missing",
     "read_rows",
+    "score_columns",
     "score_matrix",
     "score_table",
     "shown_tables",

@@ -120,8 +120,8 @@ def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path
         FileUnreadable: Naming the log that does not belong to the others.
     """
     naming = {path: {*named_by(log.frame.columns, _NAMING), log.unit or ""} - {""} for path, log in logs.items()}
-    first, said = next(iter(logs)), max(naming, key=lambda path: bool(naming[path]))
-    other, needed = logs[first], set() if unit else naming[said]
+    first, fullest = next(iter(logs)), max(naming, key=lambda path: bool(naming[path]))
+    other, needed = logs[first], set() if unit else naming[fullest]
     models = [model for log in logs.values() for model in log.frame["model"].unique()]
     several = len({log.task for log in logs.values()}) > 1
     apart = several and (len(set(models)) < len(models) or other.tool != "inspect")
@@ -136,7 +136,7 @@ def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path
                 f"is scored by {quoted(log.scorers)} and {first.name} by {quoted(other.scorers)}; score them alike"
             )
         elif needed and needed.isdisjoint(naming[path]):
-            problem = f"does not say {quoted(sorted(needed))}, as {said.name} does; give logs of one task"
+            problem = f"does not say {quoted(sorted(needed))}, as {fullest.name} does; give logs of one task"
         if problem:
             raise FileUnreadable(str(path), [f"(task {log.task!r}) {problem}"])
     if not apart:

@@ -29,6 +29,7 @@ __all__ = [
     "interval",
     "interval_settings",
     "macro_interval",
+    "pooled",
     "proportions",
     "replicates",
     "sign_flip_interval",

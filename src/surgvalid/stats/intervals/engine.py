@@ -178,8 +178,13 @@ def auto_difference(
     return Difference(value, low, high, sd, df, videos, effective, p, floor, method, _given(spoken))
 
 
-def drawn_spread(sample: Sample, draws: np.ndarray, *, level: float, names: Sequence[str]) -> Spread:
-    """What the bootstrap gave, with the number of videos behind it and a finding where these are few."""
+def drawn_spread(
+    sample: Sample, draws: np.ndarray, *, level: float, names: Sequence[str], flat: bool = True
+) -> Spread:
+    """What the bootstrap gave, with the number of videos behind it and a finding where these are few.
+
+    Draws that are all equal show no spread, not certainty; unless `flat`, they give no interval.
+    """
     value = sample.point()
     sizes = _unit_sizes(sample, len(value))
     videos, effective = (sizes > 0).sum(axis=0), effective_videos(sizes)
@@ -188,7 +193,11 @@ def drawn_spread(sample: Sample, draws: np.ndarray, *, level: float, names: Sequ
         for place, name in enumerate(names)
     ]
     unknown = np.full(len(value), np.nan)
-    ends, sd, method = bounds(draws, level=level), replicate_sd(draws), (BOOTSTRAP,) * len(value)
+    (low, high), sd = bounds(draws, level=level), replicate_sd(draws)
+    hidden = (sd == 0) & (not flat)
+    spoken += [notice.no_variation(where=names[place]) for place in np.flatnonzero(hidden)]
+    ends = (np.where(hidden, np.nan, end) for end in (low, high))
+    method = tuple("none" if none else BOOTSTRAP for none in hidden)
     return Spread(value, *ends, sd, unknown, videos, effective, method, _given(spoken))
 
 

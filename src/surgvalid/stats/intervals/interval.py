@@ -203,7 +203,8 @@ def prepared_spread(
         estimates = auto_spread(sample, facts, level=level, names=names, cases=behind)
         return PreparedSpread(estimates, np.zeros(len(estimates.value), dtype=np.int64))
     draws = sample.replicates(slice_keys(settings, whole.name))
-    return PreparedSpread(drawn_spread(sample, draws, level=level, names=names), np.isnan(draws).sum(axis=0))
+    drawn = drawn_spread(sample, draws, level=level, names=names, flat=method != AUTO)
+    return PreparedSpread(drawn, np.isnan(draws).sum(axis=0))
 
 
 def _prepared_sample(

@@ -247,11 +247,11 @@ def intervals(rows: PrintedRows) -> Iterator[TableFinding]:
                 ends = _INTERVAL.search(cell.text)
                 if ends and column.metric and cell.value is not None:
                     unit = 100.0 if read.percent[column.place] else 1.0
-                    said = _about_interval(cell, ends[1], ends[2], unit, counts.get(column.place, 0))
+                    findings = _about_interval(cell, ends[1], ends[2], unit, counts.get(column.place, 0))
                     name = read.table.column_name(column.place)
                     yield from (
                         TableFinding(Grade.INCONSISTENT, "interval", read.table.name, row, name, cell.text, *texts)
-                        for texts in said
+                        for texts in findings
                     )
 
 

@@ -279,10 +279,10 @@ def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.D
     """
     frame = frame if (upright := on_its_side(frame)) is None else upright
     rows = frame.with_columns(pl.format("row {}", pl.int_range(pl.len())).alias(_ROW))
-    told = {column_of(variable) for term in asked.terms for variable in term.split(":")} - {outcome}
+    asked_for = {column_of(variable) for term in asked.terms for variable in term.split(":")} - {outcome}
     known = outcome in frame.columns
     read = read_scores(
-        rows.select(~pl.selectors.by_name(told - identifying(told), require_all=False) | ~pl.selectors.numeric()),
+        rows.select(~pl.selectors.by_name(asked_for - identifying(asked_for), require_all=False) | ~pl.selectors.numeric()),
         scores=(outcome,) if known else (),
         metric=None if known else outcome,
         condition=(_ROW,),
