@@ -4,8 +4,8 @@ What is shared is a file of arrays of numbers: sums and counts of one video unde
 depend on its length. A metric whose value depends on the order of all scores (average precision, areas under curves)
 would give away every single score; it is named and not shared. Videos with fewer cases than the minimum are left out,
 and so are, metric by metric, those of which a count from 1 to below the cell size would leave (what is not counted
-among it included: 3 wrong of 40; and what counts of errors fix: who was mistaken for whom where a class is never named):
-small counts single patients out. A zero leaves; it says that nothing was there.
+among it included: 3 wrong of 40; and what counts of errors fix: who was mistaken for whom where a class is never
+named): small counts single patients out. A zero leaves; it says that nothing was there.
 Names of videos are replaced by a keyed hash (HMAC-SHA-256); the key is a file that stays, so that a second model of
 the same hospital gets the same names, and nobody else can try out patient numbers.
 

@@ -178,9 +178,7 @@ def auto_difference(
     return Difference(value, low, high, sd, df, videos, effective, p, floor, method, _given(spoken))
 
 
-def drawn_spread(
-    sample: Sample, draws: np.ndarray, *, level: float, names: Sequence[str], flat: bool = True
-) -> Spread:
+def drawn_spread(sample: Sample, draws: np.ndarray, *, level: float, names: Sequence[str], flat: bool = True) -> Spread:
     """What the bootstrap gave, with the number of videos behind it and a finding where these are few.
 
     Draws that are all equal show no spread, not certainty; unless `flat`, they give no interval.

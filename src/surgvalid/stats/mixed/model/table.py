@@ -282,7 +282,9 @@ def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.D
     asked_for = {column_of(variable) for term in asked.terms for variable in term.split(":")} - {outcome}
     known = outcome in frame.columns
     read = read_scores(
-        rows.select(~pl.selectors.by_name(asked_for - identifying(asked_for), require_all=False) | ~pl.selectors.numeric()),
+        rows.select(
+            ~pl.selectors.by_name(asked_for - identifying(asked_for), require_all=False) | ~pl.selectors.numeric()
+        ),
         scores=(outcome,) if known else (),
         metric=None if known else outcome,
         condition=(_ROW,),
