@@ -194,9 +194,9 @@ def drawn_spread(sample: Sample, draws: np.ndarray, *, level: float, names: Sequ
     (low, high), sd = bounds(draws, level=level), replicate_sd(draws)
     hidden = (sd == 0) & (not flat)
     spoken += [notice.no_variation(where=names[place]) for place in np.flatnonzero(hidden)]
-    ends = (np.where(hidden, np.nan, end) for end in (low, high))
+    low, high = np.where(hidden, np.nan, low), np.where(hidden, np.nan, high)
     method = tuple("none" if none else BOOTSTRAP for none in hidden)
-    return Spread(value, *ends, sd, unknown, videos, effective, method, _given(spoken))
+    return Spread(value, low, high, sd, unknown, videos, effective, method, _given(spoken))
 
 
 def unit_totals(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
