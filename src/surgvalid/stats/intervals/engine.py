@@ -193,7 +193,7 @@ def drawn_spread(sample: Sample, draws: np.ndarray, *, level: float, names: Sequ
     unknown = np.full(len(value), np.nan)
     (low, high), sd = bounds(draws, level=level), replicate_sd(draws)
     hidden = (sd == 0) & (not flat)
-    spoken += [notice.no_variation(where=names[place]) for place in np.flatnonzero(hidden)]
+    spoken += [notice.no_variation(where=names[place]) for place in np.flatnonzero(hidden).tolist()]
     low, high = np.where(hidden, np.nan, low), np.where(hidden, np.nan, high)
     method = tuple("none" if none else BOOTSTRAP for none in hidden)
     return Spread(value, low, high, sd, unknown, videos, effective, method, _given(spoken))
