@@ -16,6 +16,7 @@ class WorstUnitAccuracy(WeightedMetric):
     """The lowest accuracy of any unit that counts."""
 
     takes = ("labels",)
+    smooth = False  # the lowest value jumps with the units: intervals resample them
 
     @property
     def facts(self) -> MetricFacts:
