@@ -19,6 +19,7 @@ from review_folder import review_folder
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog
 from surgvalid.report.review.server import ReviewServer, history_file
+from waiting import until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("av", reason="no video file can be made")
@@ -117,6 +118,7 @@ def test_three_people_review_by_keyboard_and_the_history_has_it_all(browser: Any
     picture(carla, "adjudicator-1440")
     carla.keyboard.press("a")
     playwright.expect(carla.locator("#empty")).to_contain_text("Nothing is in dispute")
+    until(lambda: "upheld" in server.log.path.read_text(), 20, "the last verdict was not written")
     assert [text for text in (*errors, *more, *other) if "409" not in text] == []
 
     entries = pl.read_csv(server.log.path).filter(pl.col("action") != "proposed").select("item", "action", "who").rows()
@@ -129,9 +131,8 @@ def test_three_people_review_by_keyboard_and_the_history_has_it_all(browser: Any
 
 def test_the_film_plays_the_stretch_of_the_question(browser: Any, server: ReviewServer) -> None:
     page, _ = opened(browser, server, "anna")
-    page.wait_for_function(
-        "document.querySelector('video') === null || document.querySelector('video').readyState >= 1"
-    )
+    ready = "document.querySelector('video') === null || document.querySelector('video').readyState >= 1"
+    until(lambda: page.evaluate(ready), 20, "the video was not loaded")
     if page.locator("video").count() == 0:
         pytest.skip("this Chromium plays no H.264")
     assert abs(page.locator("video").evaluate("film => film.currentTime") - 4) < 0.6
