@@ -65,7 +65,7 @@ def opened(
 
 def picture(page: Any, name: str) -> None:
     if PICTURES:
-        page.wait_for_function("[...document.images].every(one => one.complete)")
+        until(lambda: page.evaluate("[...document.images].every(one => one.complete)"), 20, "an image was not loaded")
         page.screenshot(path=Path(PICTURES, f"{name}.png"), full_page=True)
 
 
