@@ -20,10 +20,10 @@ from surgvalid.report.charts._ranking import (
     shown_of,
     with_bucket,
 )
-from surgvalid.report.charts.tables import LABEL, labelled, number, reach, typed
+from surgvalid.report.charts.tables import LABEL, labelled, number, reach
 from surgvalid.report.drawing.grid import GridCell, GridImage
 from surgvalid.report.drawing.rows import Mark, RowsImage
-from surgvalid.report.words import count_of, plain, short_names
+from surgvalid.report.words import count_of
 
 MATRIX_MODELS = 40
 """Most rows of a matrix of models: of more, nothing could be read."""
@@ -261,61 +261,3 @@ def _map_words(wins: pl.DataFrame, frame: pl.DataFrame, labels: Mapping[str, str
     if notes:
         words += f" Letters: {listed([f'{labels[model]}: {text}' for model, text in notes.items()], 5)}."
     return words
-
-
-def aggregation_flips(
-    frame: pl.DataFrame,
-    *,
-    name: str = "aggregation-flips",
-    title: str = "Ranks of models under different aggregations",
-) -> Chart:
-    """One row per model, one column per strategy: its rank, shaded where it differs from that under the first.
-
-    Args:
-        frame: The table of `aggregate`: columns `strategy`, `model`, `rank`, and `value` where known. The first
-            strategy is what the others are compared with.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no model was ranked")
-    frame = typed(frame, name, texts=("strategy", "model"), numbers=("rank",))
-    every = frame["strategy"].unique(maintain_order=True).to_list()
-    strategies = short_names(every[:MOST_STRATEGIES], limit=22)
-    rows = labelled(frame.filter(pl.col("rank").is_not_null() & pl.col("strategy").is_in(list(strategies))), limit=24)
-    if rows.is_empty():
-        return nothing_to_show(name, title, "no model has a rank")
-    first = rows.filter(pl.col("strategy") == every[0]).sort("rank", LABEL, maintain_order=True)
-    order = list(dict.fromkeys([*first[LABEL], *rows[LABEL]]))
-    base = dict(first.select(LABEL, "rank").iter_rows())
-    columns = list(strategies)
-    cells, moved = [], set()
-    for label, strategy, rank in rows.select(LABEL, "strategy", "rank").iter_rows():
-        change = base.get(label, rank) - rank
-        moved |= {label} if change else set()
-        words = f"{label}: rank {rank:g} by {strategies[strategy]}" + (
-            f", {base[label]:g} by the first" if change else ""
-        )
-        cells.append(GridCell(order.index(label), columns.index(strategy), f"{rank:g}", _step(change), words))
-    winners = [
-        f"{strategies[one]}: {', '.join(best[:3])}"
-        for one in columns
-        if (best := rows.filter((pl.col("strategy") == one) & (pl.col("rank") == 1))[LABEL].to_list())
-    ]
-    note = shown_of(len(columns), len(every), "strategies")
-    compared = plain(every[0], limit=30)
-    return Chart(
-        name,
-        title,
-        f"Ranks of {count_of(len(order), 'model')} under {len(columns)} aggregations; {len(moved)} change rank against "
-        f"{compared}. Final rank 1 under {'; '.join(winners)}.{note}",
-        f"Ranks of {count_of(len(order), 'model')} (1 is best; ties share the smallest rank) under {len(columns)} "
-        f"aggregations, compared with the first, {compared}. Blue: a better rank than by the first; orange: a worse "
-        f"one.{note}",
-        frame,
-        GridImage(tuple(order), tuple(strategies.values()), tuple(cells)),
-    )
-
-
-def _step(change: float) -> float:
-    return 0.0 if not change else max(-1.0, min(1.0, 0.35 * change))

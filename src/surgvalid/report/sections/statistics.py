@@ -22,8 +22,6 @@ MEDIAN = "(median of models)"
 _CHARTS = {
     "compare": "difference_intervals",
     "strata": "strata_deltas",
-    "aggregate": "aggregation_flips",
-    "agreement": "agreement_matrix",
 }
 """Images of results that lie in the folder, by verb."""
 
@@ -54,14 +52,8 @@ def _intervals(inputs: ReportInputs, live: Live) -> list[Block]:
         text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
-    chart = picture(
-        "naive_against_cluster",
-        live.both,
-        largest_is_best=inputs.better != "smaller",
-    )
     caption = f"95 % intervals from leaving out one video, or one case, at a time; {_estimand(inputs)}."
-    table = ReportTable("intervals", "Intervals clustered by video, and naive ones", frame, caption, folded=True)
-    return [Prose(text), chart, table]
+    return [Prose(text), ReportTable("intervals", "Intervals clustered by video, and naive ones", frame, caption)]
 
 
 def _estimand(inputs: ReportInputs) -> str:
