@@ -60,11 +60,6 @@ def reliability_rows(names: Names) -> pl.DataFrame:
     return _table(rows, schema)
 
 
-def time_rows(names: Names) -> pl.DataFrame:
-    rows = [(name, 0.4 * question + 0.05 * place) for place, name in enumerate(names) for question in range(40)]
-    return _table(rows, {"model": pl.String, "value": pl.Float64})
-
-
 def effects_rows(names: Names) -> pl.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for place, name in enumerate(names):
@@ -125,7 +120,6 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
     "difference_intervals": comparison_table,
     "calibration": reliability_rows,
-    "time_error": time_rows,
     "effects_forest": effects_rows,
     "model_effects": per_model_rows,
     "patient_values": patient_rows,

@@ -20,7 +20,7 @@ _FAMILIES = {
     "leads": ("paired_patients", "lead_intervals"),
     "buckets": ("bucket_matrix",),
     "strata": ("strata_deltas", "patient_values"),
-    "answers": ("calibration", "time_error"),
+    "answers": ("calibration",),
     "failures": ("effects_forest", "model_effects"),
     "planning": ("plan_curve", "plan_trade", "video_timeline"),
 }

@@ -1,21 +1,16 @@
-"""Answers one by one: how far times and counts are off, how long they take, and what their confidence is worth."""
+"""What the confidence of answers is worth."""
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from surgvalid.report.chart import Chart, nothing_to_show
 from surgvalid.report.charts.tables import LABEL, chosen_models, counted, typed
 from surgvalid.report.drawing.curves import Curves, PlotCurve
 from surgvalid.report.drawing.svg import DASHES, SERIES, SHAPES
-from surgvalid.report.words import count_of, percent, plain
+from surgvalid.report.words import count_of, percent
 
 MOST_LINES = 7
-TIME_GRID_S = tuple(
-    np.round(np.concatenate([np.arange(0.5, 10, 0.5), np.arange(10, 30, 1), np.arange(30, 61, 2)]), 1).tolist()
-)
-"""Seconds at which the share within is shown."""
 
 
 def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str, *, marked: bool = True) -> tuple[PlotCurve, ...]:
@@ -27,75 +22,6 @@ def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str, *, marked: b
         look, dash = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
         made.append(PlotCurve(label, tuple(points), look, dash, shape))
     return tuple(made)
-
-
-def time_error(
-    frame: pl.DataFrame,
-    *,
-    tolerance_s: float = 5.0,
-    name: str = "time-error",
-    title: str = "How far times are off",
-) -> Chart:
-    """One curve per model: the share of questions whose time error is at most so many seconds.
-
-    Args:
-        frame: Rows of the metric `time_error_s` of a score table: columns `model` and `value` (seconds; a missing
-            answer has the worst value of its question, null and NaN count as never within).
-        tolerance_s: The tolerance that is marked; models are ordered by the share within it.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no question asks for a time")
-    frame = typed(frame, name, texts=("model",), numbers=("value",))
-    curves, shares = _within_each(frame), _within(frame, tolerance_s)
-    rows, order = chosen_models(curves, shares["model"].to_list(), MOST_LINES)
-    best, worst = shares.row(0, named=True), shares.row(-1, named=True)
-    note = f" The {len(order)} best of {shares.height} are shown." if shares.height > len(order) else ""
-    spoken = f"{plain(best['model'], limit=28)} {percent(best['share'])}"
-    tail = f" to {plain(worst['model'], limit=28)} {percent(worst['share'])}" if shares.height > 1 else ""
-    image = Curves(
-        curves_of(rows, order, "within_s", "share", marked=False),
-        "error at most (seconds, log scale)",
-        "share of questions",
-        (0.5, 60.0),
-        (0.0, 1.0),
-        log=True,
-        y_percent=True,
-        uprights=(tolerance_s,),
-    )
-    return Chart(
-        name,
-        title,
-        f"Share of time questions answered within {tolerance_s:g} s by {count_of(shares.height, 'model')}: "
-        f"{spoken}{tail}.{note}",
-        f"Share of questions whose mean absolute time error is at most x seconds ({_questions(shares)}); missing "
-        f"answers count with the worst error. Dashed vertical line: tolerance of {tolerance_s:g} s.{note}",
-        curves,
-        image,
-    )
-
-
-def _within(frame: pl.DataFrame, tolerance_s: float) -> pl.DataFrame:
-    """Per model the share of questions within the tolerance, the best first."""
-    within = (pl.col("value").fill_nan(None) <= tolerance_s).fill_null(False)
-    shares = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
-    return shares.sort("share", "model", descending=[True, False])
-
-
-def _within_each(frame: pl.DataFrame) -> pl.DataFrame:
-    grid = np.asarray(TIME_GRID_S)
-    tables = []
-    for (model,), rows in frame.group_by("model", maintain_order=True):
-        errors = np.sort(rows["value"].cast(pl.Float64).fill_null(np.nan).fill_nan(np.inf).to_numpy())
-        share = np.searchsorted(errors, grid, side="right") / len(errors)
-        columns = {"model": [model] * len(grid), "within_s": grid, "share": share}
-        tables.append(pl.DataFrame({**columns, "questions": [len(errors)] * len(grid)}))
-    return pl.concat(tables)
-
-
-def _questions(shares: pl.DataFrame) -> str:
-    return f"n = {counted(shares['questions'], 'questions')}"
 
 
 def calibration(

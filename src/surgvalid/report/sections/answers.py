@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.report.figures import picture
 from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.section import Block, Prose, ReportTable, Section
 from surgvalid.report.wording import missing
@@ -83,16 +82,7 @@ def _targeted(inputs: ReportInputs) -> list[Block]:
         name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
     ]
     caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
-    table = ReportTable(
-        "targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True
-    )
-    return [*_times(inputs), table]
-
-
-def _times(inputs: ReportInputs) -> list[Block]:
-    if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
-        return []
-    return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
+    return [ReportTable("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60)]
 
 
 def examples(inputs: ReportInputs) -> list[Block]:
