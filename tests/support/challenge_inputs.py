@@ -18,12 +18,13 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from clock_reading import read_clock
 from surgvalid.errors import FileUnreadable, InputInvalid
 from surgvalid.schema.procedures.foreign_objects import ForeignObject, parse_definitions
 from surgvalid.schema.questions.questions import Request, request_from_row
 from surgvalid.schema.rows import read_rows
 from surgvalid.video._pyav import VideoSource, converted
-from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, clip_times_s, clock_text, read_clock
+from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, clip_times_s, clock_text
 from surgvalid.video.layouts import KINDS
 from surgvalid.video.probe import probe, time_index
 from surgvalid.video.sampling import FrameSample, sample

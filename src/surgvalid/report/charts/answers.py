@@ -13,14 +13,13 @@ from surgvalid.report.words import count_of, percent
 MOST_LINES = 7
 
 
-def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str, *, marked: bool = True) -> tuple[PlotCurve, ...]:
+def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str) -> tuple[PlotCurve, ...]:
     """One curve per label, each with a look of its own."""
     made = []
     for place, label in enumerate(order):
         points = rows.filter(pl.col(LABEL) == label).select(x, y).drop_nulls().iter_rows()
-        shape = SHAPES[place % len(SHAPES)] if marked else "none"
         look, dash = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
-        made.append(PlotCurve(label, tuple(points), look, dash, shape))
+        made.append(PlotCurve(label, tuple(points), look, dash, SHAPES[place % len(SHAPES)]))
     return tuple(made)
 
 

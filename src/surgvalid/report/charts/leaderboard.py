@@ -27,7 +27,6 @@ from surgvalid.report.words import count_of
 
 MATRIX_MODELS = 40
 """Most rows of a matrix of models: of more, nothing could be read."""
-MOST_STRATEGIES = 8
 _KINDS = {"competitor": ("blue", "circle"), "baseline": ("quiet", "diamond"), "outside": ("quiet", "up")}
 
 
