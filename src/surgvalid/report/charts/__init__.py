@@ -18,7 +18,6 @@ _FAMILIES = {
     "intervals": ("value_intervals", "difference_intervals"),
     "leaderboard": ("board", "significance_map"),
     "leads": ("paired_patients", "lead_intervals"),
-    "buckets": ("bucket_matrix",),
     "strata": ("strata_deltas", "patient_values"),
     "answers": ("calibration",),
     "failures": ("effects_forest", "model_effects"),
