@@ -71,8 +71,8 @@ def test_a_blinking_reader_overlooks_single_seconds(seed):
 def test_whereabouts_tell_the_last_known_place():
     ledger = Ledger(tiny_procedure())
     at_20 = ledger.whereabouts("sponge 1", 20)
-    assert at_20 == (State.IN_BODY, False, 15, (100, 100, 60, 40), "gallbladder fossa")
-    assert ledger.whereabouts("sponge 1", 3) == (State.NOT_YET, False, None, None, None)
+    assert at_20 == (State.IN_BODY, False, 15, "gallbladder fossa")
+    assert ledger.whereabouts("sponge 1", 3) == (State.NOT_YET, False, None, None)
     assert ledger.whereabouts("sponge 1", 40).state is State.RETRIEVED
     assert ledger.visibility("sponge 1", 15) is Visibility.OCCLUDED
     assert ledger.visibility("sponge 1", 16) is Visibility.OUTSIDE
