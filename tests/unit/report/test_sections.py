@@ -20,6 +20,7 @@ from surgvalid.report.report import make_report
 from surgvalid.report.section import Note, Prose, ReportTable, Section
 from surgvalid.report.sections import data, evaluation, failures, latency, ranking, statistics
 from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
+from surgvalid.results.reading import StoredResult
 from surgvalid.results.request import VerbRequest
 from surgvalid.stats.comparing.comparison import compare
 from surgvalid.stats.mixed.failures import failures as analyse
@@ -155,3 +156,15 @@ def test_places_under_other_rules_are_listed_where_they_differ_and_said_where_th
     assert isinstance(turned, ReportTable)
     assert turned.title == "Final ranks under other ranking rules, clinical leaderboard"
     assert turned.frame["median"].to_list() == [2, 1]
+
+
+def test_a_map_of_pairs_is_drawn_only_where_something_is_significant() -> None:
+    buckets = {"board": ["x", "x"], "capability": ["a", "b"], "ood": [False, True]}
+    pairs = pl.DataFrame(
+        {**buckets, "model_a": ["A", "A"], "model_b": ["B", "B"], "difference": [0.1, 0.2], "p_adjusted": [0.2, 0.3]}
+    )
+    for significant in ([False, None], [True, False]):
+        table = pairs.with_columns(significant=pl.Series(significant, dtype=pl.Boolean))
+        stored = StoredResult(kind="rank", tables={"pairs": table}, records={}, request=VerbRequest("rank"))
+        drawn = [block for block in ranking._significance_of(stored, "x") if isinstance(block, Chart)]
+        assert len(drawn) == any(significant)

@@ -257,7 +257,9 @@ def _significance_of(result: StoredResult, board: str) -> list[Block]:
         f"On the {board} leaderboard {significant.height:,} of {pairs.height:,} comparisons of two models in a "
         f"bucket are significant ({percent(significant.height / pairs.height)})."
     )
-    blocks: list[Block] = [Prose(text), _map_of_pairs(result, board)]
+    blocks: list[Block] = [Prose(text)]
+    if not significant.is_empty():  # a map of nothing says no more than the sentence
+        blocks.append(_map_of_pairs(result, board))
     differences = on_leaderboard(result, "differences", board)
     shown = _with_intervals(significant if not significant.is_empty() else pairs, differences).sort("p_adjusted")
     shown = shown.drop("significant") if not significant.is_empty() else shown
