@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 import surgvalid.datasets
 from annotation_files import RICH_COCO, RICH_CVAT, RICH_LABEL_STUDIO, RICH_MOT, RICH_SEGMENTS
+from annotation_writers import write_any
 from how_many import many
 from many_boxes import mot_boxes_that_are_read
 from procedures import random_procedure, tiny_procedure
-from surgvalid.datasets import IMAGE_TOOLS, TOOLS, About, read_annotations, recognised_tool, write_annotations
+from surgvalid.datasets import IMAGE_TOOLS, TOOLS, About, read_annotations, recognised_tool
 from surgvalid.errors import FileUnreadable, InputInvalid, ProcedureInvalid, UnknownName
 from surgvalid.schema.procedures.procedure_problems import procedure_problems
 from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility, track_from_points
@@ -84,7 +85,7 @@ def test_round_trips_lose_nothing_but_what_is_said(tool: str, tmp_path: Path) ->
         procedure = replace(random_procedure(seed), facts={"device": 'a; b\n"c" <é>'}, patient=f"p{seed // 2}")
         path = tmp_path / str(seed) / place(tool, tmp_path).name
         path.parent.mkdir()
-        lost = {finding.code for finding in write_annotations(procedure, path, tool=tool)}
+        lost = {finding.code for finding in write_any(procedure, path, tool=tool)}
         assert lost <= MAY_LOSE[tool]
         if lost <= GAPS:
             [again] = read_annotations(path).procedures
@@ -150,7 +151,7 @@ def test_what_a_file_says_and_a_procedure_cannot_hold_is_named(tool: str, tmp_pa
 @pytest.mark.parametrize("tool", TOOLS)
 def test_reading_what_we_wrote_loses_nothing_that_is_not_said_on_writing(tool: str, tmp_path: Path) -> None:
     """Findings on reading tell of what the procedure cannot hold: of our own files that is nothing."""
-    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    write_any(tiny_procedure(), place(tool, tmp_path), tool=tool)
     told = {finding.code for finding in read_annotations(place(tool, tmp_path)).findings}
     assert told <= {"no-procedure-type", "no-center", "interpolated"}
 
@@ -158,7 +159,7 @@ def test_reading_what_we_wrote_loses_nothing_that_is_not_said_on_writing(tool: s
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_loss_is_said_if_and_only_if_something_differs(tool: str, tmp_path: Path) -> None:
     procedure = in_view_only(tiny_procedure())
-    found = write_annotations(procedure, place(tool, tmp_path), tool=tool)
+    found = write_any(procedure, place(tool, tmp_path), tool=tool)
     back = read_annotations(place(tool, tmp_path)).procedures[0]
     assert (back == procedure) == (not found)
 
@@ -168,26 +169,26 @@ def test_boxes_come_back_to_the_last_digit(tool: str, tmp_path: Path) -> None:
     draw = np.random.default_rng(5)
     boxes = np.round(draw.uniform(1, 300, (400, 4)), 6)
     procedure = Procedure("v", "T", "A", 400, 641, 359, (track_from_points("Clip 1", "Clip", list(enumerate(boxes))),))
-    write_annotations(procedure, place(tool, tmp_path), tool=tool)
+    write_any(procedure, place(tool, tmp_path), tool=tool)
     back = read_annotations(place(tool, tmp_path)).procedures[0].tracks[0]
     assert np.array_equal(back.boxes, boxes)
 
 
 def test_digits_beyond_a_millionth_of_a_pixel_are_reported(tmp_path: Path) -> None:
     track = track_from_points("c", "Clip", [(0, (1 / 3, 1, 5, 5))])
-    found = write_annotations(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "a.json", tool="coco")
+    found = write_any(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "a.json", tool="coco")
     assert [finding.code for finding in found] == ["lost-digits"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_tool_is_found_by_how_the_file_begins(tool: str, tmp_path: Path) -> None:
-    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    write_any(tiny_procedure(), place(tool, tmp_path), tool=tool)
     assert recognised_tool(place(tool, tmp_path)) == tool
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_what_the_caller_knows_wins(tool: str, tmp_path: Path) -> None:
-    write_annotations(tiny_procedure(), place(tool, tmp_path), tool=tool)
+    write_any(tiny_procedure(), place(tool, tmp_path), tool=tool)
     about = About(video="x", procedure_type="Y", center="Z", patient="P", duration_s=99)
     procedure = read_annotations(place(tool, tmp_path), about=about).procedures[0]
     told = (procedure.video, procedure.procedure_type, procedure.center, procedure.patient, procedure.duration_s)
@@ -232,7 +233,7 @@ def test_a_damaged_file_is_read_or_refused_in_our_words(
     tool: str, seed: int, at: float, change: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = place(tool, tmp_path_factory.getbasetemp())
-    write_annotations(random_procedure(seed, most_objects=2, longest_s=30), path, tool=tool)
+    write_any(random_procedure(seed, most_objects=2, longest_s=30), path, tool=tool)
     content = path.read_bytes()
     cut = int(at * len(content))
     path.write_bytes(content[:cut] + change + content[cut + 1 :])
@@ -260,5 +261,5 @@ def test_unknown_tools_and_files_are_told(tmp_path: Path) -> None:
 def test_an_impossible_procedure_is_refused(tool: str, tmp_path: Path) -> None:
     track = track_from_points("c", "Clip", [(70, (1, 1, 5, 5), Visibility.VISIBLE)])
     with pytest.raises(ProcedureInvalid):
-        write_annotations(Procedure("v", "T", "A", 60, 64, 64, (track,)), place(tool, tmp_path), tool=tool)
+        write_any(Procedure("v", "T", "A", 60, 64, 64, (track,)), place(tool, tmp_path), tool=tool)
     assert not place(tool, tmp_path).exists()

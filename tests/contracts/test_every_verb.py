@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from surgvalid.cli import build_app
-from surgvalid.cli._group import MOVED, RENAMED
-from surgvalid.cli._listed import OPTIONS, options_of
+from surgvalid.cli._group import MOVED
+from surgvalid.cli._listed import options_of
 from surgvalid.cli._option import NEEDED
 from surgvalid.cli._verbs import GROUPS, PANELS, USUAL, VERBS, Verb, below, overview
 from surgvalid.errors import Misuse
@@ -166,19 +166,11 @@ def test_an_option_that_is_none_is_said_before_types_are_checked(words: tuple[st
     (["plan", "--sd", "0.2"], "surgvalid plan size: --sd is now --assume sd=..."),
     (["plan", "--assume", "sdd=1"], "unknown part of --assume 'sdd'; did you mean 'sd'?"),
     (["plan", "--assume", "sd=much"], "--assume sd: 'much' is no number"),
-    (["analyse", "failures", "t.csv", "--marginal"], "surgvalid analyse failures: --marginal is now --form marginal"),
-    (["data", "simulate", "--no-video"], "surgvalid data simulate: --no-video is now --without video"),
 ])  # fmt: skip
 def test_a_call_that_does_not_fit_is_answered_in_one_sentence(words: list[str], said: str) -> None:
     done = CliRunner().invoke(build_app(), words)
     assert isinstance(done.exception, Misuse)
     assert str(done.exception) == said
-
-
-def test_options_of_earlier_versions_are_gone_and_what_they_are_now_is_there() -> None:
-    listed = {option.flag for option in OPTIONS.values()}
-    assert RENAMED.keys() & listed == set()
-    assert [old for old, now in RENAMED.items() if not listed & set(now.replace(",", " ").split())] == []
 
 
 def test_a_study_loads_no_module_that_it_does_not_need(tmp_path: Path) -> None:

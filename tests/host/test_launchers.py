@@ -13,25 +13,32 @@ import pytest
 
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import PRE, Service
+from repository import REPOSITORY
 from surgvalid.errors import Misuse
 from surgvalid.host.client import push_submission
 from surgvalid.host.launchers import ray_workers
-from surgvalid.host.launchers.kubernetes_jobs import SECRET, worker_job
 from surgvalid.host.launchers.ray_workers import launch
 from surgvalid.host.runs.models import Submission
 
 NO_RAY = "Ray is not installed; `make test-cluster` has it"
 
 
+def worker_job() -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    text = (REPOSITORY / "examples" / "cluster" / "workers.yaml").read_text(encoding="utf-8")
+    job: dict[str, Any] = yaml.safe_load(text)
+    return job
+
+
 def test_the_kubernetes_job_is_one_that_its_client_reads_whole() -> None:
     client = pytest.importorskip("kubernetes.client", reason="the kubernetes client is not installed")
-    made = worker_job(url="https://challenge.example.org", image="workers:1", workers=3, gpus=1)
+    made = worker_job()
     api = client.ApiClient()
     read: Any = api.deserialize(json.dumps(made), "V1Job", "application/json")
     assert api.sanitize_for_serialization(read) == made  # nothing was unknown to it, and nothing was lost
     pod = read.spec.template.spec
     assert pod.containers[0].resources.limits["nvidia.com/gpu"] == "1"
-    assert pod.containers[0].env[0].value_from.secret_key_ref.name == SECRET
+    assert pod.containers[0].env[0].value_from.secret_key_ref.name == "surgvalid-worker"
     assert pod.restart_policy == "Never"
     assert not pod.automount_service_account_token
     assert (read.spec.completion_mode, read.spec.backoff_limit_per_index, read.spec.backoff_limit) == (
@@ -57,7 +64,7 @@ def test_the_kubernetes_client_sends_the_job_to_a_server_as_it_is() -> None:
 
         def log_message(self, *_: object) -> None: ...
 
-    made = worker_job(url="https://challenge.example.org", image="workers:1", namespace="gpus", gpus=0)
+    made = worker_job()
     with HTTPServer(("127.0.0.1", 0), Api) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
         there = client.Configuration(host=f"http://127.0.0.1:{server.server_port}")
@@ -65,13 +72,12 @@ def test_the_kubernetes_client_sends_the_job_to_a_server_as_it_is() -> None:
             jobs = client.BatchV1Api(api)
             job = jobs.create_namespaced_job("gpus", api.deserialize(json.dumps(made), "V1Job", "application/json"))
     assert seen == [("/apis/batch/v1/namespaces/gpus/jobs", made)]
-    assert job.metadata.namespace == "gpus"
-    assert "nvidia.com/gpu" not in json.dumps(made)
+    assert job.metadata.name == "surgvalid-worker"
 
 
 def test_the_kubernetes_job_keeps_to_the_schema_of_the_server() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
-    made = worker_job(url="https://challenge.example.org", image="workers:1")
+    made = worker_job()
     version = validate.latest_version()
     validate.validate(made, version, strict=True)
     wrong = made | {"spec": made["spec"] | {"parallelism": "many"}}

@@ -12,11 +12,7 @@ import polars as pl
 
 from surgvalid.report.chart import Chart
 from surgvalid.report.charts import CHARTS
-from surgvalid.report.charts.procedure_lanes import TIMELINE_SCHEMA, timeline_table
-from surgvalid.report.sections.latency import LATENCY_SCHEMA
 from surgvalid.results.tables import failures as tables
-from surgvalid.schema.procedures.tracks import Event, EventKind, Phase, Procedure, Span, track_from_points
-from surgvalid.schema.questions.questions import Request
 from surgvalid.stats.comparing.contrasts import ALL_MODELS
 
 Names = Sequence[str]
@@ -30,17 +26,6 @@ def _table(rows: Sequence[Sequence[Any]], schema: dict[str, Any]) -> pl.DataFram
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
 
-def interval_pairs(names: Names) -> pl.DataFrame:
-    rows = []
-    for place, name in enumerate(names):
-        for resample, half in (("naive", 0.02), ("cluster", 0.05)):
-            value = 0.4 + 0.004 * place
-            rows.append((name, "mean", value, value - half, value + half, 200, 20, resample, 0.95))
-    schema = {"model": pl.String, "statistic": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-              "cases": pl.Int64, "videos": pl.Int64, "resample": pl.String, "level": pl.Float64}  # fmt: skip
-    return _table(rows, schema)
-
-
 def strata_table(strata: Names, models: Names) -> pl.DataFrame:
     rows = []
     for place, stratum in enumerate(strata):
@@ -50,15 +35,6 @@ def strata_table(strata: Names, models: Names) -> pl.DataFrame:
     schema = {"column": pl.String, "stratum": pl.String, "model": pl.String, "statistic": pl.String, "cases": pl.Int64,
               "videos": pl.Int64, "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
               "note": pl.String}  # fmt: skip
-    return _table(rows, schema)
-
-
-def aggregation_table(names: Names, strategies: Names = ("frame-wise", "video-wise", "phase-wise")) -> pl.DataFrame:
-    rows = []
-    for place, strategy in enumerate(strategies):
-        ranks = np.roll(np.arange(1, len(names) + 1), place) if place < 2 else np.arange(len(names), 0, -1)
-        rows += [(strategy, name, 0.5, int(rank), 0) for name, rank in zip(names, ranks, strict=True)]
-    schema = {"strategy": pl.String, "model": pl.String, "value": pl.Float64, "rank": pl.Int64, "rank_change": pl.Int64}
     return _table(rows, schema)
 
 
@@ -82,24 +58,6 @@ def reliability_rows(names: Names) -> pl.DataFrame:
     rows = [(name, 0.05 + 0.1 * bin_, 0.09 * bin_, 30 + bin_) for name in names for bin_ in range(10)]
     schema = {"model": pl.String, "confidence": pl.Float64, "observed": pl.Float64, "cases": pl.Int64}
     return _table(rows, schema)
-
-
-def time_rows(names: Names) -> pl.DataFrame:
-    rows = [(name, 0.4 * question + 0.05 * place) for place, name in enumerate(names) for question in range(40)]
-    return _table(rows, {"model": pl.String, "value": pl.Float64})
-
-
-def count_rows(names: Names) -> pl.DataFrame:
-    rows = [(place % 5, None if place % 11 == 10 else (place % 5) + (place % 3 == 0)) for place in range(len(names))]
-    return _table(rows, {"reference": pl.Int64, "response": pl.Int64})
-
-
-def latency_rows(names: Names) -> pl.DataFrame:
-    rows = [
-        (name, 1.0 + 0.1 * place, 2.0 + 0.2 * place, 4.0 + 0.3 * place, 0.01 * place / 4, 80)
-        for place, name in enumerate(names)
-    ]
-    return _table(rows, LATENCY_SCHEMA)
 
 
 def effects_rows(names: Names) -> pl.DataFrame:
@@ -141,55 +99,6 @@ def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -
     return pl.concat(parts) if parts else effects.clear().with_columns(pl.lit("").alias("model"))
 
 
-def marginal_rows(names: Names) -> pl.DataFrame:
-    rows = []
-    for place, name in enumerate(names):
-        for scale in ("conditional", "population"):
-            for value in (0.0, 1.0):
-                mean = 0.6 - value * 0.02 * (place % 9 - 3)
-                rows.append((name, value, scale, mean, mean - 0.05, mean + 0.05))
-    schema = {"term": pl.String, "value": pl.Float64, "scale": pl.String, "mean": pl.Float64, "low": pl.Float64,
-              "high": pl.Float64}  # fmt: skip
-    return _table(rows, schema)
-
-
-def procedure(names: Names) -> Procedure:
-    """A procedure with one object per name, each in view twice and retrieved in the end."""
-    tracks, events = [], []
-    for place, name in enumerate(names):
-        start = 5 * place
-        points = [(t, (0, 0, 9, 9)) for t in (*range(start + 1, start + 20), *range(start + 40, start + 50))]
-        tracks.append(track_from_points(f"{name} #{place}", "Sponge", points))
-        events += [
-            Event(EventKind.INSERTED, start, f"{name} #{place}"),
-            Event(EventKind.RETRIEVED, start + 60, f"{name} #{place}"),
-        ]
-    phases = (Phase(names[0], 0, 300), Phase("Closure", 300, 600))
-    return Procedure(
-        "video 1", "Cholecystectomy", "A", 600, 64, 48, tuple(tracks), tuple(events), phases, masked=(Span(10, 30),)
-    )
-
-
-def timeline_rows(names: Names) -> pl.DataFrame:
-    if not names:
-        return pl.DataFrame(schema=TIMELINE_SCHEMA)
-    asked = [
-        Request(name, "video 1", 3.0 * place, 3.0 * place + 10 * (place % 3), "x", f"Where is {name}?")
-        for place, name in enumerate(names)
-    ]
-    return timeline_table(procedure(names), questions=asked)
-
-
-def agreement_rows(names: Names) -> pl.DataFrame:
-    others = [*names, "one more"] if names else []
-    rows: list[tuple[Any, ...]] = [
-        (a, b, 0.5 + 0.4 * ((i * 7) % 10) / 10, 50.0, 9) for i, (a, b) in enumerate(combinations(others, 2))
-    ]
-    rows += [(None, None, 0.7, 50.0, 9)] if names else []
-    schema = {"rater_a": pl.String, "rater_b": pl.String, "value": pl.Float64, "units": pl.Float64, "videos": pl.Int64}
-    return _table(rows, schema)
-
-
 def patient_rows(names: Names) -> pl.DataFrame:
     rows = [(name, f"v{v}", 0.5 + 0.002 * place + 0.03 * v, 10) for place, name in enumerate(names) for v in range(6)]
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64, "cases": pl.Int64})
@@ -207,36 +116,18 @@ def pair_rows(names: Names) -> pl.DataFrame:
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64})
 
 
-def setting_rows(names: Names) -> pl.DataFrame:
-    rows = [
-        (name, f"{mark} s", 0.5 + 0.002 * place + 0.03 * mark) for place, name in enumerate(names) for mark in range(6)
-    ]
-    return _table(rows, {"model": pl.String, "setting": pl.String, "value": pl.Float64})
-
-
 TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
-    "naive_against_cluster": interval_pairs,
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
-    "aggregation_flips": aggregation_table,
     "difference_intervals": comparison_table,
     "calibration": reliability_rows,
-    "time_error": time_rows,
-    "count_confusion": count_rows,
-    "latency_against_budget": latency_rows,
-    "effect_changes": change_rows,
     "effects_forest": effects_rows,
     "model_effects": per_model_rows,
-    "marginal_means": marginal_rows,
-    "timeline": timeline_rows,
-    "agreement_matrix": agreement_rows,
     "patient_values": patient_rows,
-    "setting_curves": setting_rows,
     "paired_patients": pair_rows,
     "lead_intervals": lead_rows,
 }
 """By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
 OPTIONS: dict[str, dict[str, Any]] = {
-    "latency_against_budget": {"budget_s": 5.0},
     "effects_forest": {"rows": 1200},
     "paired_patients": {
         "leader": "B",
@@ -301,6 +192,5 @@ EXAMPLES_ANALYSIS: dict[str, Callable[[Names], Chart]] = {
     "plan_curve": lambda names: CHARTS["plan_curve"](plan_rows(names), goal=names[0] if names else "", videos=48),
     "plan_trade": lambda names: CHARTS["plan_trade"](trade_rows(names), wanted=0.1),
     "video_timeline": lambda names: CHARTS["video_timeline"](watched_rows(names)),
-    "count_confusion": lambda names: CHARTS["count_confusion"](count_rows(names), model=names[0] if names else ""),
 }
 """By the chart's name, a function from names to the chart."""

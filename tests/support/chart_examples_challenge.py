@@ -88,6 +88,5 @@ Example = Callable[[Sequence[str]], Chart]
 EXAMPLES_CHALLENGE: dict[str, Example] = {
     "board": lambda names: CHARTS["board"](places(names), stability(names), buckets=buckets(names)),
     "significance_map": lambda n: CHARTS["significance_map"](pairs(n), summary(n), places(n)),
-    "bucket_matrix": lambda names: CHARTS["bucket_matrix"](buckets(names), places(names)),
 }
 """By the chart's name, a function from names (of models, or of tasks) to the chart."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surgvalid.datasets import read_annotations, write_annotations
+from annotation_writers import write_any
+from surgvalid.datasets import read_annotations
 from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
 from surgvalid.schema.procedures.tracks import Procedure, track_from_points
 
@@ -25,7 +26,7 @@ def boxes_that_come_back(form: str, count: int, folder: Path) -> int:
         write_procedure(procedure, path)
         back = read_procedure(path)
     else:
-        write_annotations(procedure, path, tool=form)
+        write_any(procedure, path, tool=form)
         back = read_annotations(path, tool=form).procedures[0]
     return sum(map(len, back.tracks))
 

@@ -239,8 +239,6 @@ def _unknown(option: str, verb: str, listed: Sequence[str]) -> str:
     if (now_part := parts.get(option)) is not None:
         value = "" if now_part.kind is bool else "=..."
         return f"{verb}: {option} is now {now_part.flag} {now_part.component}{value}"
-    if (now := RENAMED.get(option)) is not None and any(word in listed for word in now.replace(",", " ").split()):
-        return f"{verb}: {option} is now {now}"
     near = nearest(option, listed)
     return f"{verb} has no option {option}; {f'did you mean {near}?' if near else '--help lists those it has'}"
 
@@ -359,88 +357,6 @@ MOVED: dict[str, str] = {
     **{f"store{name}": f"tools store{name}" for name in ("", " show", " merge", " verify")},
 }  # fmt: skip
 """Where verbs of 0.1.0 are now; manifests keep their old names. Goes with 0.3."""
-
-
-RENAMED: dict[str, str] = {
-    "--alpha": "--level (0.95 for tests at 0.05)",
-    "--answers": "--responses MODEL=FILE",
-    "--boot": "--resamples",
-    "--bootstrap": "--resamples",
-    "--box-format": "--format boxes=...",
-    "--budget-s": "--rules budget_s=...",
-    "--cases": "--facts cases=...",
-    "--certain": "--min certainty=...",
-    "--class-count": "--facts classes=...",
-    "--class-numbers": "--format classes=...",
-    "--cost-question": "--cost question=...",
-    "--cost-video": "--cost video=...",
-    "--covariance": "--method",
-    "--entries": "--assume models=...",
-    "--films": "--videos",
-    "--finest": "--spec finest=...",
-    "--first": "--models FIRST,SECOND",
-    "--frames": "--media count=...",
-    "--groups": "--by",
-    "--image": "--container",
-    "--improvement": "--recommend IMPROVEMENT",
-    "--into": "--references",
-    "--jobs": "--limit",
-    "--judge-timeout-s": "--judge-option timeout_s=...",
-    "--judge-tokens": "--judge-option tokens=...",
-    "--leaderboard": "--rule RULE,leaderboard=...",
-    "--least-votes": "--min votes=...",
-    "--marginal": "--form marginal",
-    "--max-judge-failures": "--max judge_failures=...",
-    "--max-latency-s": "--max latency_s=...",
-    "--max-tokens": "--max tokens=...",
-    "--min-accuracy": "--min accuracy=...",
-    "--min-cases": "--min cases=...",
-    "--min-overlap": "--min overlap=...",
-    "--min-score": "--min score=...",
-    "--min-votes": "--min votes=...",
-    "--minimum-cases": "--min cases=...",
-    "--missing-keys": "--reading missing=...",
-    "--most-common": "--max answer=...",
-    "--no-published": "--without published",
-    "--no-trial": "--without trial",
-    "--no-video": "--without video",
-    "--null": "--ignore null",
-    "--object-masks": "--with masks",
-    "--ood-center": "--ood center=...",
-    "--ood-procedure": "--ood procedure=...",
-    "--ood-template": "--ood template=...",
-    "--operator": "--statistic",
-    "--outcomes": "--outcome",
-    "--pass-mark": "--min f1=...",
-    "--people": "--gold",
-    "--phase-column": "--condition",
-    "--price": "--judge-option price=...",
-    "--program": "--command",
-    "--prompt-family": "--prompts family=...",
-    "--questions": "--per-video (plan), --input (host phase run)",
-    "--rater": "--model-column (agreement), --who (annotate serve)",
-    "--review-fps": "--review-tool fps=...",
-    "--root": "--data",
-    "--scores": "--score",
-    "--second": "--models FIRST,SECOND",
-    "--share-of-videos": "--assume share=...",
-    "--sign-gpg": "--sign gpg=KEY",
-    "--sign-ssh": "--sign ssh=KEY",
-    "--strict": "--policy strict",
-    "--subgroup": "--by COLUMN=VALUE",
-    "--successes": "--outcome SUCCESSES/TRIALS",
-    "--task-column": "--condition",
-    "--threads": "--workers",
-    "--threshold": "--thresholds",
-    "--trials": "--outcome SUCCESSES/TRIALS",
-    "--type": "--procedure-type",
-    "--video-column": "--unit",
-    "--video-name": "--patient-pattern",
-    "--video-pattern": "--patient-pattern",
-    "--with-frames": "--with frames",
-    "--with-hidden": "--with hidden",
-}
-"""What options of earlier versions are written as now, beside those that are parts under their old name."""
 
 
 def moved(words: list[str]) -> tuple[str, str] | None:

@@ -33,13 +33,12 @@ def screen(files: list[str], *, out: Path, certain: float, min_votes: int, json:
     from surgvalid.questions.stages.screening import screen as work
 
     new_folder(out, force=force)
-    folder = out
     options = {"certain": certain, "least_votes": min_votes}
     answers = single("screen", files)
     table = read_plain_table(answers, "video", "worker", "class_name")
     screened = work(table, certain=certain, least_votes=min_votes)
     tables = {"clips": screened.clips, "workers": screened.workers, "queue": screened.queue}
-    write_stage(folder, "screen", tables, options, [answers])
+    write_stage(out, "screen", tables, options, [answers])
     show({"workers": screened.workers}, json, f"{screened.queue.height} of {screened.clips.height} clips are queued")
 
 
@@ -51,11 +50,7 @@ def boxes(
     shown: Path | None,
     overlap: float | None,
     pass_mark: float,
-    fps: float | None,
-    size: str | None,
-    video: list[str] | None,
-    video_name: str | None,
-    stills: bool,
+    facts: dict[str, Any],
     seed: int,
     json: bool,
     force: bool,
@@ -66,8 +61,7 @@ def boxes(
 
     overlap = 0.5 if overlap is None else overlap
     new_folder(out, force=force)
-    folder = out
-    about = about_files(files[:1], fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    about = about_files(files[:1], **facts)
     boxes_read = read_boxes(files, about, annotated=True)
     seen = None if shown is None else read_plain_table(shown, "video", "annotator")
     fused = fuse(boxes_read.table, shown=seen, least=overlap, replicates=replicates, seed=seed)
@@ -75,9 +69,9 @@ def boxes(
     if gold is not None:
         known = read_boxes([str(gold)], about).table
         tables["gold"] = gold_check(boxes_read.table, known, least=overlap, pass_mark=pass_mark)
-    options = {"overlap": overlap, "pass_mark": pass_mark, "fps": fps, "replicates": replicates}
+    options = {"overlap": overlap, "pass_mark": pass_mark, "fps": facts["fps"], "replicates": replicates}
     inputs = [*boxes_read.paths, *(path for path in (gold, shown) if path)]
-    write_stage(folder, "boxes", tables, options, inputs, seed=seed, measures=boxes_read.measures)
+    write_stage(out, "boxes", tables, options, inputs, seed=seed, measures=boxes_read.measures)
     queued = fused.boxes.filter("queued").height
     show(
         {name: tables[name] for name in ("agreement", "gold") if name in tables},
@@ -94,11 +88,7 @@ def cross_check(
     images: Path | None,
     overlap: float | None,
     score: float,
-    fps: float | None,
-    size: str | None,
-    video: list[str] | None,
-    video_name: str | None,
-    stills: bool,
+    facts: dict[str, Any],
     review_fps: float,
     review_tool: str,
     json: bool,
@@ -113,17 +103,22 @@ def cross_check(
     overlap = 0.45 if overlap is None else overlap
     check_review_tool(review_tool)
     new_folder(out, force=force)
-    folder = out
-    about = about_files(files, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    about = about_files(files, **facts)
     boxes_read = read_boxes(files, about)
     thresholds = Thresholds(overlap=overlap, score=score, touch=min(Thresholds().touch, overlap))
     flags = work(boxes_read.table, detections(predictions, images, about), thresholds=thresholds)
-    options = {"overlap": overlap, "score": score, "fps": fps, "review_fps": review_fps, "review_tool": review_tool}
+    options = {
+        "overlap": overlap,
+        "score": score,
+        "fps": facts["fps"],
+        "review_fps": review_fps,
+        "review_tool": review_tool,
+    }
     inputs = [*boxes_read.paths, predictions, *([images] if images else [])]
-    write_stage(folder, "cross-check", {"flags": flags}, options, inputs, measures=boxes_read.measures)
-    write_review_task(flags, boxes_read, folder / "review", about, tool=review_tool, fps=review_fps)
+    write_stage(out, "cross-check", {"flags": flags}, options, inputs, measures=boxes_read.measures)
+    write_review_task(flags, boxes_read, out / "review", about, tool=review_tool, fps=review_fps)
     counted = flags.group_by("kind").agg(flags=pl.len(), strong=(pl.col("strength") >= 0.8).sum()).sort("kind")
-    show({"flags": counted}, json, f"the review task is in {folder / 'review'}")
+    show({"flags": counted}, json, f"the review task is in {out / 'review'}")
 
 
 def instances(
@@ -134,11 +129,7 @@ def instances(
     longest_gap_s: int,
     who: str,
     at: str,
-    fps: float | None,
-    size: str | None,
-    video: list[str] | None,
-    video_name: str | None,
-    stills: bool,
+    facts: dict[str, Any],
     annotated: list[str] | None,
     procedure_type: str | None,
     center: str | None,
@@ -153,21 +144,11 @@ def instances(
     from surgvalid.questions.stages.linking import propose_instances
     from surgvalid.video import pyav
 
+    video = facts["video"]
     new_folder(out, force=force)
     if video:
         pyav()
-    folder = out
-    about = about_files(
-        files,
-        fps=fps,
-        size=size,
-        video=video,
-        video_name=video_name,
-        stills=stills,
-        annotated=annotated,
-        procedure_type=procedure_type,
-        center=center,
-    )
+    about = about_files(files, **facts, annotated=annotated, procedure_type=procedure_type, center=center)
     boxes_read = read_boxes(files, about)
     table, tables, looks = boxes_read.table, dict[str, pl.DataFrame](), None
     if video:
@@ -186,12 +167,12 @@ def instances(
         "longest_gap_s": longest_gap_s,
         "by": who or "linker",
         "at": at,
-        "fps": fps,
+        "fps": facts["fps"],
         "appearance": bool(video),
     }
     known = boxes_read.measures
-    write_stage(folder, "instances", tables, options, boxes_read.paths, measures=known)
-    procedures_of(table, boxes_read.procedures, about, folder / "procedures", renamed=not check, measures=known)
+    write_stage(out, "instances", tables, options, boxes_read.paths, measures=known)
+    procedures_of(table, boxes_read.procedures, about, out / "procedures", renamed=not check, measures=known)
     named = table.group_by("video", "class_name").agg(pl.col("instance").n_unique().alias("instances"), boxes=pl.len())
     counted = tables["flags"].group_by("kind").len("flags").sort("kind")
     show({"instances": named.sort("video", "class_name"), "flags": counted}, json, "")
@@ -205,11 +186,7 @@ def experts(
     ratings: list[Path] | None,
     history: Path | None,
     at: str,
-    fps: float | None,
-    size: str | None,
-    video: list[str] | None,
-    video_name: str | None,
-    stills: bool,
+    facts: dict[str, Any],
     json: bool,
     force: bool,
 ) -> None:
@@ -235,8 +212,7 @@ def experts(
     form = single("experts", files)
     times = single("experts --ratings", ratings) if ratings else None
     new_folder(out, force=force)
-    folder = out
-    about = about_files(annotations, fps=fps, size=size, video=video, video_name=video_name, stills=stills)
+    about = about_files(annotations, **facts)
     known = {one.video: one for one in read_procedures(annotations, about)}
     questions = read_form(form, durations_s={name: one.duration_s for name, one in known.items()})
     log = None if history is None else history_from(read_plain_table(history, *HISTORY_TEXTS))
@@ -248,10 +224,10 @@ def experts(
             for question in (one for one in questions if one.request.video == name):
                 findings += ledger_findings(question, ledger)
                 step(1)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json_rows((question.request.as_row() for question in questions), folder / "requests.json")
-    write_json_rows((question.reference.as_row() for question in questions), folder / "references.json")
-    data_set_table(questions).write_parquet(folder / "questions.parquet")
+    out.mkdir(parents=True, exist_ok=True)
+    write_json_rows((question.request.as_row() for question in questions), out / "requests.json")
+    write_json_rows((question.reference.as_row() for question in questions), out / "references.json")
+    data_set_table(questions).write_parquet(out / "questions.parquet")
     rows = [(one.case, one.code, one.severity.value, one.message) for one in findings]
     kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
     reviewed_so_far = log or proposed(questions, at=at or now())
@@ -264,11 +240,13 @@ def experts(
         spread = tolerance_from_spread(read_plain_table(times, "question", "rater"))
         summary["tolerance"] = tables["tolerance"] = pl.DataFrame([spread._asdict()])
     inputs = [form, *annotations, *(path for path in (times, history) if path)]
-    write_stage(folder, "experts", tables, {"at": at, "fps": fps}, inputs)
+    write_stage(out, "experts", tables, {"at": at, "fps": facts["fps"]}, inputs)
     show(summary, json, f"{len(questions)} questions, {len(findings)} findings")
     raise typer.Exit(int(bool(findings)))
 
 
+FILE_FACTS = ("fps", "size", "video", "video_name", "stills")
+"""Options that tell what files of annotation tools do not, as `about_files` takes them."""
 STAGES: dict[str, Callable[..., None]] = {
     "screen": screen,
     "boxes": boxes,
@@ -292,7 +270,8 @@ def run(_: str, given: dict[str, Any]) -> None:
     name, files = given.pop("stage"), given.pop("files")
     if name not in STAGES:
         raise UnknownName("stage", name, STAGES)
-    takes = inspect.signature(STAGES[name]).parameters
+    takes = {*inspect.signature(STAGES[name]).parameters}
+    takes |= {*FILE_FACTS} if "facts" in takes else set()
     unused = [
         f"{OPTIONS[option].flag} {OPTIONS[option].component}".strip()
         for option, value in given.items()
@@ -302,4 +281,7 @@ def run(_: str, given: dict[str, Any]) -> None:
         raise Misuse(f"{', '.join(unused)}: not used by the stage {name}; leave out what is not used")
     if "out" in takes and given["out"] is None:
         raise Misuse("name the folder to write to: --out DIR")
-    STAGES[name](files, **{key: value for key, value in arguments(given).items() if key in takes})
+    values = {key: value for key, value in arguments(given).items() if key in takes}
+    if "facts" in takes:
+        values["facts"] = {key: values.pop(key) for key in FILE_FACTS}
+    STAGES[name](files, **values)

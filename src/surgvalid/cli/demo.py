@@ -103,10 +103,9 @@ def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker
     with say.step("painting images", painting.pieces(made)) as step:
         painting.paint(run, simulation, made, step)
     asked = sum((question.split, question.track) == ("test", "frame") for question in made.questions)
-    with say.step("asking a program in a sandbox", asked) as step:
-        ran = run_participant(run, path, step)
-    facts = ran.rehearsal.run
-    talk(f"      {facts.answered} of {facts.questions} answered in {ran.engine}, slowest {facts.max_s:.3f} s of 5 s")
+    with say.step("asking a program over the protocol", asked) as step:
+        facts = run_participant(run, path, step).run
+    talk(f"      {facts.answered} of {facts.questions} answered, slowest {facts.max_s:.3f} s of 5 s")
 
 
 class _Speaker:

@@ -1,9 +1,7 @@
 """The data card: what a set of questions holds, how far one comes without looking, what was left out.
 
-Trivial baselines shown here are the simplest three. Two go by equality of texts: the most frequent answer of each
-template, in hindsight, and the most frequent answer that the same wording (times masked) has in all *other* videos. The
-third, for times of one moment, answers with a border of the window, within the tolerance. `surgvalid score baselines`
-computes more of them, with the tolerance of each format.
+How far one comes is what the predictors of `blind_guesses` reach, template by template; `surgvalid score baselines`
+computes further ones.
 """
 
 from __future__ import annotations
@@ -20,9 +18,7 @@ from surgvalid.questions.blind_guesses import Leak, leak_table
 from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.drafts import DraftTally
 from surgvalid.questions.splits import Splits, VideoFacts
-from surgvalid.questions.template import clock
 from surgvalid.schema.procedures.ledger import RULES
-from surgvalid.schema.questions.formats import Time, time_tolerance_s
 
 
 class Placed(NamedTuple):
@@ -143,7 +139,7 @@ def data_card(
         templates=_templates(placed),
         videos=_videos(videos, splits, asked),
         classes=_classes(placed, videos),
-        floors=_floors(placed) | _best_guesses(leaks),
+        floors=_best_guesses(leaks),
         left_out=_left_out(selections, tally),
         defects=(*_defects(videos, splits, asked), *_unasked(placed, options)),
         options=options,
@@ -205,7 +201,6 @@ def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
         "answers",
         "top_answer",
         "constant_floor",
-        "wording_floor",
     ]
     rows = []
     for (split, track, name), drafts in sorted(groups.items()):
@@ -222,64 +217,9 @@ def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
                 len(answers),
                 answers.most_common(1)[0][0],
                 answers.most_common(1)[0][1] / len(drafts),
-                _wording_hits(drafts) / len(drafts),
             )
         )
     return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
-
-
-def _constant_hits(drafts: Iterable[AnyDraft]) -> int:
-    """How many questions the most frequent answer of each template gets right."""
-    groups: dict[str, Counter[str]] = defaultdict(Counter)
-    for draft in drafts:
-        groups[draft.template.name][draft.answer] += 1
-    return sum(max(answers.values()) for answers in groups.values())
-
-
-def _wording_hits(drafts: Sequence[AnyDraft]) -> int:
-    """How many questions the most frequent answer of the same wording in other videos gets right."""
-    by_wording: dict[tuple[str, ...], list[AnyDraft]] = defaultdict(list)
-    for draft in drafts:
-        by_wording[draft.stem].append(draft)
-    return sum(_hits_elsewhere(group) for group in by_wording.values())
-
-
-def _hits_elsewhere(drafts: Sequence[AnyDraft]) -> int:
-    """The same for the questions of one wording."""
-    total = Counter(draft.answer for draft in drafts)
-    by_video: dict[str, Counter[str]] = defaultdict(Counter)
-    for draft in drafts:
-        by_video[draft.video][draft.answer] += 1
-    ranked = sorted(total, key=lambda answer: (-total[answer], answer))
-    hits = 0
-    for answers in by_video.values():
-        foreign = next((answer for answer in ranked if answer not in answers), None)
-        left = {answer: total[answer] - count for answer, count in answers.items()}
-        left |= {} if foreign is None else {foreign: total[foreign]}
-        best = min(left, key=lambda answer: (-left[answer], answer))
-        hits += answers[best] if left[best] else 0
-    return hits
-
-
-def _floors(placed: Sequence[Placed]) -> dict[str, float]:
-    floors = {}
-    for split in dict.fromkeys(item.split for item in placed):
-        drafts = [item.draft for item in placed if item.split == split]
-        floors[f"{split}, most frequent answer per template, in hindsight"] = _constant_hits(drafts) / len(drafts)
-        floors[f"{split}, most frequent answer per wording in other videos"] = _wording_hits(drafts) / len(drafts)
-        if times := [draft for draft in drafts if draft.template.format == Time.name and "," not in draft.answer]:
-            floors[f"{split}, times only: a border of the window"] = _border_hits(times) / len(times)
-    return floors
-
-
-def _border_hits(drafts: Sequence[AnyDraft]) -> int:
-    """How many times the start of the window gets right, or its end, whichever gets more."""
-    return max(sum(_is_near(draft, draft.window[side]) for draft in drafts) for side in (0, 1))
-
-
-def _is_near(draft: AnyDraft, second: int) -> bool:
-    kind = Time(threshold_seconds=time_tolerance_s(draft.window.length_s))
-    return kind.compare(kind.parse(draft.answer), kind.parse(clock(second)))
 
 
 def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:

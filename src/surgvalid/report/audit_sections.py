@@ -80,9 +80,9 @@ def pitfall_blocks(row: Mapping[str, Any], tables: Frames) -> list[Block]:
     drawn: list[pl.DataFrame] = []
     for one in seen:
         mine = numbers.filter(pl.col("about") == one["about"])
-        if one["picture"] and not any(mine.drop("about").equals(other) for other in drawn):
+        if one["picture"] == "intervals" and not any(mine.drop("about").equals(other) for other in drawn):
             drawn.append(mine.drop("about"))
-            blocks += _picture(f"{name}-{one['picture']}", one["picture"], mine, f"{code}: {one['about']}")
+            blocks += _intervals(f"{name}-intervals", mine, f"{code}: {one['about']}")
     if numbers.height:
         kept = [column for column in numbers.columns[2:] if numbers[column].null_count() < numbers.height]
         blocks.append(
@@ -93,21 +93,9 @@ def pitfall_blocks(row: Mapping[str, Any], tables: Frames) -> list[Block]:
     return blocks
 
 
-def _picture(name: str, kind: str, numbers: pl.DataFrame, title: str) -> list[Block]:
-    """The numbers as they are best drawn; nothing where there is too little to draw."""
-    known = numbers.with_columns(model="subject").drop_nulls("value")
-    if kind == "widths":
-        rows = known.filter(pl.col("setting").is_in(["naive", "cluster"])).drop_nulls(["low", "high"])
-        rows = rows.select("model", "value", "low", "high", resample="setting", videos="n")
-        return [picture("naive_against_cluster", rows, name=name, title=title)] if rows.height else []
-    if kind == "strategies":
-        rows = known.filter(pl.col("quantity") == "rank").select("model", strategy="setting", rank="value")
-        return [picture("aggregation_flips", rows, name=name, title=title)] if rows.height else []
-    if kind == "curves":
-        rows = known.select("model", "setting", "value")
-        quantity = str(known["quantity"][0]) if known.height else "value"
-        return [picture("setting_curves", rows, name=name, title=title, what=quantity)] if rows.height else []
-    rows = known.drop_nulls(["low", "high"]).filter(pl.col("model") != "")
+def _intervals(name: str, numbers: pl.DataFrame, title: str) -> list[Block]:
+    """The numbers with their intervals; nothing where there is too little to draw."""
+    rows = numbers.rename({"subject": "model"}).drop_nulls(["value", "low", "high"]).filter(pl.col("model") != "")
     first = rows.filter(pl.col("quantity") == rows["quantity"][0]) if rows.height else rows
     if first.height < _FEWEST_DRAWN or first["model"].n_unique() < first.height:
         return []

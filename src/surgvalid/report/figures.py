@@ -1,70 +1,30 @@
 """Charts in sections, and titles that say what is seen in them.
 
-One that cannot be drawn from these tables, or would carry no information, becomes a sentence, never the end of the
+One that cannot be drawn from these tables becomes a sentence, never the end of the
 report. Titles are made of the numbers drawn; where nothing stands out, they say what is drawn. They describe and infer
 nothing: how firm an order is, the verdict and the tests beside the figures say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
 from surgvalid.errors import SurgvalidError
 from surgvalid.report.charts import CHARTS
-from surgvalid.report.section import Block, Note, Prose
+from surgvalid.report.section import Block, Note
 from surgvalid.report.wording import bucket_label
 from surgvalid.report.words import count_of, names_of, percent, plain, spoken_term
 from surgvalid.stats.verdict.sentences import ALPHA
 
 
 def picture(chart: str, *tables: Any, **options: Any) -> Block:
-    """The chart of that name; a sentence where it would show nothing, or a note that says why it could not be drawn."""
-    if sentence := silence(chart, tables[0] if tables else None, options.get("group")):
-        return Prose(f"{options['title']}: {sentence[0].lower()}{sentence[1:]}" if "title" in options else sentence)
+    """The chart of that name, or a note that says why it could not be drawn."""
     try:
         return CHARTS[chart](*tables, **options)
     except (SurgvalidError, ValueError, TypeError, LookupError, ArithmeticError, pl.exceptions.PolarsError) as error:
         return Note(f"The figure {chart.replace('_', ' ')!r} could not be drawn: {plain(error, limit=300)}", "hint")
-
-
-def silence(chart: str, frame: Any, group: object = None) -> str:
-    """What to say instead of an image that shows nothing; empty where it shows something.
-
-    Args:
-        chart: Its name.
-        frame: The table that it is drawn from.
-        group: The leaderboard or task that it shows.
-
-    Example:
-        >>> silence("significance_map", pl.DataFrame({"significant": [False, False]}))
-        'No difference between two models is significant.'
-    """
-    rule = _RULES.get(chart)
-    if rule is None or not isinstance(frame, pl.DataFrame) or frame.is_empty():
-        return ""
-    column = next((name for name in ("board", "task", "group") if name in frame.columns), "")
-    rows = frame.filter(pl.col(column) == group) if column and group is not None else frame
-    return rule(rows) if not rows.is_empty() else ""
-
-
-def _when(column: str, says_nothing: Callable[[pl.Series], bool], sentence: str) -> Callable[[pl.DataFrame], str]:
-    def rule(frame: pl.DataFrame) -> str:
-        known = frame[column].drop_nulls() if column in frame.columns else pl.Series()
-        return sentence if len(known) and says_nothing(known) else ""
-
-    return rule
-
-
-def _none(values: pl.Series) -> bool:
-    return not values.cast(pl.Boolean).any()
-
-
-_RULES: Mapping[str, Callable[[pl.DataFrame], str]] = {
-    "significance_map": _when("significant", _none, "No difference between two models is significant."),
-}
 
 
 LATE = 0.05
@@ -148,8 +108,6 @@ def significance_title(pairs: pl.DataFrame) -> str:
         pairs: Column `significant`, a row per pair of models and bucket.
     """
     count = int(pairs["significant"].fill_null(False).sum())
-    if not count:
-        return f"None of {count_of(pairs.height, 'comparison')} of two models is significant"
     return f"{count:,} of {count_of(pairs.height, 'comparison')} of two models are significant"
 
 

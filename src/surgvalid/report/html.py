@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 import zlib
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
@@ -22,7 +21,7 @@ import polars as pl
 
 from surgvalid.report.chart import NARROW_PX, WIDE_PX, Chart
 from surgvalid.report.drawing.svg import DARK, FONT, LIGHT, style, variables
-from surgvalid.report.section import Block, Browser, Fold, Note, Point, Points, Prose, ReportTable, Section, Sheet
+from surgvalid.report.section import Block, Browser, Fold, Note, Point, Points, Prose, ReportTable, Section
 from surgvalid.report.words import column_words, csv_text, plain
 from surgvalid.results.manifest import version_of
 from surgvalid.schema.tables.shown_tables import shown_column
@@ -134,8 +133,6 @@ class _Writer:
             items = "".join(f"<li>{_text(item)}</li>" for item in block.items)
             listed = f"<ul>{items}</ul>" if items else ""
             return f'<div class="note {block.kind}" role="note">{label}{_text(block.text)}{listed}</div>'
-        if isinstance(block, Sheet):
-            return self.sheet(block)
         if isinstance(block, Points):
             return self.points(block)
         if isinstance(block, Fold):
@@ -180,20 +177,6 @@ class _Writer:
         """Which models a row is about, by number, so that it can be hidden with them."""
         numbers = [str(number) for model in models if (number := self.numbers.get(str(model))) is not None]
         return f' data-m="{" ".join(numbers)}"' if numbers else ""
-
-    def sheet(self, sheet: Sheet) -> str:
-        """A figure of small images side by side."""
-        self.figures += 1
-        pictures = "".join(
-            f'<img src="data:image/png;base64,{b64encode(data).decode("ascii")}" alt="{_text(label)}">'
-            for label, data in sheet.pictures
-        )
-        return (
-            f'<figure class="sheet" id="figure-{self.figures}" data-name="{escape(sheet.name)}">'
-            f'<h3><span class="no">Figure {self.figures}</span>{_text(sheet.title)}</h3>'
-            f'<div class="picture">{pictures}</div>'
-            f"<figcaption>{_text(sheet.caption)}</figcaption></figure>"
-        )
 
     def chart(self, chart: Chart) -> str:
         """A figure: the image, for a phone too where it is seen at once, its words, and buttons to save it."""

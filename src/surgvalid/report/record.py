@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.report.inputs import ReportInputs, StoredResult
+from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
 from surgvalid.report.words import plain
 from surgvalid.results.manifest import manifest_of, sha256_of
@@ -82,29 +81,16 @@ def _seen_from(source: Path, path: Path) -> str:
 
 
 TITLE = "Reproduction"
-_LONGEST_MADE = 160
 _SHOWN_HASHES = 200
 
 
 def section(inputs: ReportInputs) -> Section:
-    """The line that makes the page again, what it was made from, and the manifests of all parts."""
+    """The line that makes the page again, and what it was made from."""
     blocks: list[Block] = [Prose(f"This page: {reproduction_line(inputs)}"), *_this_page(inputs)]
-    runs = [_run(result) for result in inputs.parts]
-    if runs:
-        caption = (
-            "Each line can be run again from the manifest.json beside the results; equal inputs give equal results."
-        )
-        kinds = dict.fromkeys(("part", "verb", "options", "seeds", "surgvalid", "python"), pl.String)
-        blocks.append(ReportTable("runs", "Runs", pl.DataFrame(runs, schema=kinds, orient="row"), caption, folded=True))
-    hashes = [row for result in inputs.parts for row in _hashes(result)]
-    if hashes:
-        kinds = dict.fromkeys(("part", "file", "sha256"), pl.String)
-        frame = pl.DataFrame(hashes, schema=kinds, orient="row")
-        caption = "SHA-256 of what each run read."
-        blocks.append(
-            ReportTable("inputs", "Inputs of the runs", frame, caption, shown_rows=_SHOWN_HASHES, folded=True)
-        )
-    if not runs:
+    if inputs.parts:
+        text = "What runs were given and read is in the manifest.json beside each; surgvalid tools rerun repeats one."
+        blocks.append(Prose(text))
+    else:
         blocks.append(
             Note("There is no manifest: the table was given by itself, so its origin is not recorded.", "hint")
         )
@@ -126,34 +112,3 @@ def _this_page(inputs: ReportInputs) -> list[Block]:
         title = "What this page was made from"
         blocks.append(ReportTable("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
     return blocks
-
-
-def _run(result: StoredResult) -> tuple[str, ...]:
-    verb = "rank" if result.kind == "rank-tasks" else result.kind
-    return (
-        result.label,
-        verb,
-        _listed(result.options),
-        _listed(result.stored.get("seeds")),
-        plain(result.stored.get("surgvalid", ""), limit=30),
-        plain(result.stored.get("python", ""), limit=30),
-    )
-
-
-def _listed(value: Any) -> str:
-    if not isinstance(value, dict):
-        return ""
-    given = {name: item for name, item in value.items() if item not in (None, [], {}, "")}
-    return plain("; ".join(f"{name}={_word(item)}" for name, item in given.items()), limit=_LONGEST_MADE)
-
-
-def _word(item: Any) -> str:
-    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
-
-
-def _hashes(result: StoredResult) -> list[tuple[str, str, str]]:
-    listed = result.stored.get("inputs")
-    if not isinstance(listed, list):
-        return []
-    rows = [entry for entry in listed if isinstance(entry, dict)]
-    return [(result.label, plain(r.get("file", ""), limit=80), plain(r.get("sha256", ""), limit=64)) for r in rows]

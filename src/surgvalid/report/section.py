@@ -51,18 +51,6 @@ class ReportTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """A contact sheet: small images side by side."""
-
-    name: str
-    title: str
-    alt: str
-    caption: str
-    pictures: tuple[tuple[str, bytes], ...] = field(repr=False)
-    """Label and PNG file of each."""
-
-
-@dataclass(frozen=True, slots=True)
 class Point:
     """One sentence of a list."""
 
@@ -108,7 +96,7 @@ class Browser:
     """Whether they name images that lie beside the page."""
 
 
-Block = Prose | Note | ReportTable | Chart | Sheet | Points | Fold | Browser
+Block = Prose | Note | ReportTable | Chart | Points | Fold | Browser
 Layer = Literal["", "verdict", "explore", "appendix"]
 
 

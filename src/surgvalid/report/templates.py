@@ -12,7 +12,7 @@ from surgvalid.catalogue import Catalogue, Homes, called_with
 from surgvalid.errors import UnknownName
 from surgvalid.report.chart import Chart
 from surgvalid.report.inputs import ReportInputs
-from surgvalid.report.section import Block, Layer, Note, Prose, ReportTable, Section, Sheet
+from surgvalid.report.section import Block, Layer, Note, Prose, ReportTable, Section
 from surgvalid.report.words import count_of, slug
 
 
@@ -142,7 +142,7 @@ def named_after(section: Section, label: str) -> Section:
 
 
 def _renamed(block: Block, label: str) -> Block:
-    if isinstance(block, Chart | ReportTable | Sheet):
+    if isinstance(block, Chart | ReportTable):
         return replace(block, name=f"{block.name}-{slug(label)}", title=f"{block.title}, {label}")
     return block
 

@@ -142,13 +142,13 @@ def terms_in_words(text: str) -> str:
     return re.sub(r"\w+\[[\w -]+\]", lambda match: term_words(match[0]), text)
 
 
-def term_names(terms: Sequence[str], *, limit: int = 28) -> dict[str, str]:
+def term_names(terms: Sequence[str]) -> dict[str, str]:
     """A short, distinct label for every term of a mixed model, in words."""
     distinct = list(dict.fromkeys(terms))
     spoken = [term_words(term) for term in distinct]
     if len(set(spoken)) < len(spoken):
-        return short_names(distinct, limit=limit)
-    labels = short_names(spoken, limit=limit)
+        return short_names(distinct)
+    labels = short_names(spoken)
     return {term: labels[words] for term, words in zip(distinct, spoken, strict=True)}
 
 

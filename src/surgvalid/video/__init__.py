@@ -3,44 +3,35 @@
 from surgvalid.video._pyav import converted, pyav
 from surgvalid.video.batch_files import LAYOUTS
 from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, build_clip, clip_times_s, clip_writer
-from surgvalid.video.frame_store import FrameStore, frame_name, iterate_frames, store_frames
+from surgvalid.video.frame_names import frame_name
 from surgvalid.video.images import png_bytes, write_png
-from surgvalid.video.inputs import ChallengeInputs, read_inputs
 from surgvalid.video.key_frames import VideoFrames, nearest
 from surgvalid.video.layouts import TRACKS, write_inputs
 from surgvalid.video.probe import Probe, TimeIndex, probe, time_index
-from surgvalid.video.round_trip import clip_problems, input_problems
 from surgvalid.video.sampling import FrameSample, sample
 
 __all__ = [
     "LAYOUTS",
     "OFFICIAL_CLIP",
     "TRACKS",
-    "ChallengeInputs",
     "ClipSpec",
     "FrameSample",
-    "FrameStore",
     "Probe",
     "TimeIndex",
     "VideoFrames",
     "batch_files",
     "build_clip",
-    "clip_problems",
     "clip_times_s",
     "clip_writer",
     "clips",
     "converted",
     "frame_name",
     "images",
-    "input_problems",
-    "iterate_frames",
     "nearest",
     "png_bytes",
     "probe",
     "pyav",
-    "read_inputs",
     "sample",
-    "store_frames",
     "stored_images",
     "time_index",
     "write_inputs",

@@ -96,12 +96,6 @@ class TimeIndex:
         """From the first frame to the end of the last."""
         return float((self.end - self.shown[0]) * self.tick_s)
 
-    @property
-    def constant_rate(self) -> bool:
-        """Whether all frames are equally far apart, within one tick."""
-        gaps = np.diff(self.shown)
-        return bool(gaps.size == 0 or gaps.max() - gaps.min() <= 1)
-
     def frames_at(self, times_s: NDArray[np.float64], where: str) -> NDArray[np.int64]:
         """The position (in order of showing) of the frame that is on screen at each time.
 

@@ -49,24 +49,6 @@ class FrameImage:
             raise FileUnreadable(self.where, [f"damaged, or in a damaged archive ({error})"]) from None
 
 
-def images_in_folder(folder: Path, endings: Endings) -> StoredImages:
-    """Every image below a folder, in archives too; links are not followed.
-
-    Raises:
-        FileUnreadable: An archive is damaged or refused.
-    """
-    images: StoredImages = {kind: {} for kind in endings}
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.is_symlink():
-            continue
-        image = FrameImage(str(path), partial(_file, path))
-        if path.suffix.lower() == ".zip":
-            _search(image, images, endings, None, 1)
-        else:
-            _enter(PurePosixPath(path.relative_to(folder).as_posix()), image, images, endings, None)
-    return images
-
-
 def images_in_archive(path: Path, endings: Endings, *, kind: str | None = None) -> StoredImages:
     """Every image in an archive and in archives within it; `kind` is that of members whose path says none.
 

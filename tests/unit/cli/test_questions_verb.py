@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from annotation_writers import write_any
 from procedures import random_procedure
 from surgvalid.cli import build_app
-from surgvalid.datasets import write_annotations
 from surgvalid.errors import ProcedureInvalid, WouldOverwrite
 from surgvalid.schema.procedures.procedure_files import write_procedure
 
@@ -60,10 +60,10 @@ def test_broken_annotations_name_their_file(annotations, tmp_path):
 
 def test_files_of_annotation_tools_are_accepted_beside_procedure_files(tmp_path):
     for seed in range(4):
-        write_annotations(random_procedure(seed, most_objects=9), tmp_path / f"v{seed}.json", tool="coco")
+        write_any(random_procedure(seed, most_objects=9), tmp_path / f"v{seed}.json", tool="coco")
     write_procedure(random_procedure(4, most_objects=9), tmp_path / "own.json")
     for tool, name in (("cvat", "a.xml"), ("segments", "a.csv")):
-        write_annotations(random_procedure(5, most_objects=9), tmp_path / name, tool=tool)
+        write_any(random_procedure(5, most_objects=9), tmp_path / name, tool=tool)
     files = [tmp_path / name for name in ("v0.json", "v1.json", "v2.json", "v3.json", "own.json", "a.xml", "a.csv")]
     done = run(*files, "--out", tmp_path / "made", "--track", "frame", "--per-video", "10")
     assert done.exit_code == 0, done.stderr

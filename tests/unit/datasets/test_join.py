@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from annotation_writers import write_any
 from procedures import random_procedure, tiny_procedure
 from surgvalid import make_questions
 from surgvalid.cli._annotations import read_procedures
-from surgvalid.datasets import About, VideoFile, join_procedures, read_annotations, write_annotations
+from surgvalid.datasets import About, VideoFile, join_procedures, read_annotations
 from surgvalid.errors import ProcedureInvalid
 from surgvalid.schema.procedures.foreign_objects import Declaration
 from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
@@ -35,8 +36,8 @@ def test_overlapping_jobs_that_agree_give_the_whole(seed: int) -> None:
 
 def test_boxes_of_one_tool_and_segments_of_another_give_the_whole(tmp_path: Path) -> None:
     whole = tiny_procedure()
-    write_annotations(whole, tmp_path / "a.xml", tool="cvat")
-    write_annotations(whole, tmp_path / "b.csv", tool="segments")
+    write_any(whole, tmp_path / "a.xml", tool="cvat")
+    write_any(whole, tmp_path / "b.csv", tool="segments")
     (both,) = join_procedures(p for name in ("a.xml", "b.csv") for p in read_annotations(tmp_path / name).procedures)
     assert (both.events, both.phases, both.masked, both.center) == (whole.events, whole.phases, whole.masked, "A")
     for track in whole.tracks:
@@ -109,7 +110,7 @@ def test_a_guessed_rate_travels_through_files_and_joining(tmp_path):
 
 
 def test_a_rate_that_the_file_contradicts_is_refused_and_one_of_a_film_is_told(tmp_path):
-    write_annotations(tiny_procedure(), tmp_path / "ours.xml", tool="cvat")
+    write_any(tiny_procedure(), tmp_path / "ours.xml", tool="cvat")
     with pytest.raises(ProcedureInvalid, match=r"counts 1 frames per second, --fps says 25; leave --fps out"):
         read_annotations(tmp_path / "ours.xml", about=About(fps=25))
     (tmp_path / "a.xml").write_text(FRAMES, encoding="utf-8")

@@ -264,7 +264,7 @@ def test_the_card_counts_what_is_there(made):
 
 def test_the_card_can_be_read(made):
     text = made.card.as_markdown()
-    for part in ("# Data card", "## Templates", "clip-once-placed", "in other videos"):
+    for part in ("# Data card", "## Templates", "clip-once-placed", "best input-blind predictor"):
         assert part in text
 
 

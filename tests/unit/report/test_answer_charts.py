@@ -1,64 +1,9 @@
-import numpy as np
 import polars as pl
-import pytest
 
-from chart_examples_analysis import latency_rows, reliability_rows, time_rows
-from chart_reading import beside, cells_of, curves_of, marks_of, row_order
-from surgvalid.report.charts import calibration, count_confusion, latency_against_budget, time_error
+from chart_examples_analysis import reliability_rows
+from surgvalid.report.charts import calibration
 from surgvalid.report.sections.latency import latency_table
-from surgvalid.scoring.targeted import TargetedItem, count_table, targeted_scores
-
-
-def test_the_curve_of_times_counts_questions_within_each_tolerance() -> None:
-    frame = pl.DataFrame({"model": ["A"] * 4, "value": [0.0, 2.0, 5.0, float("nan")]})
-    curve = {row["within_s"]: row["share"] for row in time_error(frame).data.iter_rows(named=True)}
-    assert [curve[0.5], curve[1.5], curve[2.0], curve[5.0], curve[60.0]] == [0.25, 0.25, 0.5, 0.75, 0.75]
-
-
-def test_the_share_at_the_tolerance_is_the_targeted_metric() -> None:
-    rng = np.random.default_rng(0)
-    items = [
-        TargetedItem(f"q{i}", "v", "time", (100.0,), (100.0 + float(rng.normal(0, 6)),), (0.0, 200.0))
-        for i in range(50)
-    ]
-    cases = targeted_scores(items).cases
-    want = cases.filter(pl.col("metric") == "time_within_5s")["value"].mean()
-    frame = cases.filter(pl.col("metric") == "time_error_s").with_columns(model=pl.lit("A"))
-    got = time_error(frame).data.filter(pl.col("within_s") == 5.0)["share"][0]
-    assert got == pytest.approx(want)
-
-
-def test_models_are_ordered_by_the_share_within_the_tolerance() -> None:
-    frame = pl.DataFrame({"model": ["slow", "fast"] * 2, "value": [9.0, 1.0, 4.0, 2.0]})
-    chart = time_error(frame, tolerance_s=5)
-    assert "fast 100 % to slow 50 %" in chart.alt
-    assert list(curves_of(chart)) == ["fast", "slow"]
-
-
-def test_the_best_seven_are_drawn_each_with_a_look_of_its_own() -> None:
-    chart = time_error(time_rows([f"m{i}" for i in range(20)]))
-    looks = {(curve.look, curve.dash) for curve in curves_of(chart).values()}
-    assert len(looks) == len(curves_of(chart)) == 7
-    assert "The 7 best of 20 are shown" in chart.caption
-
-
-def test_counts_are_cross_tabulated() -> None:
-    frame = pl.DataFrame({"reference": [0, 1, 2, 2, 3], "response": [0, 2, 2, None, 4]})
-    chart = count_confusion(frame, model="A")
-    cells = {(row["counted"], row["answered"]): row["questions"] for row in chart.data.iter_rows(named=True)}
-    assert cells == {("0", "0"): 1, ("1", "2"): 1, ("2", "2"): 1, ("2", "none"): 1, ("3", "4"): 1}
-    assert "2 right (40 %), 2 too high, 0 too low, 1 without a usable answer" in chart.alt
-
-
-def test_large_counts_stand_together() -> None:
-    chart = count_confusion(pl.DataFrame({"reference": [2, 40], "response": [10**12, 40]}))
-    assert set(chart.data["answered"]) == {"12+"}
-    assert "Counts from 12 on stand together" in chart.caption
-
-
-def test_only_right_answers_are_framed() -> None:
-    chart = count_confusion(pl.DataFrame({"reference": [1, 2], "response": [1, 1]}))
-    assert [pair for pair, cell in cells_of(chart).items() if cell.framed] == [("1", "1")]
+from surgvalid.scoring.targeted import TargetedItem, count_table
 
 
 def test_counting_questions_are_taken_from_scored_items() -> None:
@@ -70,20 +15,6 @@ def test_counting_questions_are_taken_from_scored_items() -> None:
 def test_latencies_are_summed_up_by_the_house_metric() -> None:
     table = latency_table({"A": [float(s) for s in range(100, 0, -1)], "none": [None, None]}, budget_s=90)
     assert table.rows() == [("A", 50.0, 95.0, 100.0, 0.1, 100), ("none", None, None, None, 1.0, 2)]
-
-
-def test_models_are_ordered_by_latency_and_late_shares_are_written() -> None:
-    chart = latency_against_budget(latency_rows(["a", "b", "c"])[::-1], budget_s=5)
-    assert row_order(chart) == ["a", "b", "c"]
-    assert list(beside(chart, "late").values()) == ["0 %", "0.2 %", "0.5 %"]
-    assert "Slowest: c, median 1.20 s" in chart.alt
-
-
-def test_an_instant_answer_does_not_break_the_log_scale() -> None:
-    table = latency_table({"A": [0.0, 0.0, 1.0]}, budget_s=5)
-    chart = latency_against_budget(table, budget_s=5)
-    assert [mark.x for _, mark in marks_of(chart, "circle")] == [0.01]
-    assert chart.svg().startswith("<svg")
 
 
 def test_the_widest_gap_of_confidence_is_spoken() -> None:

@@ -6,7 +6,6 @@ from chart_reading import beside, cells_of, marks_of, row_order
 from ranking_tables import focus_table
 from surgvalid.errors import UnknownName
 from surgvalid.report.chart import Chart
-from surgvalid.report.charts.buckets import FLOOR_ROW, SIZE_ROW, bucket_matrix
 from surgvalid.report.charts.leaderboard import board, significance_map
 from surgvalid.stats.ranking import rank
 
@@ -72,56 +71,11 @@ def test_one_sided_pairs_of_a_task_fill_the_cell_of_the_first_model() -> None:
     assert filled(significance_map(frame)) == [("B", "A")]
 
 
-def test_letters_of_a_bucket_stand_only_beside_the_map_of_that_bucket() -> None:
-    whole = significance_map(pairs(ABC), buckets(ABC), places(ABC))
-    one = significance_map(pairs(ABC), buckets(ABC), places(ABC), bucket="aggregation, OOD")
-    assert "Letters" not in whole.caption
-    assert "Letters" in one.caption
-    assert set(one.data["bucket"]) == {"aggregation, OOD"}
-    with pytest.raises(UnknownName, match="unknown bucket 'aggregation'"):
-        significance_map(pairs(ABC), bucket="aggregation")
-
-
 def test_a_matrix_of_many_models_shows_the_first_forty_and_says_so() -> None:
     names = [f"m{at:02d}" for at in range(70)]
     chart = significance_map(pairs(names), summary(names), places(names))
     assert [row.removesuffix(", baseline") for row in row_order(chart)] == names[:40]
     assert "the first 40 of 70 models" in chart.caption
-
-
-# --- buckets ---------------------------------------------------------------------------------------
-
-FLOORS = pl.DataFrame(
-    {
-        "floor": ["constant-per-format", "text-prior", "oracle-constant-per-format", "text-prior"],
-        "level": ["bucket"] * 4,
-        "name": ["object_recognition_id"] * 3 + ["aggregation_ood"],
-        "accuracy": [0.3, 0.4, 0.9, 0.2],
-        "questions": [100, 100, 100, 7],
-    }
-)
-
-
-def test_margins_are_over_the_best_honest_floor_on_the_same_questions() -> None:
-    chart = bucket_matrix(buckets(ABC), places(ABC), FLOORS)
-    cells = cells_of(chart)
-    assert "+0.500 over the trivial baseline" in cells["A", "object recognition, ID"].words
-    assert "over" not in cells["A", "aggregation, OOD"].words
-    assert row_order(chart) == ["A", "B, baseline", "C", FLOOR_ROW, SIZE_ROW]
-    assert [cell.text for (row, _), cell in cells.items() if row == FLOOR_ROW] == ["0.400"]
-    assert "object recognition, ID: A 0.900, +0.500 over the trivial baseline" in chart.alt
-
-
-def test_equals_at_the_top_of_a_bucket_are_counted() -> None:
-    level = buckets(ABC).with_columns(accuracy=0.5)
-    assert "object recognition, ID: A and 2 more 0.500" in bucket_matrix(level, places(ABC)).alt
-
-
-def test_without_a_floor_on_the_same_questions_no_margin_is_claimed() -> None:
-    chart = bucket_matrix(buckets(ABC), places(ABC), FLOORS.tail(1))
-    assert FLOOR_ROW not in row_order(chart)
-    assert "no margin is shown" in chart.caption
-    assert "floor" not in bucket_matrix(buckets(ABC), places(ABC)).caption
 
 
 # --- all of them, on the real tables of a ranking ----------------------------------------------------
@@ -132,7 +86,6 @@ def test_every_chart_takes_the_tables_of_a_real_ranking() -> None:
     charts = [
         board(made["places"], made["stability"], buckets=made["buckets"]),
         significance_map(made["pairs"], made["summary"], made["places"]),
-        bucket_matrix(made["buckets"], made["places"]),
     ]
     for chart in charts:
         assert not chart.alt.startswith("Nothing to show"), chart.name
@@ -146,7 +99,6 @@ def test_models_named_by_numbers_survive_the_way_through_a_file() -> None:
     assert row_order(board(made["places"], made["stability"])) == ["1. 1", "(2.) 2, baseline", "3. 10"]
     charts = [
         significance_map(made["pairs"], made["summary"], made["places"]),
-        bucket_matrix(made["buckets"], made["places"]),
     ]
     assert not [chart.name for chart in charts if chart.alt.startswith("Nothing to show")]
 

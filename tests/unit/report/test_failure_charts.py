@@ -1,17 +1,15 @@
 import math
 
-import numpy as np
 import polars as pl
 import pytest
 from examples.simulated_instruments import Simulation
 
-from chart_examples_analysis import effects_rows, marginal_rows, per_model_rows
+from chart_examples_analysis import effects_rows, per_model_rows
 from chart_reading import beside, cells_of, marks_of, row_order
-from surgvalid.report.charts import effects_forest, marginal_means, model_effects
+from surgvalid.report.charts import effects_forest, model_effects
 from surgvalid.report.charts.failures import stars
 from surgvalid.report.words import term_words
 from surgvalid.stats.mixed.failures import failures
-from surgvalid.stats.mixed.inference.fit_tables import marginal_table
 from surgvalid.stats.mixed.report import FailuresResult
 
 
@@ -93,27 +91,3 @@ def test_models_get_a_map_with_signs() -> None:
     assert [cells[term, "m3"].text for term in ("smoke", "blood", "motion")] == ["−", "−", ""]
     assert cells["smoke", "m3"].shade < 0
     assert "with 2." in chart.alt
-
-
-def test_the_two_kinds_of_marginal_means_have_panels_of_their_own(found: FailuresResult) -> None:
-    table = marginal_table(found.fit)
-    chart = marginal_means(table)
-    assert chart.image.panels == ("a typical case (conditional)", "the population (averaged over random effects)")
-    assert "not to be mixed" in chart.caption
-    for panel, scale in enumerate(("conditional", "population")):
-        for hollow, value in ((True, 0), (False, 1)):
-            drawn = {mark.x for _, mark in marks_of(chart) if (mark.panel, mark.hollow) == (panel, hollow)}
-            assert drawn == set(table.filter((pl.col("scale") == scale) & (pl.col("value") == value))["mean"])
-    means = {
-        (row["term"], row["value"]): row["mean"] for row in table.iter_rows(named=True) if row["scale"] == "population"
-    }
-    assert f"i instrument from {means['i_instrument', 0.0]:.3f} to {means['i_instrument', 1.0]:.3f}" in chart.alt
-
-
-def test_marginal_means_run_from_the_largest_loss_to_the_largest_gain() -> None:
-    table = marginal_rows(["a", "b", "c", "d", "e"])
-    change = {
-        term: np.subtract(*[table.filter((pl.col("term") == term) & (pl.col("value") == v))["mean"][1] for v in (1, 0)])
-        for term in "abcde"
-    }
-    assert row_order(marginal_means(table)) == sorted(change, key=lambda term: (change[term], term))

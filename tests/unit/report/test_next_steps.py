@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from chart_examples_analysis import change_rows
-from surgvalid.report.charts.two_sides import effect_changes
 from surgvalid.report.section import Note, Prose, ReportTable
 from surgvalid.report.sections.failures import changed_blocks, next_steps
 from surgvalid.results.reading import StoredResult
@@ -33,7 +32,7 @@ def test_established_advice_is_read_out_and_other_advice_is_not() -> None:
     assert next_steps(stored("failures")) == []
 
 
-def test_a_remedy_is_drawn_with_its_gains() -> None:
+def test_a_remedy_is_told_with_its_gains() -> None:
     row = {"term": "(all cases)", "side": "all", "subgroup": "all cases", "cases": 9, "videos": 6, "before": 0.5,
            "after": 0.6, "gain": 0.1, "low": 0.0, "high": 0.2, "p_value": 0.1, "p_holm": 0.1,
            "verdict": "no gain shown"}  # fmt: skip
@@ -41,9 +40,3 @@ def test_a_remedy_is_drawn_with_its_gains() -> None:
     blocks = changed_blocks(stored("failure-change", effect_changes=changes, gains=tables.GAINS.frame([row])))
     assert [block.name for block in blocks if isinstance(block, ReportTable)] == ["gains", "effect-changes"]
     assert changed_blocks(stored("failure-change")) == []
-
-
-def test_the_picture_says_what_changed() -> None:
-    drawn = effect_changes(change_rows(["smoke", "blood"]))
-    assert "blood less harmful" in drawn.alt
-    assert "smoke" not in drawn.alt.partition("changed:")[2]

@@ -79,7 +79,7 @@ def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -
 
 def test_every_picture_of_a_challenge_can_be_drawn(challenge: Report) -> None:
     charts = [block for section in challenge.sections for block in section.blocks if isinstance(block, Chart)]
-    assert 12 < len(charts) < 20
+    assert 5 < len(charts) < 10
     assert len({chart.name for chart in charts}) == len(charts)
     assert "could not be drawn" not in " ".join(words(section) for section in challenge.sections)
 
@@ -147,13 +147,6 @@ def test_methods_are_ready_for_a_paper(challenge: Report) -> None:
     assert "Trivial baselines are" in text
     assert "polars" in text
     assert "Warning:" not in text
-
-
-def test_every_run_and_hash_is_listed_for_reproduction(challenge: Report) -> None:
-    found = tables(named(challenge, "reproduction"))
-    assert set(found["runs"].frame["verb"]) >= {"score", "rank", "failures", "floors", "questions", "simulate"}
-    manifest = json.loads((shared_challenge() / "rank" / "manifest.json").read_text())
-    assert manifest["inputs"][0]["sha256"] in found["inputs"].frame["sha256"].to_list()
 
 
 @pytest.mark.long

@@ -1,10 +1,9 @@
 import numpy as np
 import polars as pl
 
-from chart_examples_analysis import aggregation_table, strata_table
-from chart_reading import cells_of, marks_of, row_order
-from surgvalid.report.charts import aggregation_flips, strata_deltas
-from surgvalid.stats.comparing.aggregation import aggregate
+from chart_examples_analysis import strata_table
+from chart_reading import marks_of, row_order
+from surgvalid.report.charts import strata_deltas
 from surgvalid.stats.comparing.strata import strata
 
 
@@ -55,24 +54,3 @@ def test_equal_strata_of_two_columns_keep_two_rows() -> None:
 def test_strata_without_a_case_are_not_drawn() -> None:
     frame = strata_table(["smoke", "blood"], ["A"]).with_columns(delta=pl.Series([None, 0.1], dtype=pl.Float64))
     assert row_order(strata_deltas(frame)) == ["blood"]
-
-
-def test_flips_are_those_of_the_ranks() -> None:
-    found = aggregate(_scores(), operator="q05", better="larger")
-    chart = aggregation_flips(found.table)
-    moved = found.table.filter(pl.col("rank_change") != 0)["model"].n_unique()
-    assert f"{moved} change rank against frame-wise" in chart.alt
-    drawn = {(strategy, model, int(cell.text)) for (model, strategy), cell in cells_of(chart).items()}
-    assert drawn == set(found.table.select("strategy", "model", "rank").iter_rows())
-
-
-def test_ranks_that_differ_from_the_first_strategy_are_shaded() -> None:
-    frame = aggregation_table(["A", "B", "C"], ["mean", "median"]).with_columns(rank=pl.Series([1, 2, 3, 2, 1, 3]))
-    cells = cells_of(aggregation_flips(frame))
-    assert [cells[model, "median"].shade for model in "ABC"] == [-0.35, 0.35, 0.0]
-    assert {cells[model, "mean"].shade for model in "ABC"} == {0.0}
-
-
-def test_the_winner_under_every_strategy_is_spoken() -> None:
-    frame = aggregation_table(["A", "B", "C"], ["mean", "median"]).with_columns(rank=pl.Series([1, 2, 3, 2, 1, 3]))
-    assert "Final rank 1 under mean: A; median: B." in aggregation_flips(frame).alt

@@ -2,13 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chart_examples_analysis import comparison_table, interval_pairs
-from chart_reading import beside, marks_of, row_order
+from chart_examples_analysis import comparison_table
+from chart_reading import marks_of, row_order
 from surgvalid.errors import TableInvalid
-from surgvalid.report.charts import difference_intervals, naive_against_cluster
+from surgvalid.report.charts import difference_intervals, value_intervals
 from surgvalid.stats.comparing.comparison import compare
-from surgvalid.stats.intervals.dependence import dependence
-from surgvalid.stats.intervals.interval import interval
 
 
 def _scores() -> pl.DataFrame:
@@ -22,35 +20,9 @@ def _scores() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["model", "case", "video", "value"], orient="row")
 
 
-def test_the_ratio_of_widths_is_that_of_the_statistic() -> None:
-    table = _scores()
-    both = pl.concat([interval(table, resample=kind, replicates=200).table for kind in ("naive", "cluster")])
-    chart = naive_against_cluster(both)
-    want = dependence(table, resample="cluster", replicates=200).widths.sort("model")["width_ratio"].to_list()
-    assert beside(chart, "width ratio") == {"A": f"{want[0]:.1f}×", "B": f"{want[1]:.1f}×"}
-    assert row_order(chart) == ["B", "A"]
-    assert f"{np.median(want):.2f} times as wide in the median" in chart.alt
-    assert "n = 120 cases of 12 videos" in chart.caption
-
-
-def test_naive_and_cluster_marks_stand_apart_and_differ_in_shape() -> None:
-    chart = naive_against_cluster(interval_pairs(["A", "B"]))
-    naive = [mark for _, mark in marks_of(chart, "circle")]
-    cluster = [mark for _, mark in marks_of(chart, "diamond")]
-    assert {round(mark.high - mark.low, 3) for mark in naive} == {0.04}
-    assert {round(mark.high - mark.low, 3) for mark in cluster} == {0.1}
-    assert all(mark.shift < 0 and mark.hollow for mark in naive)
-    assert all(mark.shift > 0 and not mark.hollow for mark in cluster)
-
-
-def test_a_model_without_a_naive_width_has_no_ratio() -> None:
-    frame = interval_pairs(["A", "B"]).filter((pl.col("model") == "A") | (pl.col("resample") == "cluster"))
-    chart = naive_against_cluster(frame)
-    assert beside(chart, "width ratio") == {"A": "2.5×", "B": "–"}
-
-
 def test_intervals_are_named_by_their_level() -> None:
-    chart = naive_against_cluster(interval_pairs(["A"]).with_columns(level=pl.lit(0.9)))
+    frame = pl.DataFrame({"model": ["A"], "value": [0.5], "low": [0.4], "high": [0.6], "level": [0.9]})
+    chart = value_intervals(frame)
     assert "90 % intervals" in chart.caption
     assert "95" not in chart.caption
 
@@ -91,4 +63,4 @@ def test_too_many_pairs_are_cut_and_that_is_said() -> None:
 
 def test_missing_columns_are_listed_all_at_once() -> None:
     with pytest.raises(TableInvalid, match=r"'low' is missing.*'high' is missing"):
-        naive_against_cluster(interval_pairs(["A"]).drop("low", "high"))
+        difference_intervals(comparison_table(["A", "B"]).drop("low", "high"))

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clock_reading import read_clock
 from surgvalid.errors import Misuse
 from surgvalid.simulation import Renderer, draw_scene, write_clip
 from surgvalid.simulation.simulate import clip_spec
 from surgvalid.video import probe, sample, time_index
-from surgvalid.video.clips import clock_text, read_clock
+from surgvalid.video.clips import clock_text
 
 pytest.importorskip("av")
 

@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from clock_reading import read_clock
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.video import ClipSpec, build_clip, clip_times_s, clip_writer, probe, sample, time_index
-from surgvalid.video.clips import burn_clock, clock_text, read_clock
+from surgvalid.video.clips import burn_clock, clock_text
 from timecode_videos import jittered_milliseconds, read_stamp, stamped_video
 
 pytest.importorskip("av")

@@ -5,10 +5,11 @@ import zipfile
 
 import pytest
 
+from challenge_inputs import input_problems, read_inputs
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName, WouldOverwrite
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.questions.questions import Request
-from surgvalid.video import LAYOUTS, build_clip, input_problems, read_inputs, sample, write_inputs
+from surgvalid.video import LAYOUTS, build_clip, sample, write_inputs
 from timecode_videos import read_stamp, stamped_video
 
 pytest.importorskip("av")
@@ -80,7 +81,7 @@ def test_equal_windows_are_cut_once(videos, tmp_path):
 
 @pytest.mark.parametrize(("shift_s", "forgiven"), [(-1, 12), (-0.2, 255), (0.2, 255), (1, 255), (5, 12)])
 def test_a_shifted_clip_is_found_out(videos, tmp_path, monkeypatch, shift_s, forgiven):
-    monkeypatch.setattr("surgvalid.video.round_trip._MAX_ERROR", forgiven)
+    monkeypatch.setattr("challenge_inputs._MAX_ERROR", forgiven)
     write_inputs([question("q", start_s=6, end_s=12)], videos, tmp_path, track="segment")
     build_clip(videos["a"], start_s=6 + shift_s, end_s=12 + shift_s, plain=tmp_path / "plain/q.mp4")
     problems = input_problems(read_inputs(tmp_path), videos)

@@ -152,10 +152,8 @@ def test_probe_states_what_the_headers_say(tmp_path):
     assert facts.start_s == pytest.approx(1.4)
 
 
-def test_the_index_tells_constant_from_variable_rates_and_where_keyframes_are(tmp_path, jittered):
+def test_the_index_tells_where_keyframes_are(tmp_path):
     steady = time_index(stamped_video(tmp_path / "v.mp4", STEADY, keyframe_frames=25))
-    assert steady.constant_rate
-    assert not time_index(jittered).constant_rate
     np.testing.assert_allclose(steady.keyframe_times_s, np.arange(6))
     assert steady.duration_s == pytest.approx(6.0)
 

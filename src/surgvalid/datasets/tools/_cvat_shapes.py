@@ -240,19 +240,6 @@ def mask_from_runs(runs: list[int], width_px: int, height_px: int) -> NDArray[np
     return np.repeat(values, runs).reshape(height_px, width_px)
 
 
-def runs_of_mask(mask: NDArray[np.bool_]) -> list[int]:
-    """Run lengths row by row that begin with background; `mask_from_runs` undoes it.
-
-    Example:
-        >>> runs_of_mask(np.array([[True, True], [False, True]]))
-        [0, 2, 1, 1]
-    """
-    flat = np.asarray(mask, dtype=bool).reshape(-1)
-    starts = np.flatnonzero(np.diff(flat, prepend=not flat[0])) if flat.size else np.empty(0, int)
-    runs = np.diff(starts, append=flat.size).tolist()
-    return [0, *runs] if flat.size and flat[0] else runs
-
-
 def _mask(child: Element) -> tuple[NDArray[np.bool_], tuple[int, int]]:
     sizes = [whole(child.get(name)) for name in ("left", "top", "width", "height")]
     runs = [whole(run) for run in child.get("rle", "").split(",")]

@@ -10,7 +10,7 @@ at all mean the same, so their exchange is a note; everything else that differs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -77,21 +77,15 @@ _HEADER = ("video", "procedure_type", "center", "patient", "duration_s", "width_
 _LISTS = ("events", "phases", "masked")
 
 
-def losses(
-    before: Procedure, after: Procedure, *, tool: str, renamed: Mapping[str, str] | None = None
-) -> list[Finding]:
+def losses(before: Procedure, after: Procedure, *, tool: str) -> list[Finding]:
     """Every difference between the procedure and what comes back from the file.
 
     Args:
         before: What was written.
         after: What came back.
         tool: The tool's name, for the findings.
-        renamed: New name of every object, for formats that keep no names; one finding tells it.
     """
-    if renamed:
-        before = replace(before, tracks=_named(before.tracks, renamed), instruments=_named(before.instruments, renamed))
     lost = [
-        *_name_losses(renamed or {}),
         *(
             _lost(name, f"{name} {getattr(before, name)!r} is not in the file")
             for name in _HEADER
@@ -104,15 +98,6 @@ def losses(
         *_tracks_losses("instrument", before.instruments, after.instruments, elsewhere=after.tracks),
     ]
     return [Finding(f.code, f.severity, f.message, where=tool) for f in lost]
-
-
-def _name_losses(renamed: Mapping[str, str]) -> Iterator[Finding]:
-    if changed := [f"{old!r} as {new!r}" for old, new in renamed.items() if old != new]:
-        yield _lost("names", f"the file keeps no names; it holds {', '.join(changed)}")
-
-
-def _named(tracks: tuple[Track, ...], renamed: Mapping[str, str]) -> tuple[Track, ...]:
-    return tuple(replace(track, instance=renamed.get(track.instance, track.instance)) for track in tracks)
 
 
 def _lost(what: str, message: str, severity: Severity = Severity.WARNING) -> Finding:

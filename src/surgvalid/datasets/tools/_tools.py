@@ -85,7 +85,9 @@ def _text(line: str, head: str) -> str | None:
 
 
 TOOLS = ("cvat", "coco", "mot", "label_studio", "segments")
-"""Names of the files in this subpackage that read and write annotated procedures."""
+"""Names of the files in this subpackage that read annotated procedures."""
+WRITING = ("cvat", "coco", "label_studio")
+"""Names of those that write them, to be corrected by people."""
 IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro")
 """Names of those that only read, since they keep still images and have no place for most of a procedure."""
 _BY_FOLDER = ("labelme", "voc", "yolo")
@@ -192,6 +194,6 @@ def write_annotations(procedure: Procedure, path: str | Path, *, tool: str) -> l
         UnknownName: There is no such tool.
         ProcedureInvalid: The procedure has problems, or texts that the format cannot write; nothing is written.
     """
-    if tool not in TOOLS:
-        raise UnknownName("annotation tool that writes", tool, TOOLS)
+    if tool not in WRITING:
+        raise UnknownName("annotation tool that writes", tool, WRITING)
     return annotation_tool(tool).write(check_procedure(procedure), path)

@@ -22,7 +22,7 @@ DEEPEST = 64
 _CHUNK = 1 << 18
 
 
-def elements(path: str | Path, tags: Collection[str], *, most_bytes: int = MOST_BYTES) -> Iterator[Element]:
+def elements(path: str | Path, tags: Collection[str]) -> Iterator[Element]:
     """Every element with one of the `tags`, complete with its children, in order of the file.
 
     An element inside another wanted one comes as its child, not once more.
@@ -33,8 +33,8 @@ def elements(path: str | Path, tags: Collection[str], *, most_bytes: int = MOST_
     path = Path(path)
     if not path.is_file():
         raise FileUnreadable(str(path), ["no such file"])
-    if path.stat().st_size > most_bytes:
-        raise FileUnreadable(str(path), [f"{path.stat().st_size} bytes; at most {most_bytes} are read"])
+    if path.stat().st_size > MOST_BYTES:
+        raise FileUnreadable(str(path), [f"{path.stat().st_size} bytes; at most {MOST_BYTES} are read"])
     collector = _Collector(frozenset(tags))
     try:
         with open(path, "rb") as handle:

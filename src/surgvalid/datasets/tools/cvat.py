@@ -1,7 +1,7 @@
 """CVAT 1.1 XML: tracks of a video ("CVAT for video") and shapes on images ("CVAT for images").
 
-Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes` and
-`write_shapes` keep rotation, corners and masks). Between two listed frames of a track the box is interpolated, as CVAT
+Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes`
+keeps rotation, corners and masks). Between two listed frames of a track the box is interpolated, as CVAT
 does; after the last one the track ends. Frame numbers are those of the source video, whose rate the file does not
 tell: give `About(fps=...)`. Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are
 joined by it, every other shape is an object of its own, and a finding says so.
@@ -26,14 +26,13 @@ from surgvalid.datasets.tools._cvat_shapes import (
     CvatShape,
     mask_from_runs,
     more_than_boxes,
-    runs_of_mask,
     shapes_of,
 )
 from surgvalid.datasets.tools._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgvalid.datasets.tools._losses import losses
 from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage
 from surgvalid.datasets.tools._xml import attributes_text, elements, escaped, xml_text
-from surgvalid.datasets.tools.cvat_shapes import read_shapes, task_elements, tasks_of, write_shapes
+from surgvalid.datasets.tools.cvat_shapes import read_shapes, task_elements, tasks_of
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility
@@ -44,9 +43,7 @@ __all__ = [
     "read",
     "read_shapes",
     "recognises",
-    "runs_of_mask",
     "write",
-    "write_shapes",
 ]
 
 TITLE = "CVAT 1.1 XML (video tracks or images)"

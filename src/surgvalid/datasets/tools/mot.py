@@ -3,7 +3,7 @@
 A row is frame (from 1), track, left, top, width, height, 1 (0 means: ignore this row), class (from 1, a line of
 labels.txt), visibility from 0 to 1. Below 1 counts as occluded. MOTChallenge's rows of ten columns have no class: three
 world coordinates that are -1 where nobody measured them stand in its place, and -1 for a confidence. The format keeps
-neither names of objects, attributes, events nor phases; the findings of `write` name what stayed behind.
+neither names of objects, attributes, events nor phases.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from surgvalid.datasets.tools._about import About, Annotations, number, whole, write_text
+from surgvalid.datasets.tools._about import About, Annotations, number, whole
 from surgvalid.datasets.tools._draft import VideoDraft, finish
-from surgvalid.datasets.tools._losses import losses
-from surgvalid.errors import FileUnreadable, ProcedureInvalid
+from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_text
-from surgvalid.schema.findings import Finding
-from surgvalid.schema.procedures.tracks import Procedure, Visibility
+from surgvalid.schema.procedures.tracks import Visibility
 
 TITLE = "MOT folder (gt/gt.txt, gt/labels.txt, seqinfo.ini) or gt.txt"
 FILE_NAME = "sequence"
@@ -28,7 +26,7 @@ UNNAMED = "object"
 """What a track of a file without classes is called."""
 _WORLD_COLUMNS = 10
 _HALF_SEEN = 0.5
-"""Written for an occluded box; how much of it is seen is not known."""
+"""Stands for an occluded box of which nobody knows how much is seen."""
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -142,41 +140,3 @@ def _label(kind: int | None, names: list[str] | None) -> str | None:
     if names is None:
         return f"class {kind}"
     return names[kind - 1].strip() or None if kind <= len(names) else None
-
-
-# --- writing -------------------------------------------------------------------------------------
-
-
-def write(procedure: Procedure, path: str | Path) -> list[Finding]:
-    """What the folder cannot hold of the procedure; the rest is written as MOT, one frame a second.
-
-    Raises:
-        ProcedureInvalid: A name has a line break, for which the format has no place.
-    """
-    tracks = (*procedure.tracks, *procedure.instruments)
-    labels = sorted({track.class_name for track in tracks})
-    broken = [name for name in (procedure.video, *labels) if len(name.splitlines()) != 1 or name != name.strip()]
-    if broken:
-        raise ProcedureInvalid(f"procedure {procedure.video!r}", [f"MOT cannot keep the name {n!r}" for n in broken])
-    home = Path(path)
-    (home / "gt").mkdir(parents=True, exist_ok=True)
-    lines, renamed = list[tuple[int, str]](), {}
-    for identity, track in enumerate(tracks, start=1):
-        kind = labels.index(track.class_name) + 1
-        renamed[track.instance] = f"{track.class_name} {identity}"
-        for second, box, code in zip(track.seconds.tolist(), track.boxes.tolist(), track.visibility, strict=True):
-            if code != Visibility.OUTSIDE:
-                seen = _HALF_SEEN if code == Visibility.OCCLUDED else 1
-                row = (second + 1, identity, *(repr(value) for value in box), 1, kind, seen)
-                lines.append((second, ",".join(map(str, row))))
-    lines.sort(key=lambda pair: pair[0])
-    _write_lines(home / "gt" / "gt.txt", [line for _, line in lines])
-    _write_lines(home / "gt" / "labels.txt", labels)
-    sizes = f"imWidth={procedure.width_px}", f"imHeight={procedure.height_px}"
-    head = "[Sequence]", f"name={procedure.video}", "imDir=img1", "frameRate=1", f"seqLength={procedure.duration_s}"
-    _write_lines(home / "seqinfo.ini", [*head, *sizes, "imExt=.png"])
-    return losses(procedure, read(home).procedures[0], tool="mot", renamed=renamed)
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    write_text(path, "".join(f"{line}\n" for line in lines))

@@ -12,7 +12,7 @@ seconds or as hh:mm:ss.msec. Comma, semicolon or tab. With a column `video`, one
     procedure  the label is name=value, for what is true of the whole video
 
 `tiers={"Surgical phases": "phase"}` tells what a tier of another name is; tiers without meaning are counted and
-reported. Times become whole seconds. Boxes have no place here; the findings of `write` say what stayed behind.
+reported. Times become whole seconds. Boxes have no place here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from surgvalid.datasets.tools._about import About, Annotations, number, write_text
+from surgvalid.datasets.tools._about import About, Annotations, number
 from surgvalid.datasets.tools._draft import VideoDraft, finish
-from surgvalid.datasets.tools._losses import losses
 from surgvalid.errors import FileUnreadable, Misuse, UnknownName, nearest
 from surgvalid.schema.documents import read_text
 from surgvalid.schema.findings import Finding
@@ -47,7 +45,6 @@ _ALIASES = {
 }
 _DERIVED = ("duration", "duration - ss.msec", "duration - hh:mm:ss.ms", "")
 """Columns that follow from others."""
-_COLUMNS = ("tier", "start_s", "end_s", "label", "instance", "details")
 _HEADER_TEXTS = ("video", "procedure_type", "center", "patient")
 _HEADER_SIZES = ("duration_s", "width_px", "height_px")
 
@@ -241,29 +238,3 @@ _MEANINGS: dict[str, Callable[[_Reader, VideoDraft, Mapping[str, str]], None]] =
     "attribute": _Reader._attribute,
     "procedure": _Reader._procedure,
 }
-
-
-# --- writing -------------------------------------------------------------------------------------
-
-
-def write(procedure: Procedure, path: str | Path) -> list[Finding]:
-    """What the file cannot hold of the procedure, such as every box; the rest is written as segments."""
-    listed: list[tuple[Any, ...]] = []
-    header = {name: getattr(procedure, name) for name in (*_HEADER_TEXTS, *_HEADER_SIZES)}
-    listed += [("procedure", 0, procedure.duration_s, f"{k}={v}") for k, v in {**header, **procedure.facts}.items()]
-    for kind, tracks in (("object", procedure.tracks), ("instrument", procedure.instruments)):
-        for track in tracks:
-            listed.append((kind, "", "", track.class_name, track.instance))
-            listed += [("attribute", "", "", f"{k}={v}", track.instance) for k, v in track.attributes.items()]
-            listed += [("attribute", c.second, "", f"{c.name}={c.value}", track.instance) for c in track.changes]
-    listed += [("phase", phase.start_s, phase.end_s, phase.name) for phase in procedure.phases]
-    listed += [("masked", span.start_s, span.end_s, "masked") for span in procedure.masked]
-    for event in procedure.events:
-        details = json.dumps(dict(event.details), ensure_ascii=False) if event.details else ""
-        listed.append(("event", event.second, event.second + 1, event.kind.value, event.instance, details))
-    text = io.StringIO(newline="")
-    table = csv.writer(text, lineterminator="\r\n")
-    table.writerow(_COLUMNS)
-    table.writerows((*row, *[""] * (len(_COLUMNS) - len(row))) for row in listed)
-    write_text(path, text.getvalue())
-    return losses(procedure, read(path).procedures[0], tool="segments")

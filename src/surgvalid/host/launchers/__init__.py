@@ -1,3 +1,3 @@
-"""Start workers on clusters: one file each. The job table stays the record; a launcher only starts workers."""
+"""Start workers on a cluster. The job table stays the record; a launcher only starts workers."""
 
 __all__ = ()

@@ -9,7 +9,7 @@ only where it is settled for every object, for only then does silence mean that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ _MOMENTS: dict[str, Any] = {
 }
 
 
-def moment_form(procedures: Iterable[Procedure], *, kinds: Sequence[EventKind] = KINDS) -> pl.DataFrame:
+def moment_form(procedures: Iterable[Procedure]) -> pl.DataFrame:
     """One row per object and kind of event, for a rater to fill in, with when the object is seen first and last."""
     rows = []
     for procedure in procedures:
@@ -50,7 +50,7 @@ def moment_form(procedures: Iterable[Procedure], *, kinds: Sequence[EventKind] =
             ends = (int(seen[0]), int(seen[-1])) if seen.size else (None, None)
             rows += [
                 (procedure.video, track.instance, track.class_name, kind.value, *ends, None, None, None)
-                for kind in kinds
+                for kind in KINDS
             ]
     kinds_of: dict[str, Any] = {name: pl.Int64 if name in _SECONDS else pl.String for name in FORM}
     return pl.DataFrame(rows, schema=kinds_of, orient="row")
@@ -159,7 +159,7 @@ class Enriched:
     contradictions: tuple[str, ...]
 
 
-def with_moments(procedure: Procedure, moments: MomentForm, *, kinds: Sequence[EventKind] = KINDS) -> Enriched:
+def with_moments(procedure: Procedure, moments: MomentForm) -> Enriched:
     """The procedure with the settled events, which replace those of the same kinds.
 
     A kind that is not settled for every object is not declared, and events of that kind are left out: of the others
@@ -173,18 +173,18 @@ def with_moments(procedure: Procedure, moments: MomentForm, *, kinds: Sequence[E
     if strangers := sorted(set(here["instance"]) - known):
         raise TableInvalid("moments", [f"video {procedure.video!r} has no instance {name!r}" for name in strangers])
     settled = here.filter("settled")
-    settled_of = {kind: set(settled.filter(pl.col("event") == kind.value)["instance"]) for kind in kinds}
-    complete = tuple(kind for kind in kinds if settled_of[kind] >= known)
-    events = [event for event in procedure.events if event.kind not in kinds]
+    settled_of = {kind: set(settled.filter(pl.col("event") == kind.value)["instance"]) for kind in KINDS}
+    complete = tuple(kind for kind in KINDS if settled_of[kind] >= known)
+    events = [event for event in procedure.events if event.kind not in KINDS]
     events += [
         Event(EventKind(row["event"]), row["second"], row["instance"], _details(procedure, row))
         for row in settled.filter("happened").iter_rows(named=True)
         if row["event"] in complete
     ]
     asked = procedure.annotated
-    words = (*(kind for kind in asked.events if kind not in kinds), *(kind.value for kind in complete))
+    words = (*(kind for kind in asked.events if kind not in KINDS), *(kind.value for kind in complete))
     made = replace(procedure, events=tuple(events), declared=replace(asked, events=tuple(words)))
-    open_ = tuple(kind.value for kind in kinds if kind not in complete)
+    open_ = tuple(kind.value for kind in KINDS if kind not in complete)
     return Enriched(made, tuple(kind.value for kind in complete), open_, tuple(contradictions(made)))
 
 

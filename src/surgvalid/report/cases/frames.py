@@ -17,8 +17,8 @@ import numpy as np
 
 from surgvalid.errors import SurgvalidError
 from surgvalid.report.cases.overlays import Overlay, OverlayImage, Overlays, overlays_of
+from surgvalid.report.cases.sound_png import is_sound_png
 from surgvalid.report.inputs import ReportInputs
-from surgvalid.report.sheets import is_sound_png
 from surgvalid.report.words import plain
 from surgvalid.schema.procedures.procedure_files import read_procedure
 from surgvalid.schema.procedures.tracks import Procedure, Visibility

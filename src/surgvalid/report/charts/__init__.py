@@ -16,16 +16,12 @@ __all__ = ["CHARTS", "leaderboard", "tables"]
 
 _FAMILIES = {
     "intervals": ("value_intervals", "difference_intervals"),
-    "two_sides": ("naive_against_cluster", "marginal_means", "effect_changes"),
-    "leaderboard": ("board", "significance_map", "aggregation_flips"),
+    "leaderboard": ("board", "significance_map"),
     "leads": ("paired_patients", "lead_intervals"),
-    "buckets": ("bucket_matrix",),
     "strata": ("strata_deltas", "patient_values"),
-    "answers": ("calibration", "time_error", "count_confusion", "latency_against_budget"),
+    "answers": ("calibration",),
     "failures": ("effects_forest", "model_effects"),
-    "procedure_lanes": ("timeline",),
-    "agreement": ("agreement_matrix",),
-    "planning": ("plan_curve", "plan_trade", "video_timeline", "setting_curves"),
+    "planning": ("plan_curve", "plan_trade", "video_timeline"),
 }
 _HOME = {name: f"{family}.{name}" for family, names in _FAMILIES.items() for name in names}
 CHARTS: Catalogue[Callable[..., Chart]] = Catalogue(

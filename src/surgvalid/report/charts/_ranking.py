@@ -110,14 +110,14 @@ def model_labels(models: Iterable[str], places: pl.DataFrame | None) -> dict[str
     return {model: f"{label}, baseline" if model in outside else label for model, label in labels.items()}
 
 
-def shown_of(shown: int, total: int, what: str = "models") -> str:
+def shown_of(shown: int, total: int) -> str:
     """The sentence that says that only some rows are shown; empty where all are.
 
     Example:
         >>> shown_of(10, 100)
         ' Shown: the first 10 of 100 models; the saved numbers have all.'
     """
-    return "" if shown >= total else f" Shown: the first {shown} of {total} {what}; the saved numbers have all."
+    return "" if shown >= total else f" Shown: the first {shown} of {total} models; the saved numbers have all."
 
 
 def listed(items: Sequence[str], most: int = 3) -> str:

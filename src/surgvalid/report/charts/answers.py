@@ -1,234 +1,26 @@
-"""Answers one by one: how far times and counts are off, how long they take, and what their confidence is worth."""
+"""What the confidence of answers is worth."""
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from surgvalid.report.chart import Chart, nothing_to_show
-from surgvalid.report.charts.tables import LABEL, chosen_models, counted, extremes, labelled, number, typed
+from surgvalid.report.charts.tables import LABEL, chosen_models, counted, typed
 from surgvalid.report.drawing.curves import Curves, PlotCurve
-from surgvalid.report.drawing.grid import GridCell, GridImage
-from surgvalid.report.drawing.rows import Key, Mark, RowsImage, Upright
 from surgvalid.report.drawing.svg import DASHES, SERIES, SHAPES
-from surgvalid.report.words import count_of, percent, plain
+from surgvalid.report.words import count_of, percent
 
 MOST_LINES = 7
-TIME_GRID_S = tuple(
-    np.round(np.concatenate([np.arange(0.5, 10, 0.5), np.arange(10, 30, 1), np.arange(30, 61, 2)]), 1).tolist()
-)
-"""Seconds at which the share within is shown."""
-MOST_COUNT = 12
-"""Counts above stand together as `12+`."""
-SHORTEST_S = 0.01
-"""Shorter times are drawn here, because a log scale has no zero."""
 
 
-def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str, *, marked: bool = True) -> tuple[PlotCurve, ...]:
+def curves_of(rows: pl.DataFrame, order: list[str], x: str, y: str) -> tuple[PlotCurve, ...]:
     """One curve per label, each with a look of its own."""
     made = []
     for place, label in enumerate(order):
         points = rows.filter(pl.col(LABEL) == label).select(x, y).drop_nulls().iter_rows()
-        shape = SHAPES[place % len(SHAPES)] if marked else "none"
         look, dash = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
-        made.append(PlotCurve(label, tuple(points), look, dash, shape))
+        made.append(PlotCurve(label, tuple(points), look, dash, SHAPES[place % len(SHAPES)]))
     return tuple(made)
-
-
-def time_error(
-    frame: pl.DataFrame,
-    *,
-    tolerance_s: float = 5.0,
-    name: str = "time-error",
-    title: str = "How far times are off",
-) -> Chart:
-    """One curve per model: the share of questions whose time error is at most so many seconds.
-
-    Args:
-        frame: Rows of the metric `time_error_s` of a score table: columns `model` and `value` (seconds; a missing
-            answer has the worst value of its question, null and NaN count as never within).
-        tolerance_s: The tolerance that is marked; models are ordered by the share within it.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no question asks for a time")
-    frame = typed(frame, name, texts=("model",), numbers=("value",))
-    curves, shares = _within_each(frame), _within(frame, tolerance_s)
-    rows, order = chosen_models(curves, shares["model"].to_list(), MOST_LINES)
-    best, worst = shares.row(0, named=True), shares.row(-1, named=True)
-    note = f" The {len(order)} best of {shares.height} are shown." if shares.height > len(order) else ""
-    spoken = f"{plain(best['model'], limit=28)} {percent(best['share'])}"
-    tail = f" to {plain(worst['model'], limit=28)} {percent(worst['share'])}" if shares.height > 1 else ""
-    image = Curves(
-        curves_of(rows, order, "within_s", "share", marked=False),
-        "error at most (seconds, log scale)",
-        "share of questions",
-        (0.5, 60.0),
-        (0.0, 1.0),
-        log=True,
-        y_percent=True,
-        uprights=(tolerance_s,),
-    )
-    return Chart(
-        name,
-        title,
-        f"Share of time questions answered within {tolerance_s:g} s by {count_of(shares.height, 'model')}: "
-        f"{spoken}{tail}.{note}",
-        f"Share of questions whose mean absolute time error is at most x seconds ({_questions(shares)}); missing "
-        f"answers count with the worst error. Dashed vertical line: tolerance of {tolerance_s:g} s.{note}",
-        curves,
-        image,
-    )
-
-
-def _within(frame: pl.DataFrame, tolerance_s: float) -> pl.DataFrame:
-    """Per model the share of questions within the tolerance, the best first."""
-    within = (pl.col("value").fill_nan(None) <= tolerance_s).fill_null(False)
-    shares = frame.group_by("model", maintain_order=True).agg(within.mean().alias("share"), pl.len().alias("questions"))
-    return shares.sort("share", "model", descending=[True, False])
-
-
-def _within_each(frame: pl.DataFrame) -> pl.DataFrame:
-    grid = np.asarray(TIME_GRID_S)
-    tables = []
-    for (model,), rows in frame.group_by("model", maintain_order=True):
-        errors = np.sort(rows["value"].cast(pl.Float64).fill_null(np.nan).fill_nan(np.inf).to_numpy())
-        share = np.searchsorted(errors, grid, side="right") / len(errors)
-        columns = {"model": [model] * len(grid), "within_s": grid, "share": share}
-        tables.append(pl.DataFrame({**columns, "questions": [len(errors)] * len(grid)}))
-    return pl.concat(tables)
-
-
-def _questions(shares: pl.DataFrame) -> str:
-    return f"n = {counted(shares['questions'], 'questions')}"
-
-
-def count_confusion(
-    frame: pl.DataFrame,
-    *,
-    model: str = "",
-    name: str = "count-confusion",
-    title: str = "Counts answered against reference counts",
-) -> Chart:
-    """A table of numbers: how often each reference count was answered with each count.
-
-    Args:
-        frame: One row per counting question: columns `reference` and `response` (null: no usable answer).
-        model: Whose answers they are, for the words.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no question asks for a count")
-    frame = typed(frame, name, numbers=("reference", "response"))
-    top = min(MOST_COUNT, max(int(extremes(frame[side])[1]) for side in ("reference", "response")))
-    words = [*[str(n) for n in range(top)], f"{top}+" if _beyond(frame, top) else str(top)]
-    cells = _cells(frame, top, words)
-    columns, rows = [*words, "none"], words[::-1]
-    drawn = tuple(
-        GridCell(rows.index(a), columns.index(b), str(n), share, f"{a} answered as {b}: {n} ({percent(share)})", a == b)
-        for a, b, n, share in cells.iter_rows()
-    )
-    return Chart(
-        name,
-        title,
-        _spoken_counts(frame, model),
-        f"Numbers: questions{' of ' + plain(model, limit=40) if model else ''} (n = {frame.height:,}). Shade: "
-        "share of the questions with that reference count. Framed cells: right answers."
-        + (f" Counts from {top} on stand together." if words[-1].endswith("+") else ""),
-        cells,
-        GridImage(
-            tuple(rows), tuple(columns), drawn, across="count answered (none: no usable answer), by reference count"
-        ),
-    )
-
-
-def _beyond(frame: pl.DataFrame, top: int) -> bool:
-    return bool(((frame["reference"] > top).fill_null(False) | (frame["response"] > top).fill_null(False)).any())
-
-
-def _cells(frame: pl.DataFrame, top: int, words: list[str]) -> pl.DataFrame:
-    """Questions per pair of reference and answered count, with their share of the reference count's row."""
-    named = dict(enumerate(words))
-    sides = [
-        pl.col(side).cast(pl.Int64).clip(0, top).replace_strict(named, return_dtype=pl.String)
-        for side in ("reference", "response")
-    ]
-    cells = (
-        frame.filter(pl.col("reference").is_not_null())
-        .select(sides[0].alias("counted"), sides[1].fill_null("none").alias("answered"))
-        .group_by("counted", "answered")
-        .agg(pl.len().alias("questions"))
-    )
-    share = pl.col("questions") / pl.col("questions").sum().over("counted")
-    place = pl.col("counted").replace_strict({word: i for i, word in named.items()}, return_dtype=pl.Int64)
-    return cells.with_columns(share.alias("share")).sort(place, "answered")
-
-
-def _spoken_counts(frame: pl.DataFrame, model: str) -> str:
-    right = int((frame["reference"] == frame["response"]).fill_null(False).sum())
-    over = int((frame["response"] > frame["reference"]).fill_null(False).sum())
-    none = frame["response"].null_count()
-    who = f" by {plain(model, limit=40)}" if model else ""
-    return (
-        f"{count_of(frame.height, 'counting question')} answered{who}: {right} right "
-        f"({percent(right / frame.height)}), {over} too high, {frame.height - right - over - none} too low, "
-        f"{none} without a usable answer."
-    )
-
-
-def latency_against_budget(
-    frame: pl.DataFrame,
-    *,
-    budget_s: float,
-    name: str = "latency-against-budget",
-    title: str = "Time per answer against the budget",
-) -> Chart:
-    """One row per model: median, 95th percentile and longest time per answer, the fastest on top.
-
-    Args:
-        frame: As `latency_table` gives it: columns `model`, `p50_s`, `p95_s`, `max_s`, `late_share`, `questions`.
-        budget_s: Seconds allowed per answer.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no answer has a time")
-    times = ("p50_s", "p95_s", "max_s")
-    frame = typed(frame, name, texts=("model",), numbers=(*times, "late_share", "questions"))
-    rows = labelled(frame.sort("p95_s", nulls_last=True, maintain_order=True))
-    shown = rows.with_columns(pl.col(times).clip(SHORTEST_S))
-    marks: list[Mark] = []
-    for place, row in enumerate(shown.iter_rows(named=True)):
-        words = f"{row[LABEL]}: median {number(row['p50_s'], 2)} s, 95th percentile {number(row['p95_s'], 2)} s"
-        marks.append(Mark(place, low=row["p50_s"], high=row["max_s"], look="edge", shape="none", px=1))
-        marks.append(Mark(place, row["p50_s"], row["p50_s"], row["p95_s"], px=4, words=words))
-        marks.append(Mark(place, row["max_s"], look="edge", shape="tick", words=f"longest {number(row['max_s'], 2)} s"))
-    late = tuple(percent(share) for share in rows["late_share"])
-    image = RowsImage(
-        tuple(rows[LABEL]),
-        tuple(marks),
-        axis="seconds per answer (log scale)",
-        beside=(("late", late),),
-        uprights=(Upright(budget_s, "warm", "5 4"),),
-        legend=(Key("median, and up to the 95th percentile"), Key("longest", "edge", "tick")),
-        log=True,
-    )
-    over = rows.filter(pl.col("late_share") > 0)
-    slow = rows.sort("p95_s", nulls_last=False, maintain_order=True).row(-1, named=True)
-    return Chart(
-        name,
-        title,
-        f"Time per answer of {count_of(rows.height, 'model')} against a budget of {budget_s:g} s; {over.height} "
-        f"have late answers. Slowest: {slow[LABEL]}, median {number(slow['p50_s'], 2)} s, 95th percentile "
-        f"{number(slow['p95_s'], 2)} s, late {percent(slow['late_share'])}.",
-        f"Points: median; thick bars: up to the 95th percentile; thin lines: up to the longest. Dashed "
-        f"vertical line: budget of {budget_s:g} s. Text: share of questions answered late or not at all "
-        f"({_questions(rows)}). Times under {SHORTEST_S:g} s are drawn there.",
-        frame,
-        image,
-    )
 
 
 def calibration(

@@ -9,13 +9,14 @@ import polars as pl
 
 from surgvalid.report.chart import Chart, nothing_to_show
 from surgvalid.report.charts.tables import LABEL, typed
-from surgvalid.report.charts.two_sides import WIDEST
 from surgvalid.report.drawing.grid import GridCell, GridImage
 from surgvalid.report.drawing.rows import Key, Mark, RowsImage, Upright
 from surgvalid.report.words import count_of, plain, short_names, term_names
 from surgvalid.stats.mixed.inference.term_tests import LARGER, NOT_ASSESSABLE, SMALLER
 from surgvalid.stats.mixed.model.design import INTERCEPT
 
+_WIDEST = 8.0
+"""Log odds beyond which intervals are cut: odds of three thousand to one say no more than that."""
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 _WAYS = {"harms": ("warm", "left"), "helps": ("blue", "right"), "not significant": ("quiet", "circle")}
 _UNJUDGED = {SMALLER: ("warm", "down"), LARGER: ("blue", "up")}
@@ -74,7 +75,7 @@ def _edge(table: pl.DataFrame, ends: list[float | None]) -> float:
     if not known:
         return 1.0
     largest = max((abs(value) for value in table["estimate"].drop_nulls()), default=0.0)
-    return min(WIDEST, max(0.5, min(known[-1], max(2 * largest, 4 * known[len(known) // 2]))))
+    return min(_WIDEST, max(0.5, min(known[-1], max(2 * largest, 4 * known[len(known) // 2]))))
 
 
 def _on_scale(row: dict[str, Any], end: str) -> float | None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from surgvalid.errors import UnknownName
 from surgvalid.report.chart import Chart, nothing_to_show
 from surgvalid.report.charts._ranking import (
     BUCKET,
@@ -20,14 +19,13 @@ from surgvalid.report.charts._ranking import (
     shown_of,
     with_bucket,
 )
-from surgvalid.report.charts.tables import LABEL, labelled, number, reach, typed
+from surgvalid.report.charts.tables import LABEL, labelled, number, reach
 from surgvalid.report.drawing.grid import GridCell, GridImage
 from surgvalid.report.drawing.rows import Mark, RowsImage
-from surgvalid.report.words import count_of, plain, short_names
+from surgvalid.report.words import count_of
 
 MATRIX_MODELS = 40
 """Most rows of a matrix of models: of more, nothing could be read."""
-MOST_STRATEGIES = 8
 _KINDS = {"competitor": ("blue", "circle"), "baseline": ("quiet", "diamond"), "outside": ("quiet", "up")}
 
 
@@ -154,7 +152,6 @@ def significance_map(
     places: pl.DataFrame | None = None,
     *,
     group: str | None = None,
-    bucket: str | None = None,
     level: str = "0.05",
     name: str = "significance-map",
     title: str = "Significant differences",
@@ -164,18 +161,16 @@ def significance_map(
     Args:
         pairs: Columns `board, capability, ood, model_a, model_b, difference, significant`, or those of a task
             (`task, model_a, model_b, significant`), where a significant row says that a is better.
-        letters: Columns `model, letters`: `summary` for a leaderboard, `buckets` for one bucket. Models that share a
-            letter are not told apart.
+        letters: Columns `model, letters`, as `summary` has them. Models that share a letter are not told apart.
         places: Columns `model` and `place` (or `rank`), which order rows and columns.
         group: Which leaderboard or task; the first of the table by default.
-        bucket: One bucket ("object recognition, ID"); by default cells count buckets.
         level: The level of the tests, for the caption.
         name: Of the chart.
         title: Of the chart; the leaderboard's or task's name is added.
     """
     chosen = part_of(pairs, group)
-    title += chosen.suffix + (f", {bucket}" if bucket else "")
-    frame = _one_bucket(with_bucket(chosen.frame), bucket)
+    title += chosen.suffix
+    frame = with_bucket(chosen.frame)
     if frame.is_empty():
         return nothing_to_show(name, title, "there is no pair of models")
     ranking = same_part(places, chosen)
@@ -183,7 +178,7 @@ def significance_map(
     order = ordered_models(_by_wins(frame, better), ranking)
     labels, total = model_labels(order[:MATRIX_MODELS], ranking), frame[BUCKET].n_unique()
     wins = better.group_by("winner", "loser").agg(buckets=pl.len()).sort("winner", "loser")
-    notes = _letters(letters, chosen, bucket, labels)
+    notes = _letters(letters, chosen, labels)
     caption = f"Filled: the model of the row is significantly better than that of the column (adjusted p <= {level})"
     caption += f"; number and shade: in how many of {total} buckets." if total > 1 else "."
     caption += " Rows and columns are in the order of the leaderboard."
@@ -214,15 +209,6 @@ def _win_cells(wins: pl.DataFrame, labels: Mapping[str, str], total: int) -> tup
     return tuple(cells)
 
 
-def _one_bucket(frame: pl.DataFrame, bucket: str | None) -> pl.DataFrame:
-    if bucket is None or frame.is_empty():
-        return frame
-    known = frame[BUCKET].unique(maintain_order=True).to_list()
-    if bucket not in known:
-        raise UnknownName("bucket", bucket, known)
-    return frame.filter(pl.col(BUCKET) == bucket)
-
-
 def _better(frame: pl.DataFrame) -> pl.DataFrame:
     """One row per significant difference: who is better, who is worse, where."""
     significant = frame.filter(pl.col("significant").cast(pl.Boolean).fill_null(False))
@@ -239,14 +225,10 @@ def _by_wins(frame: pl.DataFrame, better: pl.DataFrame) -> list[str]:
     return sorted(models, key=lambda model: (losses.get(model, 0) - wins.get(model, 0), model))
 
 
-def _letters(
-    letters: pl.DataFrame | None, chosen: ChartPart, bucket: str | None, labels: Mapping[str, str]
-) -> dict[str, str]:
+def _letters(letters: pl.DataFrame | None, chosen: ChartPart, labels: Mapping[str, str]) -> dict[str, str]:
     rows = same_part(letters, chosen)
     if rows is None:
         return {}
-    if "capability" in rows.columns:
-        rows = with_bucket(rows).filter(pl.col(BUCKET) == (bucket or ""))
     rows = rows.filter(pl.col("model").is_in(list(labels)) & (pl.col("letters").fill_null("") != ""))
     return dict(rows.unique("model", keep="first", maintain_order=True).select("model", "letters").iter_rows())
 
@@ -261,61 +243,3 @@ def _map_words(wins: pl.DataFrame, frame: pl.DataFrame, labels: Mapping[str, str
     if notes:
         words += f" Letters: {listed([f'{labels[model]}: {text}' for model, text in notes.items()], 5)}."
     return words
-
-
-def aggregation_flips(
-    frame: pl.DataFrame,
-    *,
-    name: str = "aggregation-flips",
-    title: str = "Ranks of models under different aggregations",
-) -> Chart:
-    """One row per model, one column per strategy: its rank, shaded where it differs from that under the first.
-
-    Args:
-        frame: The table of `aggregate`: columns `strategy`, `model`, `rank`, and `value` where known. The first
-            strategy is what the others are compared with.
-        name: Of the chart.
-        title: Of the chart.
-    """
-    if frame.is_empty():
-        return nothing_to_show(name, title, "no model was ranked")
-    frame = typed(frame, name, texts=("strategy", "model"), numbers=("rank",))
-    every = frame["strategy"].unique(maintain_order=True).to_list()
-    strategies = short_names(every[:MOST_STRATEGIES], limit=22)
-    rows = labelled(frame.filter(pl.col("rank").is_not_null() & pl.col("strategy").is_in(list(strategies))), limit=24)
-    if rows.is_empty():
-        return nothing_to_show(name, title, "no model has a rank")
-    first = rows.filter(pl.col("strategy") == every[0]).sort("rank", LABEL, maintain_order=True)
-    order = list(dict.fromkeys([*first[LABEL], *rows[LABEL]]))
-    base = dict(first.select(LABEL, "rank").iter_rows())
-    columns = list(strategies)
-    cells, moved = [], set()
-    for label, strategy, rank in rows.select(LABEL, "strategy", "rank").iter_rows():
-        change = base.get(label, rank) - rank
-        moved |= {label} if change else set()
-        words = f"{label}: rank {rank:g} by {strategies[strategy]}" + (
-            f", {base[label]:g} by the first" if change else ""
-        )
-        cells.append(GridCell(order.index(label), columns.index(strategy), f"{rank:g}", _step(change), words))
-    winners = [
-        f"{strategies[one]}: {', '.join(best[:3])}"
-        for one in columns
-        if (best := rows.filter((pl.col("strategy") == one) & (pl.col("rank") == 1))[LABEL].to_list())
-    ]
-    note = shown_of(len(columns), len(every), "strategies")
-    compared = plain(every[0], limit=30)
-    return Chart(
-        name,
-        title,
-        f"Ranks of {count_of(len(order), 'model')} under {len(columns)} aggregations; {len(moved)} change rank against "
-        f"{compared}. Final rank 1 under {'; '.join(winners)}.{note}",
-        f"Ranks of {count_of(len(order), 'model')} (1 is best; ties share the smallest rank) under {len(columns)} "
-        f"aggregations, compared with the first, {compared}. Blue: a better rank than by the first; orange: a worse "
-        f"one.{note}",
-        frame,
-        GridImage(tuple(order), tuple(strategies.values()), tuple(cells)),
-    )
-
-
-def _step(change: float) -> float:
-    return 0.0 if not change else max(-1.0, min(1.0, 0.35 * change))

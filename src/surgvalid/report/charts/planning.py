@@ -6,7 +6,7 @@ import polars as pl
 
 from surgvalid.report.chart import Chart, nothing_to_show
 from surgvalid.report.charts.answers import curves_of
-from surgvalid.report.charts.tables import LABEL, chosen_models, extremes, number, typed
+from surgvalid.report.charts.tables import LABEL, extremes, number, typed
 from surgvalid.report.drawing.curves import Curves, PlotCurve
 from surgvalid.report.words import count_of, percent, plain
 
@@ -162,47 +162,3 @@ def video_timeline(
     caption = "Each mark is a video. Lines: the mean of the videos of each period, every video counted once."
     image = Curves(tuple(curves), "videos in the order of time", "value of the video")
     return Chart(name, title, f"{title}. {words}.", caption, rows, image)
-
-
-def setting_curves(
-    frame: pl.DataFrame,
-    *,
-    name: str = "setting-curves",
-    title: str = "Values over settings",
-    what: str = "value",
-) -> Chart:
-    """One line per model through its values under each setting, in the order of the table.
-
-    Args:
-        frame: Columns `model`, `setting`, `value`.
-        name: Of the chart.
-        title: Of the chart.
-        what: What the values are.
-    """
-    frame = typed(frame, name, texts=("model", "setting"), numbers=("value",))
-    known = frame.filter(pl.col("value").is_finite())
-    if known.is_empty():
-        return nothing_to_show(name, title, "no model has a value")
-    means = known.group_by("model", maintain_order=True).agg(mean=pl.col("value").mean())
-    order = means.sort("mean", descending=True, maintain_order=True)["model"].to_list()
-    settings = known["setting"].unique(maintain_order=True).to_list()
-    place = {setting: float(at) for at, setting in enumerate(settings)}
-    at = pl.col("setting").replace_strict(place, return_dtype=pl.Float64)
-    rows, labels = chosen_models(known.with_columns(at=at), order, _MOST_LINES)
-    note = f" The first {_MOST_LINES} of {len(order)} models are shown." if len(order) > _MOST_LINES else ""
-    low, high = extremes(known.filter(pl.col("model") == order[0])["value"])
-    return Chart(
-        name,
-        title,
-        f"{title}. {count_of(len(order), 'model')} under {len(settings)} settings; {plain(order[0], limit=28)} goes "
-        f"from {number(low)} to {number(high)}.",
-        f"{plain(what).capitalize()} of every model under each setting.{note}",
-        frame,
-        Curves(
-            curves_of(rows, labels, "at", "value"),
-            "",
-            plain(what),
-            (-0.4, len(settings) - 0.6),
-            settings=tuple(plain(setting, limit=30) for setting in settings),
-        ),
-    )

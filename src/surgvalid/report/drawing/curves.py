@@ -14,7 +14,7 @@ from surgvalid.report.drawing.scales import (
     legend_height,
     log_ends_of,
 )
-from surgvalid.report.drawing.svg import Svg, fitting
+from surgvalid.report.drawing.svg import Svg
 
 _HEIGHT_PX = 300
 _LEFT_PX = 62
@@ -50,8 +50,6 @@ class Curves:
     uprights: tuple[float, ...] = ()
     band: tuple[tuple[float, float, float], ...] = ()
     """Horizontal value, lower and upper end of a range around the first curve."""
-    settings: tuple[str, ...] = ()
-    """Names of the whole numbers along the horizontal axis."""
 
     def draw(self, width: float) -> Svg:
         """The image in that width."""
@@ -78,18 +76,9 @@ class Curves:
         start, end = self.x_ends or (log_ends_of(along) if self.log else ends_of(along, room=0.02))
         across = AxisScale(start, end, _LEFT_PX, min(width - 12, _LEFT_PX + 420 if self.diagonal else width), self.log)
         axis_left(image, up, _LEFT_PX, across.end, title=self.y_axis, percent=self.y_percent)
-        self._axis(image, across, top + _HEIGHT_PX)
+        axis_below(image, across, top + _HEIGHT_PX, title=self.x_axis, percent=self.x_percent)
         self._marks(image, across, up)
         return image
-
-    def _axis(self, image: Svg, across: AxisScale, foot: float) -> None:
-        if not self.settings:
-            axis_below(image, across, foot, title=self.x_axis, percent=self.x_percent)
-            return
-        image.line(across.start, foot, across.end, foot, "edge")
-        room = (across.end - across.start) / max(len(self.settings), 1)
-        for number, words in enumerate(self.settings):
-            image.text(across(number), foot + 14, fitting(words, room, 12), "quiet", anchor="middle", size_px=12)
 
     def _marks(self, image: Svg, across: AxisScale, up: AxisScale) -> None:
         for level in self.levels:

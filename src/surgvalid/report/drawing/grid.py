@@ -19,7 +19,6 @@ class GridCell(NamedTuple):
     text: str = ""
     shade: float = 0.0
     words: str = ""
-    framed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,5 @@ class GridImage:
         look = "band" if not cell.shade else "blue" if cell.shade > 0 else "warm"
         depth = 1.0 if not cell.shade else _DEEPEST * min(abs(cell.shade), 1.0) + 0.04
         image.box(x + 0.5, y + 0.5, room - 1, step - 1, look, opacity=depth, words=cell.words)
-        if cell.framed:
-            image.frame(x + 1.5, y + 1.5, room - 3, step - 3, "ink")
         if text_px(cell.text, 12) <= room:
             image.text(x + room / 2, y + step / 2, cell.text, anchor="middle", size_px=12 if step > 20 else SMALLEST_PX)

@@ -22,12 +22,12 @@ class Mark(NamedTuple):
     high: float | None = None
     look: str = "blue"
     shape: str = "circle"
-    """As the writer knows them; `box` fills the row from `low` to `high`, `none` draws the bar alone."""
+    """As the writer knows them; `none` draws the bar alone."""
     hollow: bool = False
     shift: float = 0
     """Up or down within the row, in shares of its height."""
     px: float = 2
-    """Thickness of the bar; of a box its share of the row."""
+    """Thickness of the bar."""
     words: str = ""
     panel: int = 0
 
@@ -161,12 +161,7 @@ def _starts(right: float, columns: list[float]) -> list[float]:
 def _drawn(image: Svg, mark: Mark, scale: AxisScale, y: float, step: float) -> None:
     at = y + mark.shift * step
     if mark.low is not None and mark.high is not None:
-        start, end = scale(mark.low), scale(mark.high)
-        if mark.shape == "box":
-            height = mark.px * step
-            image.box(start, at - height / 2, max(end - start, 1), height, mark.look, words=mark.words)
-            return
-        image.line(start, at, end, at, mark.look, px=mark.px)
+        image.line(scale(mark.low), at, scale(mark.high), at, mark.look, px=mark.px)
     if mark.x is not None and mark.shape != "none":
         px = 4.5 if step >= 20 else 3.4
         image.mark(

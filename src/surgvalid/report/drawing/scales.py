@@ -90,19 +90,18 @@ def log_ends_of(values: Iterable[float | None]) -> tuple[float, float]:
     return min(known) / 1.25, max(known) * 1.25
 
 
-def tick_words(value: float, step: float, *, percent: bool = False, signed: bool = False) -> str:
+def tick_words(value: float, step: float, *, percent: bool = False) -> str:
     """A tick as it is printed: as many decimals as its step has, with a true minus.
 
     Example:
-        >>> tick_words(-0.02, 0.01), tick_words(0.25, 0.25, percent=True), tick_words(0.02, 0.01, signed=True)
-        ('−0.02', '25 %', '+0.02')
+        >>> tick_words(-0.02, 0.01), tick_words(0.25, 0.25, percent=True)
+        ('−0.02', '25 %')
     """
     if abs(value) < 1e-12:
         return "0 %" if percent else "0"
     shown, size = (100 * value, 100 * step) if percent else (value, step)
     decimals = next((digits for digits in range(7) if abs(size * 10**digits - round(size * 10**digits)) < 1e-6), 6)
-    words = f"{shown:+,.{decimals}f}" if signed else f"{shown:,.{decimals}f}"
-    return words.replace("-", MINUS) + (" %" if percent else "")
+    return f"{shown:,.{decimals}f}".replace("-", MINUS) + (" %" if percent else "")
 
 
 def axis_below(image: Svg, scale: AxisScale, y: float, *, title: str = "", percent: bool = False) -> None:

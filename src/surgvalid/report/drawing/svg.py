@@ -156,11 +156,6 @@ class Svg:
         size = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(height)}"'
         self.elements.append(_held(f'<rect class="f-{look}" {size}{shade}', "rect", words))
 
-    def frame(self, x: float, y: float, width: float, height: float, look: str) -> None:
-        """The outline of a box."""
-        size = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
-        self.elements.append(f'<rect class="s-{look}" fill="none" stroke-width="1.5" {size}/>')
-
     def mark(
         self,
         x: float,

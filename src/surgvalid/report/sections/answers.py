@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.report.figures import picture
 from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.section import Block, Prose, ReportTable, Section
 from surgvalid.report.wording import missing
@@ -83,36 +82,7 @@ def _targeted(inputs: ReportInputs) -> list[Block]:
         name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
     ]
     caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
-    table = ReportTable(
-        "targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60, folded=True
-    )
-    return [*_times(inputs), *_counts(inputs), table]
-
-
-def _times(inputs: ReportInputs) -> list[Block]:
-    if inputs.scores is None or "time_error_s" not in inputs.scores.metrics:
-        return []
-    return [picture("time_error", inputs.scores.frame.filter(pl.col("metric") == "time_error_s"))]
-
-
-def _counts(inputs: ReportInputs) -> list[Block]:
-    """Counts answered against reference counts, of the models with the fewest and the most wrong ones."""
-    counts: dict[str, pl.DataFrame] = {}
-    for result in inputs.of("score"):
-        if not (frame := result.frame("counts")).is_empty():
-            counts[_model(result)] = pl.concat([counts[_model(result)], frame]) if _model(result) in counts else frame
-    wrong = {model: (frame["reference"] != frame["response"]).fill_null(True).mean() for model, frame in counts.items()}
-    order = sorted(counts, key=lambda model: (wrong[model], model))
-    return [
-        picture(
-            "count_confusion",
-            counts[model],
-            model=model,
-            name=f"count-confusion-{place}",
-            title=f"Counts answered against reference counts: {name_of(model)}",
-        )
-        for place, model in zip(("best", "worst"), dict.fromkeys([*order[:1], *order[-1:]]), strict=False)
-    ]
+    return [ReportTable("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60)]
 
 
 def examples(inputs: ReportInputs) -> list[Block]:

@@ -7,7 +7,7 @@ import polars as pl
 from surgvalid.report.figures import buckets_title, picture
 from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section, of_leaderboards
-from surgvalid.report.wording import bucket_label, leaderboards_of, missing, on_leaderboard, optional, slice_label
+from surgvalid.report.wording import bucket_label, leaderboards_of, missing, on_leaderboard, slice_label
 from surgvalid.report.words import name_of, names_of, slug
 
 TITLE = "Buckets, trivial baselines and margins"
@@ -18,9 +18,7 @@ def section(inputs: ReportInputs) -> Section:
     ranking = inputs.first("rank")
     blocks: list[tuple[Block, str]] = []
     if ranking is not None and not ranking.frame("buckets").is_empty():
-        floors = inputs.first("floors")
-        known = None if floors is None else optional(floors, "floors")
-        blocks += [(block, board) for board in leaderboards_of(ranking) for block in _of_board(ranking, board, known)]
+        blocks += [(block, board) for board in leaderboards_of(ranking) for block in _of_board(ranking, board)]
     else:
         blocks += [(block, "") for block in _of_scores(inputs)]
     blocks += [(block, "") for block in _floors(inputs)]
@@ -29,7 +27,7 @@ def section(inputs: ReportInputs) -> Section:
     return of_leaderboards("buckets", TITLE, blocks)
 
 
-def _of_board(result: StoredResult, board: str, floors: pl.DataFrame | None) -> list[Block]:
+def _of_board(result: StoredResult, board: str) -> list[Block]:
     frame = on_leaderboard(result, "buckets", board)
     if frame.is_empty():
         return []
@@ -41,19 +39,14 @@ def _of_board(result: StoredResult, board: str, floors: pl.DataFrame | None) -> 
         "Accuracy: mean over the questions of the bucket; 95 % interval over videos."
         " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
     )
-    chart = picture(
-        "bucket_matrix",
-        result.frame("buckets"),
-        optional(result, "places"),
-        floors,
-        group=board,
-        name=f"bucket-matrix-{slug(board)}",
-        title=buckets_title(frame),
-    )
-    table = ReportTable(
-        f"buckets-{slug(board)}", f"Buckets, {board} leaderboard", frame.select(order), caption, folded=True
-    )
-    return [chart, table]
+    ranked = on_leaderboard(result, "places", board).sort("place").select(pl.col("model").cast(pl.String))
+    wide = frame.with_columns(pl.col("model").cast(pl.String)).pivot("bucket", index="model", values="accuracy")
+    wide = ranked.join(wide, on="model", maintain_order="left")
+    name, title = slug(board), f"{buckets_title(frame)}, {board} leaderboard"
+    return [
+        ReportTable(f"accuracy-{name}", title, wide, "The share of questions of each bucket answered rightly."),
+        ReportTable(f"buckets-{name}", f"Buckets, {board} leaderboard", frame.select(order), caption, folded=True),
+    ]
 
 
 def _label(row: dict[str, object]) -> str:

@@ -95,7 +95,9 @@ def _pictures(result: StoredResult, fit: dict[str, Any]) -> list[Block]:
         shown = prevalence.sort("share", descending=True)
         blocks.append(ReportTable("prevalence", "How common the properties are", shown, caption, folded=True))
     if not result.frame("marginal_means").is_empty():
-        blocks.append(picture("marginal_means", result.frame("marginal_means")))
+        caption = "Conditional: for a typical case; population: averaged over random effects. Not to be mixed."
+        means = result.frame("marginal_means")
+        blocks.append(ReportTable("marginal-means", "Expected outcome with and without each property", means, caption))
     if not (tests := result.frame("residual_tests")).is_empty():
         blocks.append(Prose(residual_words({row["test"]: row["value"] for row in tests.to_dicts()})))
     return blocks
@@ -208,8 +210,7 @@ def changed_blocks(result: StoredResult) -> list[Block]:
     if effects.is_empty() or gains.is_empty():
         return []
     blocks: list[Block] = [Prose(terms_in_words(result.prose.split("\n")[0]))] if result.prose else []
-    blocks.append(picture("effect_changes", effects, title="Effects of properties before and after a remedy"))
     caption = "Paired differences on the same cases; positive is better. Verdicts are after Holm's correction."
     blocks.append(ReportTable("gains", "Gains of the remedy", gains, caption, labels={"p_holm": "p (Holm)"}))
-    blocks.append(ReportTable("effect-changes", "Changes of effects", effects, folded=True))
+    blocks.append(ReportTable("effect-changes", "Effects of properties before and after a remedy", effects))
     return blocks

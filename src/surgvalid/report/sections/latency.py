@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import SurgvalidError
-from surgvalid.report.figures import picture, time_title
+from surgvalid.report.figures import time_title
 from surgvalid.report.inputs import SCORES, ReportInputs, StoredResult
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
 from surgvalid.report.wording import missing
@@ -75,13 +75,8 @@ def _under_limit(inputs: ReportInputs, known: pl.DataFrame, limit: float, name: 
     frame = latency_table(_by_model(inputs, known), budget_s=limit)
     late = known.filter(pl.col("latency") > limit).height / known.height
     text = f"Answers were allowed {limit:g} s each; {percent(late)} of {known.height:,} took longer and count as wrong."
-    options = {"name": f"{name}-against-budget", "title": time_title(frame, limit)}
-    chart = picture("latency_against_budget", frame, budget_s=limit, **options)
     caption = f"One row per model; late: share of its questions answered after {limit:g} s or not at all."
-    listed = ReportTable(
-        name, f"Seconds per answer, budget of {limit:g} s", frame, caption, labels=_LABELS, folded=True
-    )
-    return [Prose(text), chart, listed]
+    return [Prose(text), ReportTable(name, time_title(frame, limit), frame, caption, labels=_LABELS)]
 
 
 def _by_model(inputs: ReportInputs, known: pl.DataFrame) -> dict[str, list[float]]:

@@ -158,7 +158,6 @@ def _stability_of(result: StoredResult, board: str) -> list[Block]:
     blocks: list[Block] = []
     if text := _firmness(board, _record(result, board)):
         blocks.append(Prose(text))
-    blocks += _stability_pictures(result, board)
     if not spread.is_empty():
         caption = (
             "Final ranks over resamples of whole videos: mean, standard deviation, the middle 95 % (rounded "
@@ -173,34 +172,19 @@ def _stability_of(result: StoredResult, board: str) -> list[Block]:
             ReportTable(name, title, in_redraws(whole_places(spread)), caption, labels=_REDRAW_LABELS, folded=True)
         )
     if not sensitivity.is_empty():
-        caption = "The final rank of each model under every published way to merge buckets."
-        blocks.append(
-            ReportTable(
-                f"sensitivity-{slug(board)}",
-                f"Final ranks by merge rule, {board} leaderboard",
-                sensitivity,
-                caption,
-                folded=True,
-            )
-        )
+        blocks.append(_under_other_rules(sensitivity, board))
     blocks += _influence(board, influence)
     return blocks
 
 
-def _stability_pictures(result: StoredResult, board: str) -> list[Block]:
-    """Final ranks under other rules."""
-    sensitivity = on_leaderboard(result, "sensitivity", board)
-    return [] if sensitivity.is_empty() else [_under_other_rules(sensitivity, board)]
-
-
 def _under_other_rules(sensitivity: pl.DataFrame, board: str) -> Block:
     """The final ranks under every way to merge buckets, or that they are the same."""
-    rules = [name for name in sensitivity.columns if name != "model"]
-    title = f"Final ranks under other ranking rules, {board} leaderboard"
-    if len(rules) > 1 and all(sensitivity[name].equals(sensitivity[rules[0]]) for name in rules[1:]):
+    first, *others = (sensitivity[name] for name in sensitivity.columns if name != "model")
+    if others and all(other.equals(first) for other in others):
         return Prose("Every way to merge gives the same final ranks.")
-    ranks = sensitivity.unpivot(rules, index="model", variable_name="strategy", value_name="rank")
-    return picture("aggregation_flips", ranks, name=f"places-by-rule-{slug(board)}", title=title)
+    title = f"Final ranks under other ranking rules, {board} leaderboard"
+    caption = "The final rank of each model under every published way to merge buckets."
+    return ReportTable(f"sensitivity-{slug(board)}", title, sensitivity, caption)
 
 
 def _record(result: StoredResult, board: str) -> dict[str, Any]:
@@ -273,7 +257,9 @@ def _significance_of(result: StoredResult, board: str) -> list[Block]:
         f"On the {board} leaderboard {significant.height:,} of {pairs.height:,} comparisons of two models in a "
         f"bucket are significant ({percent(significant.height / pairs.height)})."
     )
-    blocks: list[Block] = [Prose(text), _map_of_pairs(result, board)]
+    blocks: list[Block] = [Prose(text)]
+    if not significant.is_empty():  # a map of nothing says no more than the sentence
+        blocks.append(_map_of_pairs(result, board))
     differences = on_leaderboard(result, "differences", board)
     shown = _with_intervals(significant if not significant.is_empty() else pairs, differences).sort("p_adjusted")
     shown = shown.drop("significant") if not significant.is_empty() else shown

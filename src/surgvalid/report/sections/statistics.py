@@ -11,7 +11,7 @@ from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.live import Live
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
 from surgvalid.report.wording import heading_of, missing
-from surgvalid.report.words import count_of, name_of, names_of, slug
+from surgvalid.report.words import count_of, names_of, slug
 from surgvalid.results.tables import RESULT_FILES
 
 TITLE = "Uncertainty and conditions"
@@ -22,8 +22,6 @@ MEDIAN = "(median of models)"
 _CHARTS = {
     "compare": "difference_intervals",
     "strata": "strata_deltas",
-    "aggregate": "aggregation_flips",
-    "agreement": "agreement_matrix",
 }
 """Images of results that lie in the folder, by verb."""
 
@@ -32,7 +30,6 @@ def section(inputs: ReportInputs) -> Section:
     """Intervals, dependence within videos and strata of the main metric, and what the statistics verbs left."""
     live = inputs.live
     blocks: list[Block] = [] if live is None else [*_intervals(inputs, live), *_dependence(live), *_strata(live)]
-    blocks += _leverage(inputs)
     blocks += [block for result in inputs.of(*RESULT_FILES) for block in _file(result)]
     if not blocks:
         return missing("statistics", TITLE, "There is no score table.", "surgvalid score ... --out DIR/MODEL")
@@ -54,14 +51,8 @@ def _intervals(inputs: ReportInputs, live: Live) -> list[Block]:
         text += f" For the median model the former are {ratio:.2f} times as wide. They are the ones to report."
     if not live.table.has_videos:
         text = "The table names no videos, so every case stands for itself and intervals may be too narrow."
-    chart = picture(
-        "naive_against_cluster",
-        live.both,
-        largest_is_best=inputs.better != "smaller",
-    )
     caption = f"95 % intervals from leaving out one video, or one case, at a time; {_estimand(inputs)}."
-    table = ReportTable("intervals", "Intervals clustered by video, and naive ones", frame, caption, folded=True)
-    return [Prose(text), chart, table]
+    return [Prose(text), ReportTable("intervals", "Intervals clustered by video, and naive ones", frame, caption)]
 
 
 def _estimand(inputs: ReportInputs) -> str:
@@ -97,18 +88,6 @@ def _strata(live: Live) -> list[Block]:
     shown = frame.select(columns).sort(pl.col("delta").abs(), descending=True, nulls_last=True)
     table = ReportTable("strata", "Differences between conditions", shown, caption, shown_rows=60, folded=True)
     return [Prose(text), picture("strata_deltas", frame), table]
-
-
-def _leverage(inputs: ReportInputs) -> list[Block]:
-    """What single videos do to the primary result of the first model that was scored."""
-    result = next((scored for scored in inputs.of("score") if not scored.frame("leverage_videos").is_empty()), None)
-    if result is None:
-        return []
-    title = f"What single videos do to the primary result of {name_of(result.options.get('model', result.label))}"
-    frame = result.frame("leverage_videos")
-    shown = frame.sort(pl.col("change").abs(), descending=True, nulls_last=True)
-    caption = "How far the primary result moves when the video is left out; the largest moves first."
-    return [ReportTable("leverage", title, shown, caption, digits=4, shown_rows=10, folded=True)]
 
 
 def _file(result: StoredResult) -> list[Block]:

@@ -37,8 +37,8 @@ def _ranking(inputs: ReportInputs, result: StoredResult) -> list[Block]:
         blocks.append(
             ReportTable("consensus", f"Consensus, {rule}", consensus, "Mean rank over tasks; equal ranks are shared.")
         )
-    blocks += _pictures(inputs, result)
     if not ranks.is_empty():
+        blocks += _scores(inputs, ranks)
         blocks.append(
             ReportTable(
                 "ranks",
@@ -103,17 +103,3 @@ def _scores(inputs: ReportInputs, ranks: pl.DataFrame) -> list[Block]:
         )
         for task in ranks["task"].cast(pl.String).unique(maintain_order=True).head(_MOST_TASKS)
     ]
-
-
-def _pictures(inputs: ReportInputs, result: StoredResult) -> list[Block]:
-    """How ranks of tasks look, how firm they are, and which tasks rank alike."""
-    ranks = result.frame("ranks")
-    if ranks.is_empty():
-        return []
-    blocks: list[Block] = []
-    blocks += _scores(inputs, ranks)
-    if result.frame("kendall").height > 1:
-        sides = {"first": "task_a", "second": "task_b", "value": "tau_b", "measure": "Kendall's tau-b"}
-        name, title = "agreement-of-tasks", "Which tasks rank alike"
-        blocks.append(picture("agreement_matrix", result.frame("kendall"), name=name, title=title, **sides))
-    return blocks

@@ -217,10 +217,10 @@ def _texts(values: Any, name: str, problems: list[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _of_kind(row: Mapping[str, Any], key: str, kind: type, problems: list[str], where: str = "") -> Any:
+def _of_kind(row: Mapping[str, Any], key: str, kind: type, problems: list[str]) -> Any:
     value = row.get(key)
     if not isinstance(value, kind) or isinstance(value, bool):
-        problems.append(f"{where}{key!r} must be {_KINDS[kind]}, got {_shown(value)}")
+        problems.append(f"{key!r} must be {_KINDS[kind]}, got {_shown(value)}")
     return value
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from annotation_files import CVAT_IMAGES, CVAT_VIDEO
+from cvat_writer import runs_of_mask
 from procedures import tiny_procedure
 from shared_data import shared
 from surgvalid.datasets import About
-from surgvalid.datasets.tools.cvat import mask_from_runs, read, read_shapes, runs_of_mask, write
+from surgvalid.datasets.tools.cvat import mask_from_runs, read, read_shapes, write
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.procedures.tracks import AttributeChange, Procedure, Visibility, track_from_points
 

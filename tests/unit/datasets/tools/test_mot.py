@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from annotation_files import MOT_TABLE
+from annotation_writers import write_any
 from procedures import tiny_procedure
 from shared_data import shared
 from surgvalid.datasets import About
-from surgvalid.datasets.tools.mot import read, write
+from surgvalid.datasets.tools.mot import read
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.procedures.tracks import Procedure, Visibility, track_from_points
 
@@ -87,7 +88,7 @@ def test_wrong_encoding_is_told(folder: Path) -> None:
 
 
 def test_what_mot_cannot_hold_is_named_and_boxes_survive(tmp_path: Path) -> None:
-    lost = {f.code for f in write(tiny_procedure(), tmp_path / "s")}
+    lost = {f.code for f in write_any(tiny_procedure(), tmp_path / "s", tool="mot")}
     assert {"lost-names", "lost-events", "lost-phases", "lost-attributes"} <= lost
     assert not {"lost-points", "lost-digits", "lost-visibility", "lost-class"} & lost
 
@@ -95,7 +96,7 @@ def test_what_mot_cannot_hold_is_named_and_boxes_survive(tmp_path: Path) -> None
 def test_names_with_line_breaks_are_refused(tmp_path: Path) -> None:
     track = track_from_points("a", "Clip\n", [(0, (1, 1, 2, 2))])
     with pytest.raises(ProcedureInvalid, match="cannot keep the name"):
-        write(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "s")
+        write_any(Procedure("v", "T", "A", 3, 64, 64, (track,)), tmp_path / "s", tool="mot")
 
 
 def test_the_ten_columns_of_motchallenge_are_read() -> None:

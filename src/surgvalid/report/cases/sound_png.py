@@ -1,4 +1,4 @@
-"""Contact sheets: a few frames of the folder, shown as they are, after each was found to be a sound PNG.
+"""Whether an image may be passed on as it is, after it was found to be a sound PNG.
 
 An image from outside is never decoded into anything here. It is walked through once, with bounds: signature, size,
 checksums, and whether its data unpacks to exactly what its header promises. What fails is left out.
@@ -8,30 +8,11 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
-from pathlib import Path
 
-MOST_BYTES = 200_000
 LARGEST_SIDE_PX = 4096
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}
 """Samples per pixel by colour type; palettes are not needed for frames."""
-
-
-def sound_frames(paths: Iterable[Path], *, most: int) -> list[tuple[str, bytes]]:
-    """Name and bytes of up to `most` frames, evenly spread over those given, that are sound and not too large."""
-    listed = sorted(paths)
-    step = max(1, len(listed) // most) if most else 1
-    frames: list[tuple[str, bytes]] = []
-    for path in [*listed[::step], *listed]:
-        if len(frames) == most:
-            break
-        if path.stem in {name for name, _ in frames} or path.is_symlink() or path.stat().st_size > MOST_BYTES:
-            continue
-        data = path.read_bytes()
-        if is_sound_png(data):
-            frames.append((path.stem, data))
-    return sorted(frames)
 
 
 def is_sound_png(data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Does every stated second show the right frame? Challenge inputs compared with their source videos.
+"""Challenge inputs read back in any layout, and held against their source videos, second by second.
 
 For each question the clip's own structure is checked against the specification (codec, rate, size, keyframes,
 no sound), then, second by second, the clip's image is compared with the source's image at that second
@@ -8,18 +8,127 @@ neighbour than like its own second, wherever the scene moves at all; and the clo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import BinaryIO, cast
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surgvalid.schema.questions.questions import Request
+from clock_reading import read_clock
+from surgvalid.errors import FileUnreadable, InputInvalid
+from surgvalid.schema.procedures.foreign_objects import ForeignObject, parse_definitions
+from surgvalid.schema.questions.questions import Request, request_from_row
+from surgvalid.schema.rows import read_rows
 from surgvalid.video._pyav import VideoSource, converted
-from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, clip_times_s, clock_text, read_clock
-from surgvalid.video.inputs import ChallengeInputs
+from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, clip_times_s, clock_text
+from surgvalid.video.layouts import KINDS
 from surgvalid.video.probe import probe, time_index
 from surgvalid.video.sampling import FrameSample, sample
+from surgvalid.video.stored_images import Endings, FrameImage, StoredImages, images_in_archive
+
+_ENDINGS = {kind: ending for kinds in KINDS.values() for kind, ending in kinds.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeInputs:
+    """One batch as a container would find it."""
+
+    folder: Path
+    requests: tuple[Request, ...]
+    classes: tuple[ForeignObject, ...]
+    pictures: Mapping[str, Mapping[str, FrameImage]]
+    """For each kind (`frames`, or `plain` and `overlayed`), the image of each question."""
+
+
+def read_inputs(folder: str | Path) -> ChallengeInputs:
+    """The inputs in a folder, in any layout.
+
+    Raises:
+        FileUnreadable: A file is missing or not what it should be.
+        InputInvalid: The files contradict each other, or images are missing; every problem is listed.
+    """
+    folder = Path(folder)
+    problems: list[str] = []
+    requests = _requests(folder / "request.json", problems)
+    batch = _json(folder / "batch.json", dict)
+    definitions = _json(folder / "FO_definitions.json", str)
+    kinds = _kinds(batch, folder)
+    pictures = images_in_folder(folder, {kind: {f".{_ENDINGS[kind]}"} for kind in kinds})
+    problems += _contradictions(requests, batch, kinds, pictures)
+    if problems:
+        raise InputInvalid(str(folder), problems)
+    return ChallengeInputs(folder, requests, parse_definitions(definitions), pictures)
+
+
+def _requests(path: Path, problems: list[str]) -> tuple[Request, ...]:
+    requests = []
+    for number, row in enumerate(read_rows(path), start=1):
+        request = request_from_row(row, None, lambda _, text, n=number: problems.append(f"request {n}: {text}"))  # type: ignore[misc]
+        if request is not None:
+            requests.append(request)
+    return tuple(requests)
+
+
+def _json(path: Path, kind: type) -> Any:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise FileUnreadable(str(path), ["no such file"]) from None
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        raise FileUnreadable(str(path), [f"not readable as JSON ({error})"]) from None
+    if not isinstance(value, kind):
+        wanted = {"dict": "an object", "str": "one JSON string"}[kind.__name__]
+        raise FileUnreadable(str(path), [f"expected {wanted}, got {type(value).__name__}"])
+    return value
+
+
+def _kinds(batch: dict[str, Any], folder: Path) -> tuple[str, ...]:
+    layout = batch.get("layout")
+    kinds = tuple(layout) if isinstance(layout, dict) else ()
+    unknown = [kind for kind in kinds if kind not in _ENDINGS]
+    if not kinds or unknown:
+        raise FileUnreadable(
+            str(folder / "batch.json"), [f"'layout' must name some of {', '.join(_ENDINGS)}, got {layout!r}"]
+        )
+    return kinds
+
+
+def _contradictions(
+    requests: tuple[Request, ...],
+    batch: dict[str, Any],
+    kinds: tuple[str, ...],
+    pictures: Mapping[str, Mapping[str, FrameImage]],
+) -> list[str]:
+    cases = [request.case for request in requests]
+    problems = [f"request {case!r} appears twice" for case in sorted({c for c in cases if cases.count(c) > 1})]
+    listed = batch.get("qIDs")
+    if not isinstance(listed, list) or sorted(map(str, listed)) != sorted(cases):
+        problems.append("batch.json: 'qIDs' are not the questions of request.json")
+    if batch.get("batch_size") != len(cases):
+        problems.append(f"batch.json: 'batch_size' is {batch.get('batch_size')!r}, but there are {len(cases)} requests")
+    for kind in kinds:
+        lacking = [case for case in cases if case not in pictures[kind]]
+        problems += [f"{kind}: nothing for question {case!r}" for case in lacking]
+    return problems
+
+
+def images_in_folder(folder: Path, endings: Endings) -> StoredImages:
+    """Every image below a folder, in archives too."""
+    images: StoredImages = {kind: {} for kind in endings}
+    for archive in sorted(folder.rglob("*.zip")):
+        for kind, packed in images_in_archive(archive, endings).items():
+            images[kind] |= packed
+    for kind, known in endings.items():
+        for path in sorted((folder / kind).rglob("*")):
+            if path.suffix.lower() in known:
+                case = path.relative_to(folder / kind).with_suffix("").as_posix()
+                images[kind][case] = FrameImage(str(path), partial(open, path, "rb"))
+    return images
+
 
 _MAX_ERROR = 12.0
 """Mean difference of brightness (of 255) that compression explains; another scene differs by more."""

@@ -1,20 +1,16 @@
-"""Contact sheets show sound images only, whatever lies in the folder."""
+"""Only sound images are passed on to a page, whatever lies in the folder."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgvalid.report import sheets
-from surgvalid.report.html import page
-from surgvalid.report.section import Section, Sheet
-from surgvalid.report.sheets import is_sound_png, sound_frames
+from surgvalid.report.cases.sound_png import is_sound_png
 from surgvalid.video.images import png_bytes
 
 FRAME = png_bytes(np.arange(6 * 8 * 3, dtype=np.uint8).reshape(6, 8, 3))
@@ -59,22 +55,3 @@ def test_one_changed_byte_is_noticed(place: int, change: int) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_whatever_raise_an_error(data: bytes) -> None:
     is_sound_png(FRAME[:8] + data)
-
-
-def test_frames_are_spread_over_the_folder_and_bad_ones_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = [tmp_path / f"q{number:02d}.png" for number in range(20)]
-    for number, path in enumerate(paths):
-        path.write_bytes(b"no image" if number == 0 else FRAME)
-    assert [name for name, _ in sound_frames(paths, most=4)] == ["q01", "q05", "q10", "q15"]
-    monkeypatch.setattr(sheets, "MOST_BYTES", 10)
-    assert sound_frames(paths, most=4) == []
-
-
-def test_a_sheet_is_on_the_page() -> None:
-    sheet = Sheet("frames", "Frames", "alt", "two frames", (("<b>q1", FRAME), ("q2", FRAME)))
-    sections = (Section("data", "Data", (sheet,)),)
-    text = page("Title", "Report", "", sections)
-    assert text.count('src="data:image/png;base64,') == 2
-    assert 'alt="&lt;b&gt;q1"' in text
