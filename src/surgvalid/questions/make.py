@@ -18,7 +18,16 @@ from surgvalid.questions.data_card import Placed, data_card, reasons_for_none
 from surgvalid.questions.draft_store import AnyDraft, DraftStore
 from surgvalid.questions.drafts import Draft, DraftTally, drafts_of
 from surgvalid.questions.near_duplicates import landmarks_of, near_duplicates
-from surgvalid.questions.sources import Annotations, Review, opened, problems_of, review_in, sources_of
+from surgvalid.questions.sources import (
+    UNCONFIRMED,
+    Annotations,
+    Review,
+    opened,
+    problems_of,
+    review_in,
+    sources_of,
+    unconfirmed,
+)
 from surgvalid.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgvalid.questions.template import QuestionTrack
 from surgvalid.results.request import VerbRequest as RunRequest
@@ -173,12 +182,19 @@ def _draft_all(
     drafts = DraftStore()
     tally, problems = DraftTally(), []
     for procedure in procedures:
-        if wrong := problems_of(procedure, names, unverified=options.unverified):
+        doubtful = None if options.unverified else unconfirmed(procedure)
+        wrong = problems_of(procedure, names)
+        if doubtful and QuestionTrack.FRAME not in options.tracks:
+            wrong = [*wrong, doubtful]
+        if wrong:
             problems += [f"{procedure.video}: {problem}" for problem in wrong]
         elif not problems:
             ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
+                if doubtful and track != QuestionTrack.FRAME:
+                    tally.withheld[track, "every template", UNCONFIRMED] += 1
+                    continue
                 clear = _drafts(ledger, QuestionTrack(track), options, tally)
                 drafts.add(procedure.video, track, _undisputed(clear, review, tally))
         progress(1)

@@ -84,15 +84,23 @@ def review_in(history: Any) -> Review:
     return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
 
 
-def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:
+def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]:
     """Why no question can be made from a procedure; empty when some can."""
     problems = procedure_problems(procedure, class_names=class_names) or contradictions(procedure)
     problems += rate_problems(procedure)
-    if procedure.proposed and not unverified and not problems:
-        count, first = len(procedure.proposed), procedure.proposed[0]
-        problems = [
-            f"{count} of {len(procedure.tracks)} instances were proposed by a program and confirmed by nobody as they "
-            f"stand (first: {first!r}); give the history of their review (--history), or say --with unverified to use "
-            "and mark them"
-        ]
     return problems
+
+
+UNCONFIRMED = "instances were confirmed by nobody (--history, --with unverified), so only single images are asked about"
+"""Why tracks are withheld in which one must know which box shows which object."""
+
+
+def unconfirmed(procedure: Procedure) -> str | None:
+    """Why nothing can be asked of a procedure for which one must know which box shows which object, or None."""
+    if not procedure.proposed:
+        return None
+    return (
+        f"{len(procedure.proposed)} of {len(procedure.tracks)} instances were proposed by a program and confirmed by "
+        f"nobody as they stand (first: {procedure.proposed[0]!r}); give the history of their review (--history), say "
+        "--with unverified to use and mark them, or ask about single images only (--track frame)"
+    )
