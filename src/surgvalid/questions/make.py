@@ -30,6 +30,7 @@ from surgvalid.questions.sources import (
 )
 from surgvalid.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgvalid.questions.template import QuestionTrack
+from surgvalid.questions.usual import Usual
 from surgvalid.results.request import VerbRequest as RunRequest
 from surgvalid.results.request import requested
 from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read_definitions
@@ -131,8 +132,9 @@ def make_questions(
     known = _classes(objects)
     sources = sources_of(annotations)
     review = review_in(history)
+    usual = Usual(opened(sources, annotated=options.annotated, review=review))
     procedures = opened(sources, annotated=options.annotated, review=review)
-    videos, drafts, tally = _draft_all(procedures, options, known, review, progress or _silent)
+    videos, drafts, tally = _draft_all(procedures, usual, options, known, review, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -171,6 +173,7 @@ def _silent(_done: int) -> None:
 
 def _draft_all(
     procedures: Iterable[Procedure],
+    usual: Usual,
     options: BenchmarkOptions,
     objects: tuple[ForeignObject, ...],
     review: Review,
@@ -195,7 +198,7 @@ def _draft_all(
                 if doubtful and track != QuestionTrack.FRAME:
                     tally.withheld[track, "every template", UNCONFIRMED] += 1
                     continue
-                clear = _drafts(ledger, QuestionTrack(track), options, tally)
+                clear = _drafts(ledger, QuestionTrack(track), options, tally, usual)
                 drafts.add(procedure.video, track, _undisputed(clear, review, tally))
         progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
@@ -218,10 +221,12 @@ def _annotated_classes(procedure: Procedure, objects: tuple[ForeignObject, ...])
     return objects if names is None else tuple(kind for kind in objects if kind.name in names)
 
 
-def _drafts(ledger: Ledger, track: QuestionTrack, options: BenchmarkOptions, tally: DraftTally) -> list[Draft]:
+def _drafts(
+    ledger: Ledger, track: QuestionTrack, options: BenchmarkOptions, tally: DraftTally, usual: Usual
+) -> list[Draft]:
     draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
     wanted = int(OVERSAMPLE * options.per_video)
-    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally))
+    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally, usual))
 
 
 def _facts_of(ledger: Ledger) -> VideoFacts:
