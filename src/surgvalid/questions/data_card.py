@@ -25,6 +25,10 @@ from surgvalid.schema.procedures.ledger import RULES
 from surgvalid.schema.questions.formats import Time, time_tolerance_s
 
 
+WHOLE_LIMIT = 0.3
+"""A share of all questions of a split that is right without looking, above which the card says so."""
+
+
 class Placed(NamedTuple):
     """A chosen draft with its split and whether it is out of distribution."""
 
@@ -139,15 +143,16 @@ def data_card(
     leaks: Sequence[Leak] = (),
 ) -> QuestionCard:
     """The card of the chosen questions."""
-    asked = Counter(item.draft.video for item in placed)
+    asked, guessed = Counter(item.draft.video for item in placed), _best_guesses(leaks)
+    above = (f"{name}: {value:.2f}, above {WHOLE_LIMIT}" for name, value in guessed.items() if value > WHOLE_LIMIT)
     return QuestionCard(
         counts=_counts(placed),
         templates=_templates(placed),
         videos=_videos(videos, splits, asked),
         classes=_classes(placed, videos),
-        floors=_floors(placed) | _best_guesses(leaks),
+        floors=_floors(placed) | guessed,
         left_out=_left_out(selections, tally),
-        defects=(*_defects(videos, splits, asked), *_unasked(placed, options)),
+        defects=(*_defects(videos, splits, asked), *_unasked(placed, options), *above),
         options=options,
         withheld=_withheld(tally),
         leaks=leak_table(leaks),

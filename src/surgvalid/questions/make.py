@@ -12,7 +12,7 @@ from typing import Any
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid, SurgvalidError
 from surgvalid.questions.balancing import Selection, select
 from surgvalid.questions.benchmark import GENERATION, Benchmark, Question, Questions
-from surgvalid.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
+from surgvalid.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of
 from surgvalid.questions.catalogue import BenchmarkOptions, checked_options, templates_for
 from surgvalid.questions.data_card import Placed, data_card, reasons_for_none
 from surgvalid.questions.draft_store import AnyDraft, DraftStore
@@ -295,13 +295,10 @@ def _leaks(placed: Sequence[Placed], facts: Mapping[str, VideoFacts], options: B
     types = {video: one.procedure_type for video, one in facts.items()}
     train = [item.draft for item in placed if item.split == "train"]
 
-    def limit(name: str) -> float:
-        return limit_for(name, most_common_share=options.most_common_share, blind_share=options.blind_share)
-
     return [
         leak
         for split in dict.fromkeys(item.split for item in placed)
-        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, limit)
+        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, options.blind_share)
     ]
 
 
