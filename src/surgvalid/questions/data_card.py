@@ -24,7 +24,6 @@ from surgvalid.questions.template import clock
 from surgvalid.schema.procedures.ledger import RULES
 from surgvalid.schema.questions.formats import Time, time_tolerance_s
 
-
 WHOLE_LIMIT = 0.3
 """A share of all questions of a split that is right without looking, above which the card says so."""
 
