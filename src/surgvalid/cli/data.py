@@ -16,12 +16,18 @@ from surgvalid.errors import Misuse
 
 if TYPE_CHECKING:
     from surgvalid.datasets import About, DataReport
+    from surgvalid.questions.benchmark import Benchmark
+    from surgvalid.results.result import Result
     from surgvalid.schema.procedures.tracks import Procedure
 
 
 def questions_verb(
-    annotations: list[Path],
+    annotations: list[Path] | None,
     out: Path,
+    keep: Path | None,
+    confirmed: int,
+    replacements: bool,
+    references: bool,
     track: list[str] | None,
     ood_procedure: list[str],
     ood_center: list[str],
@@ -42,10 +48,22 @@ def questions_verb(
     force: bool,
     **asked: Any,
 ) -> None:
-    """Make questions with reference answers that can be proved from the annotations."""
+    """Make questions with reference answers that can be proved from the annotations, or freeze those that were made."""
     from surgvalid.questions.make import make_questions
+    from surgvalid.questions.release import freeze
     from surgvalid.schema.procedures.procedure_files import procedure_paths
 
+    def frozen(made: Benchmark | None) -> Result:
+        return freeze(
+            keep or "", history=asked["history"], confirmed=confirmed, replacements=made, public=not references
+        )
+
+    if keep is not None and not replacements:
+        new_folder(out, force=force)
+        deliver(frozen(None), out=out, as_json=json, force=force)
+        return
+    if not annotations:
+        raise Misuse("name the annotations that questions are made from; only --keep without replacements needs none")
     about = about_files(
         annotations,
         fps=fps,
@@ -74,7 +92,7 @@ def questions_verb(
             progress=step,
             **asked,
         )
-        deliver(made, out=out, as_json=json, force=force)
+        deliver(frozen(made) if keep else made, out=out, as_json=json, force=force)
 
 
 def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from surgvalid.questions.stages.history import Action, ReviewState, box_digest, history_from
+from surgvalid.questions.stages.history import Action, ReviewState, box_digest, history_in
 from surgvalid.schema.procedures.foreign_objects import declared
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems, rate_problems
 from surgvalid.schema.procedures.tracks import EventKind, Procedure
-from surgvalid.schema.tables.table_files import read_frame
 
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 
@@ -68,6 +67,8 @@ class Review:
         """Why a question is not asked, or None: the annotations have to be mended first."""
         if case in self.answers and self.answers[case] != answer:
             return "reviewers corrected the answer, and the annotations do not give theirs"
+        if self.states.get(case) is ReviewState.WITHDRAWN:
+            return "a reviewer withdrew it"
         if case not in self.answers and self.states.get(case) is ReviewState.DISPUTED:
             return "a reviewer objected"
         return None
@@ -75,11 +76,7 @@ class Review:
 
 def review_in(history: Any) -> Review:
     """What a history of reviews says: a table, or the file of one; nothing for None."""
-    if history is None:
-        return Review()
-    texts = ("item", "who", "at", "field", "before", "after", "note")
-    table = read_frame(Path(history), texts) if isinstance(history, str | Path) else history
-    log = history_from(table)
+    log = history_in(history)
     corrected = [entry for entry in log.entries if entry.action is Action.CHANGED and entry.field == "answer"]
     return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
 

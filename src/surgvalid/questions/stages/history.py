@@ -4,6 +4,7 @@ An item is an instance of stage 4 or a question of stage 5. Its state follows fr
     proposed    nobody has looked yet
     verified    one person approved what stands now
     confirmed   two different people did
+    withdrawn   somebody took it out, for good
     disputed    somebody objected, and nothing was changed and nobody decided since
 Nobody verifies their own work: an approval by whoever proposed or last changed the item does not count. A
 change sets everything back, since nobody has looked at what stands now. Whoever adjudicates may uphold an item: the
@@ -16,6 +17,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.questions.stages.box_tables import SIDES, needed_columns
+from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.schema.tables.tabular import as_frame
 
 
@@ -35,6 +38,14 @@ class Action(StrEnum):
     APPROVED = "approved"
     OBJECTED = "objected"
     UPHELD = "upheld"
+    WITHDRAWN = "withdrawn"
+    """It is not to be asked, whatever its answer."""
+    UNSURE = "unsure"
+    """It cannot be told from the image."""
+    ANSWERED = "answered"
+    """An answer that was given before the reference was shown; it says nothing of the reference."""
+    UNDONE = "undone"
+    """The last verdict of the same person on the same item does not count."""
 
 
 class ReviewState(StrEnum):
@@ -44,6 +55,11 @@ class ReviewState(StrEnum):
     VERIFIED = "verified"
     CONFIRMED = "confirmed"
     DISPUTED = "disputed"
+    WITHDRAWN = "withdrawn"
+
+
+VERDICTS = (Action.APPROVED, Action.OBJECTED, Action.WITHDRAWN, Action.UNSURE)
+"""What a rater says of an item, and may take back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +233,28 @@ def history_from(table: Any) -> History:
     return History(tuple(entries))
 
 
+def standing(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
+    """The entries of one item without those that were taken back."""
+    kept: list[HistoryEntry] = []
+    for entry in entries:
+        if entry.action is not Action.UNDONE:
+            kept.append(entry)
+        elif mine := [at for at, one in enumerate(kept) if one.who == entry.who and one.action in VERDICTS]:
+            del kept[mine[-1]]
+    return kept
+
+
+def history_in(source: Any) -> History:
+    """The history in a table, or in the file of one; without entries for None."""
+    if source is None:
+        return History()
+    texts = ("item", "who", "at", "field", "before", "after", "note")
+    return history_from(read_frame(Path(source), texts) if isinstance(source, str | Path) else source)
+
+
 def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
     author, approved, objected = entries[0].who, set[str](), set[str]()
-    for entry in entries:
+    for entry in standing(entries):
         if entry.action in (Action.PROPOSED, Action.CHANGED):
             author, approved, objected = entry.who, set(), set()
         elif entry.action is Action.OBJECTED:
@@ -228,7 +263,9 @@ def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
         elif entry.action is Action.UPHELD:
             objected = set()
             approved |= {entry.who} - {author}
-        elif entry.who != author:
+        elif entry.action is Action.WITHDRAWN:
+            return ReviewState.WITHDRAWN
+        elif entry.action is Action.APPROVED and entry.who != author:
             approved.add(entry.who)
             objected.discard(entry.who)
     if objected:
