@@ -337,6 +337,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "confirmed": component("--min", "confirmed", "people who approved a question that is kept", int, 0),
     "replacements": switch("replacements", "as many new questions as --keep loses, of the same kinds"),
+    "shown_at_once": switch("references", "what is right, from the start: nobody answers blind", "shown_at_once"),
     "public": switch("references", "what is right: for a release to the public", "references", "--without"),
     "tracks_made": Option("--track", "", TEXTS, None, some, "track"),
     "per_video": Option("--per-video", "", COUNT, own_default=True),

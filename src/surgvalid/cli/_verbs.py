@@ -384,7 +384,7 @@ VERBS: tuple[Verb, ...] = (
         "data annotate serve",
         "_review_stages.serve",
         "Show questions or instances in a browser, to be reviewed",
-        "reviewed_folder raters adjudicator video_files annotations port",
+        "reviewed_folder raters adjudicator video_files annotations shown_at_once port",
     ),
     Verb(
         "rank",

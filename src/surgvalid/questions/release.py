@@ -21,6 +21,7 @@ import polars as pl
 
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.benchmark import Benchmark, table_of, write_lines
+from surgvalid.questions.ceiling import human_ceiling
 from surgvalid.questions.stages.history import Action, History, ReviewState, history_in, standing
 from surgvalid.results.manifest import MANIFEST, sha256_of
 from surgvalid.results.request import VerbRequest, requested
@@ -162,19 +163,25 @@ def freeze(
         corrected = {case: _correction(log, case) or right[case] for case in right}
         parts[name] = _left(share, gone, corrected, new)
     left = {name: share for name, share in parts.items() if share.requests}
+    people, remarks = human_ceiling(left, log)
     if not left:
         raise Misuse(f"{folder}: no question is left; ask fewer people to confirm, or give the history of the review")
     table = pl.DataFrame(changes, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
     now = table.filter(pl.col("change") == REMOVED).drop("change").with_columns(version=pl.lit(str(version)))
+    overall = {"people": people.row(0, named=True)} if people.height else {}
     release = {"version": version, "questions": sum(len(share.requests) for share in left.values())}
     parent = {"parent": {"version": earlier.get("version"), "digest": earlier.get("digest") or digest_of(folder)}}
     return Release(
-        tables={CHANGES: table, RETIRED: now if retired is None else pl.concat([retired, now])},
+        tables={
+            **({"ceiling": people} if people.height else {}),
+            CHANGES: table,
+            RETIRED: now if retired is None else pl.concat([retired, now]),
+        },
         main=CHANGES,
         records={},
-        findings=tuple(_no_longer_kept(left)),
+        findings=(*_no_longer_kept(left), *remarks),
         parts=left,
-        facts_of={**release, **parent, "confirmed_by_at_least": confirmed},
+        facts_of={**release, **parent, "confirmed_by_at_least": confirmed, **overall},
         parent=folder,
         public=public,
         request=VerbRequest(inputs={"history": [Path(history)]} if isinstance(history, str | Path) else {}),

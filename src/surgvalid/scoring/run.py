@@ -204,6 +204,7 @@ def score(
         "quorum": panel.quorum if asked else None,
     }
     settled |= {"release": named} if (named := releases_of(references)) else {}
+    people = _of_people(references)
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
     requests, references, responses = (opened(sources, reading, keep=chosen.official) for reading, sources in given)
     log = FindingLog(KEPT_PER_CODE)
@@ -250,10 +251,10 @@ def score(
             panel=panel,
             options=options,
         )
-    return replace(
-        with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
-        request=VerbRequest(settled=settled),
+    judged = with_judges(
+        result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
     )
+    return replace(judged, findings=(*judged.findings, *people), request=VerbRequest(settled=settled))
 
 
 def _usable(read: LintChecked, log: FindingLog) -> LintChecked:
@@ -279,8 +280,23 @@ def _seen(
 
 def releases_of(sources: Any) -> list[str]:
     """The releases of questions that reference files lie in, by version and digest; none where they are in memory."""
+    return [f"version {release['version']}, {release['digest'][:16]}" for release in _releases(sources)]
+
+
+def _releases(sources: Any) -> list[dict[str, Any]]:
     listed = [sources] if isinstance(sources, str | Path) else sources if isinstance(sources, list | tuple) else []
     paths = [split_source(str(source))[1] for source in listed if isinstance(source, str | Path)]
     files = dict.fromkeys(home / "release.json" for path in paths for home in list(path.absolute().parents)[:3])
-    known = [read_json(path) for path in files if path.is_file()]
-    return [f"version {release['version']}, {release['digest'][:16]}" for release in known]
+    return [read_json(path) for path in files if path.is_file()]
+
+
+def _of_people(sources: Any) -> list[Finding]:
+    """How well people do on the questions that are scored, where their release says it."""
+    measured = [(release["version"], release["people"]) for release in _releases(sources) if "people" in release]
+    texts = [
+        f"People answer {row['accuracy']:.3f} of the closed questions of release {version} rightly before they see a "
+        f"reference (95 % {row['low']:.3f} to {row['high']:.3f}; {row['raters']} people, {row['questions']} questions)."
+        for version, row in measured
+        if row["low"] is not None
+    ]
+    return [Finding("human-ceiling", Severity.NOTE, text) for text in texts]

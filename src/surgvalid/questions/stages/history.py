@@ -14,7 +14,7 @@ objections so far no longer count, and the word of the adjudicator counts like a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -114,7 +114,7 @@ class History:
         """
         entry = HistoryEntry(item, action, who, at, field, before, after, note)
         known = any(other.item == entry.item for other in self.entries)
-        if problem := _problem(entry, known, self.entries[-1].at if self.entries else ""):
+        if problem := entry_problem(entry, known, self.entries[-1].at if self.entries else ""):
             raise Misuse(problem)
         return History((*self.entries, entry))
 
@@ -153,7 +153,7 @@ class History:
         return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
 
 
-def _problem(entry: HistoryEntry, known: bool, last_at: str) -> str | None:
+def entry_problem(entry: HistoryEntry, known: bool, last_at: str) -> str | None:
     """Why an entry cannot follow the others, of which the last was made at `last_at`, or None."""
     if not entry.who.strip() or not entry.item.strip():
         return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
@@ -213,24 +213,34 @@ def history_from(table: Any) -> History:
     Raises:
         TableInvalid: With every row that cannot follow those before it.
     """
-    frame = needed_columns(table, ("item", "action", "who", "at"), "history")
-    rest = [name for name in _COLUMNS if name not in frame.columns]
-    entries, problems, known, last_at = list[HistoryEntry](), list[str](), set[str](), ""
-    for number, row in enumerate(as_frame(table).to_dicts(), start=1):
+    needed_columns(table, ("item", "action", "who", "at"), "history")
+    return History(tuple(entries_from(as_frame(table).to_dicts())))
+
+
+def entries_from(
+    rows: Iterable[Mapping[str, Any]], *, known: Collection[str] = (), last_at: str = ""
+) -> list[HistoryEntry]:
+    """The entries in rows, which follow others on the items that are known.
+
+    Raises:
+        TableInvalid: With every row that cannot follow those before it.
+    """
+    entries, problems, new = list[HistoryEntry](), list[str](), set[str]()
+    for number, row in enumerate(rows, start=1):
         if row["action"] not in list(Action):
             problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
             continue
-        more = {name: str(row.get(name) or "") for name in rest}
+        more = {name: str(row.get(name) or "") for name in _COLUMNS[4:]}
         entry = HistoryEntry(str(row["item"]), Action(row["action"]), str(row["who"]), str(row["at"]), **more)
-        if problem := _problem(entry, entry.item in known, last_at):
+        if problem := entry_problem(entry, entry.item in new or entry.item in known, last_at):
             problems.append(f"row {number}: {problem}")
             continue
         entries.append(entry)
-        known.add(entry.item)
+        new.add(entry.item)
         last_at = entry.at
     if problems:
         raise TableInvalid("history", problems)
-    return History(tuple(entries))
+    return entries
 
 
 def standing(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
