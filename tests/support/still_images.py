@@ -137,6 +137,68 @@ def label_studio(images: Scene, folder: Path) -> Path:
     return folder / "export.json"
 
 
+def kitti(images: Scene, folder: Path) -> Path:
+    put_images(images, folder / "image_2")
+    (folder / "label_2").mkdir()
+    for name, (_, _, boxes) in images.items():
+        rows = [
+            f"{label.replace(' ', '_')} 0.00 0 -10 {x}.00 {y}.00 {x + w}.00 {y + h}.00 -1 -1 -1 -1000 -1000 -1000 -10"
+            for label, x, y, w, h in boxes
+        ]
+        (folder / "label_2" / f"{name}.txt").write_text("\n".join(rows))
+    return folder
+
+
+def open_images(images: Scene, folder: Path) -> Path:
+    put_images(images, folder / "images")
+    lines = ["ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf"]
+    for name, (width, height, boxes) in images.items():
+        lines += [
+            f"{name},xclick,/m/{CLASSES.index(label)},1,{x / width!r},{(x + w) / width!r},{y / height!r},"
+            f"{(y + h) / height!r},0,0,0"
+            for label, x, y, w, h in boxes
+        ]
+    (folder / "boxes.csv").write_text("\n".join(lines))
+    names = "\n".join(f"/m/{number},{name}" for number, name in enumerate(CLASSES))
+    (folder / "class-descriptions.csv").write_text(names)
+    return folder / "boxes.csv"
+
+
+def datumaro(images: Scene, folder: Path) -> Path:
+    (folder / "annotations").mkdir(parents=True)
+    items = [
+        {
+            "id": name,
+            "image": {"path": f"{name}.png", "size": [height, width]},
+            "annotations": [
+                {"id": place, "type": "bbox", "label_id": CLASSES.index(label), "bbox": [x, y, w, h], "attributes": {}}
+                for place, (label, x, y, w, h) in enumerate(boxes)
+            ],
+        }
+        for name, (width, height, boxes) in images.items()
+    ]
+    labels = {"label": {"labels": [{"name": name} for name in CLASSES]}}
+    (folder / "annotations" / "default.json").write_text(json.dumps({"categories": labels, "items": items}))
+    return folder
+
+
+def label_studio_csv(images: Scene, folder: Path) -> Path:
+    """As the tool's own CSV: the values of the smaller JSON in the cells."""
+    tasks = json.loads(label_studio(images, folder).read_text())
+    lines = ["annotation_id,annotator,id,image,label"]
+    for task in tasks:
+        [annotation] = task["annotations"]
+        sizes = ("original_width", "original_height")
+        values = [{**one["value"], **{size: one[size] for size in sizes}} for one in annotation["result"]]
+        cell = json.dumps(values).replace('"', '""') if values else ""
+        lines.append(f'{task["id"]},1,{task["id"]},{task["data"]["image"]},"{cell}"')
+    (folder / "export.csv").write_text("\n".join(lines))
+    return folder / "export.csv"
+
+
+MORE_FORMATS: dict[str, Callable[[Scene, Path], Path]] = {
+    "kitti": kitti, "open_images": open_images, "datumaro": datumaro, "label_studio_csv": label_studio_csv,
+}  # fmt: skip
 FORMATS: dict[str, Callable[[Scene, Path], Path]] = {
     "yolo": yolo, "coco": coco, "labelme": labelme, "voc": voc, "cvat": cvat, "label_studio": label_studio,
 }  # fmt: skip

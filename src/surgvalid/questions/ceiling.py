@@ -56,7 +56,7 @@ def human_ceiling(parts: Mapping[str, Part], history: History) -> tuple[pl.DataF
                 | {"right": _equal(kind, str(reference["answer"]), text)}
                 for who, text in given.items()
             ]
-    return pl.DataFrame(list(_levels(rows)), schema=_KINDS, orient="row"), list(_said(alike, unjudged))
+    return pl.DataFrame(list(_levels(rows)), schema=_KINDS, orient="row"), list(_remarks(alike, unjudged))
 
 
 def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
@@ -91,7 +91,7 @@ def _accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
     return len({row["rater"] for row in rows}), len(of_question), len(videos), value, low, high
 
 
-def _said(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Finding]:
+def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Finding]:
     for template, same in sorted(alike.items()):
         if len(same) >= LEAST_PAIRS and sum(same) < LEAST_ALIKE * len(same):
             text = f"{template}: people answer alike {sum(same)} of {len(same)} times before they see the reference"

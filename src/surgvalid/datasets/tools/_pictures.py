@@ -165,7 +165,7 @@ class _Gathered:
         self.frames[(video, frame)] += 1
         draft = self.drafts.setdefault(video, VideoDraft(self.where, self.about, video=video))
         size = picture.width_px, picture.height_px
-        size = size if all(size) else self._size_beside(path)
+        size = size if all(size) else size_beside(Path(self.where), path.as_posix())
         if size[0] and size[1]:
             self.sizes.setdefault(video, set()).add((size[0], size[1]))
             draft.width_px, draft.height_px = size
@@ -175,12 +175,6 @@ class _Gathered:
             return
         draft.duration_s = max(draft.duration_s or 0, second + 1)
         self.anonymous += _take(draft, picture, frame, second, named=self.about.stills)
-
-    def _size_beside(self, name: PurePosixPath) -> tuple[int, int] | tuple[None, None]:
-        """The size of an image of that name beside the annotations, where there is one."""
-        home = Path(self.where) if Path(self.where).is_dir() else Path(self.where).parent
-        places = (home / folder / one for one in dict.fromkeys((name, PurePosixPath(name.name))) for folder in _BESIDE)
-        return next((size for place in places if (size := image_size(place))), (None, None))
 
     def problems(self) -> list[str]:
         """Why images cannot be frames of videos."""
@@ -251,6 +245,13 @@ def box_around_ellipse(x: float, y: float, half_width: float, half_height: float
     wide = math.hypot(half_width * math.cos(turn), half_height * math.sin(turn))
     high = math.hypot(half_width * math.sin(turn), half_height * math.cos(turn))
     return x - wide, y - high, 2 * wide, 2 * high
+
+
+def size_beside(where: Path, name: str) -> tuple[int, int] | tuple[None, None]:
+    """The size of an image of that name that lies beside annotations, in one of the folders of exports."""
+    home, path = where if where.is_dir() else where.parent, PurePosixPath(name)
+    places = (home / folder / one for one in dict.fromkeys((path, PurePosixPath(path.name))) for folder in _BESIDE)
+    return next((size for place in places if (size := image_size(place))), (None, None))
 
 
 def image_size(path: Path) -> tuple[int, int] | None:
