@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+from surgvalid.datasets._archive import is_archive, opened_archive, places_in
 from surgvalid.datasets.tools._about import About, Annotations, head_of
-from surgvalid.datasets.tools._archive import is_archive, opened_archive, places_in
 from surgvalid.datasets.tools._pictures import Noticed, ShapedImage, annotations_of
 from surgvalid.errors import FileUnreadable, UnknownName
 from surgvalid.schema.findings import Finding

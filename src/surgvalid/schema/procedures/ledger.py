@@ -214,7 +214,7 @@ class Ledger:
         if from_s is not None and first_seen is not None and first_seen < from_s:
             views = views.within(Window(from_s, self.procedure.duration_s))
         turns = _turns(from_s, events, bag_out_s)
-        brief = views.total_s == 1 and {event.second for event in events} <= {int(views.starts[0])}
+        brief = views.total_s == 1 and {event.second for event in events} <= {first_seen}
         return Entry(track, tuple(events), from_s, turns, views.lasting(1 if brief else self.least_view_s))
 
     # --- objects -----------------------------------------------------------------------------
