@@ -246,7 +246,7 @@ def test_many_rows_of_mot_lose_none(tmp_path: Path) -> None:
 
 def test_unknown_tools_and_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
-    with pytest.raises(FileUnreadable, match="an archive; unpack it first"):
+    with pytest.raises(FileUnreadable, match="an archive of another kind than ZIP, or a broken one; unpack it first"):
         read_annotations(tmp_path / "a.zip")
     (tmp_path / "a.bin").write_bytes(b"\x00\x01")
     with pytest.raises(FileUnreadable, match="no annotation tool recognises it"):

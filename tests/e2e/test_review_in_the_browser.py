@@ -5,6 +5,7 @@ Chromium comes from the system (`scripts/install-system-packages.sh`); without i
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -15,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from review_folder import review_folder
+from review_folder import frame_folder, review_folder
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog
 from surgvalid.report.review.server import ReviewServer, history_file
@@ -43,7 +44,7 @@ def browser() -> Iterator[Any]:
 def server(tmp_path: Path) -> Iterator[ReviewServer]:
     folder = review_folder(tmp_path)
     log = ReviewLog(history_file(folder))
-    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla")
+    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla", blind=False)
     threading.Thread(target=served.serve_forever, daemon=True).start()
     yield served
     served.shutdown()
@@ -135,6 +136,51 @@ def test_the_film_plays_the_stretch_of_the_question(browser: Any, server: Review
     until(lambda: page.evaluate(ready), 20, "the video was not loaded")
     if page.locator("video").count() == 0:
         pytest.skip("this Chromium plays no H.264")
-    assert abs(page.locator("video").evaluate("film => film.currentTime") - 4) < 0.6
+    assert abs(page.locator("video").evaluate("film => film.currentTime") - 6) < 0.6
+    page.keyboard.press("v")
+    page.locator("#speed").select_option("2")
+    assert page.locator("video").evaluate("film => film.playbackRate") == 2
     page.locator("figcaption button").first.click()
     assert abs(page.locator("video").evaluate("film => film.currentTime") - 6) < 0.6
+
+
+@pytest.mark.parametrize(("who", "width", "height", "wrong"), [("anna", 1440, 900, 9), ("ben", 1024, 768, 4)])
+def test_a_hundred_frames_are_answered_and_judged_without_scrolling(
+    browser: Any, tmp_path: Path, who: str, width: int, height: int, wrong: int
+) -> None:
+    """Every ninth (fourth) answer is wrong on purpose: the history knows how good the rater was."""
+    folder = frame_folder(tmp_path, 100)
+    served = ReviewServer(material_in(folder), ReviewLog(history_file(folder)), raters=["anna", "ben"])
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    right = {row["qID"]: row["answer"] for row in json.loads((folder / "test/frame/references.json").read_text())}
+    page, errors = opened(browser, served, who, width=width, height=height)
+    try:
+        for number, reference in enumerate(right.values()):
+            playwright.expect(page.locator("#counts")).to_contain_text(f"{number + 1} of 100")
+            playwright.expect(page.locator("#blind")).to_be_visible()
+            assert page.locator("#answer").inner_text() == ""
+            assert page.locator(".box").count() == 0
+            size = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+            assert size[0] <= height
+            assert size[1] <= width
+            frame = page.locator(".frame").bounding_box()
+            assert frame["y"] + frame["height"] <= height
+            assert frame["width"] >= 0.35 * width
+            mistaken = number % wrong == 0
+            page.keyboard.press("1" if (reference == "yes") != mistaken else "2")
+            playwright.expect(page.locator("#answer")).to_have_text(reference)
+            page.keyboard.press("a")
+            if number == 50:
+                picture(page, f"frames-{width}")
+        playwright.expect(page.locator("#counts")).to_contain_text("100 rated")
+        page.keyboard.press("u")
+        playwright.expect(page.locator("#counts")).to_contain_text("99 rated")
+    finally:
+        served.shutdown()
+        served.server_close()
+    assert errors == []
+    log = pl.read_csv(history_file(folder))
+    answers = dict(log.filter(action="answered").select("item", "after").rows())
+    assert sum(answers[item] != reference for item, reference in right.items()) == len(range(0, 100, wrong))
+    assert log.filter(action="approved").height == 100
+    assert log["action"].to_list()[-1] == "undone"

@@ -295,7 +295,7 @@ def main_use(p, a, b, k):
 
 
 def class_for(p, a, b, k):
-    told = [e for e in happened(p, a, b, tuple(VERB)) if e.details.get("purpose") == k["purpose"]]
+    told = [e for e in happened(p, a, b, ("placed",)) if e.details.get("purpose") == k["purpose"]]
     return listed(p.class_of[e.instance] for e in told)
 
 

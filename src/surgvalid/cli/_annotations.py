@@ -72,7 +72,7 @@ def about_files(
         fps: As `About` has it; so the others without a word here.
         size: WIDTHxHEIGHT.
         video: Video files, as [NAME=]FILE.
-        video_name: Name of the video of every file.
+        video_name: Name of the video of every file; with a group in brackets, the pattern of the patient.
         stills: As `About` has it.
         annotated: In the words of `declared`.
         procedure_type: As `About` has it.
@@ -86,8 +86,10 @@ def about_files(
     from surgvalid.datasets import About
 
     width_px, height_px = _size(size)
+    pattern = video_name if video_name and "(" in video_name else None
     return About(
-        video=video_name,
+        video=None if pattern else video_name,
+        patient_pattern=pattern,
         procedure_type=procedure_type,
         center=center,
         width_px=width_px,

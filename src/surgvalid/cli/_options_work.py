@@ -329,9 +329,16 @@ OPTIONS: dict[str, Option] = {
     "show_clock": switch("clock", "videos with a burned-in clock, where there are both", "clock"),
     # Data.
     "procedure_files": place(
-        "ANNOTATIONS...", "Procedure files (JSON), folders of them, or files of annotation tools.", list[Path],
-        argument="annotations"
+        "[ANNOTATIONS...]", "Procedure files (JSON), folders of them, or files of annotation tools.",
+        list[Path] | None, None, argument="annotations"
     ),
+    "keep": Option(
+        "--keep", "Folder of questions: its next version, in which they stay but for what --history says.", FILE
+    ),
+    "confirmed": component("--min", "confirmed", "people who approved a question that is kept", int, 0),
+    "replacements": switch("replacements", "as many new questions as --keep loses, of the same kinds"),
+    "shown_at_once": switch("references", "what is right, from the start: nobody answers blind", "shown_at_once"),
+    "public": switch("references", "what is right: for a release to the public", "references", "--without"),
     "tracks_made": Option("--track", "", TEXTS, None, some, "track"),
     "per_video": Option("--per-video", "", COUNT, own_default=True),
     "test_share": Option("--test-share", "Share of the patients that are for testing.", float, 0.3),

@@ -96,11 +96,13 @@ def serve(
     adjudicator: str,
     video_files: list[Path] | None,
     annotations: list[Path] | None,
+    shown_at_once: bool,
     port: int = 0,
 ) -> None:
     """Show questions or instances in a browser on this machine, to be confirmed, corrected or objected to.
 
-    Raters do not see what others say. Everything is added to history.csv in the folder, which `questions --history`
+    A question is answered before its reference is shown (but for --with references). Raters do not see
+    what others say. Everything is added to history.csv in the folder, which `questions --history`
     obeys.
     """
     from surgvalid.report.review.items import material_in
@@ -109,7 +111,7 @@ def serve(
 
     material = material_in(folder, annotations=annotations or (), video_files=video_files or ())
     log = ReviewLog(history_file(folder))
-    server = ReviewServer(material, log, raters=rater, adjudicator=adjudicator, port=port)
+    server = ReviewServer(material, log, raters=rater, adjudicator=adjudicator, port=port, blind=not shown_at_once)
     for name in server.tokens.values():
         emit(f"{name}\t{server.address_of(name)}")
     lacking = {item.video for item in material.items} - set(material.video_files)

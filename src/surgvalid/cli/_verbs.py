@@ -354,7 +354,8 @@ VERBS: tuple[Verb, ...] = (
         "data questions",
         "data.questions_verb",
         "Questions with reference answers, from annotated procedures",
-        "procedure_files out_folder tracks_made per_video test_share ood_procedure ood_center ood_template "
+        "procedure_files out_folder keep confirmed replacements public "
+        "tracks_made per_video test_share ood_procedure ood_center ood_template "
         "most_common duplicates blind annotated history unverified definitions matching procedure_type center "
         f"{_ABOUT} seed json force",
     ),
@@ -383,7 +384,7 @@ VERBS: tuple[Verb, ...] = (
         "data annotate serve",
         "_review_stages.serve",
         "Show questions or instances in a browser, to be reviewed",
-        "reviewed_folder raters adjudicator video_files annotations port",
+        "reviewed_folder raters adjudicator video_files annotations shown_at_once port",
     ),
     Verb(
         "rank",

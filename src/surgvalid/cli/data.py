@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,18 @@ from surgvalid.errors import Misuse
 
 if TYPE_CHECKING:
     from surgvalid.datasets import About, DataReport
+    from surgvalid.questions.benchmark import Benchmark
+    from surgvalid.results.result import Result
     from surgvalid.schema.procedures.tracks import Procedure
 
 
 def questions_verb(
-    annotations: list[Path],
+    annotations: list[Path] | None,
     out: Path,
+    keep: Path | None,
+    confirmed: int,
+    replacements: bool,
+    references: bool,
     track: list[str] | None,
     ood_procedure: list[str],
     ood_center: list[str],
@@ -41,10 +48,22 @@ def questions_verb(
     force: bool,
     **asked: Any,
 ) -> None:
-    """Make questions with reference answers that can be proved from the annotations."""
+    """Make questions with reference answers that can be proved from the annotations, or freeze those that were made."""
     from surgvalid.questions.make import make_questions
+    from surgvalid.questions.release import freeze
     from surgvalid.schema.procedures.procedure_files import procedure_paths
 
+    def frozen(made: Benchmark | None) -> Result:
+        return freeze(
+            keep or "", history=asked["history"], confirmed=confirmed, replacements=made, public=not references
+        )
+
+    if keep is not None and not replacements:
+        new_folder(out, force=force)
+        deliver(frozen(None), out=out, as_json=json, force=force)
+        return
+    if not annotations:
+        raise Misuse("name the annotations that questions are made from; only --keep without replacements needs none")
     about = about_files(
         annotations,
         fps=fps,
@@ -58,10 +77,9 @@ def questions_verb(
     files, imported = _imported(annotations, about)
     paths = procedure_paths(files)
     new_folder(out, force=force)
-    paths += _kept(imported, out / "annotations")
-    with progress_bar("drafting questions", len(paths)) as step:
+    with _kept(imported, out) as kept, progress_bar("drafting questions", len(paths) + len(kept)) as step:
         made = make_questions(
-            paths,
+            paths + kept,
             tracks=track,
             ood_procedures=ood_procedure,
             ood_centers=ood_center,
@@ -74,7 +92,7 @@ def questions_verb(
             progress=step,
             **asked,
         )
-    deliver(made, out=out, as_json=json, force=force)
+        deliver(frozen(made) if keep else made, out=out, as_json=json, force=force)
 
 
 def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:
@@ -89,21 +107,34 @@ def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[P
             continue
         procedures, findings = read_annotations(path, tool=tool, about=about)
         imported += procedures
-        for finding in findings:
-            talk(str(finding))
+        for line, count in Counter(map(str, findings)).items():
+            talk(line if count == 1 else f"{line} ({count} videos)")
     return files, join_procedures(imported)
 
 
-def _kept(procedures: list[Procedure], folder: Path) -> list[Path]:
-    """Paths of the procedures, written as files so that the manifest can name what the questions rest on."""
+@contextmanager
+def _kept(procedures: list[Procedure], out: Path) -> Iterator[list[Path]]:
+    """Paths of the procedures, written as files so that the manifest can name what the questions rest on.
+
+    Where no questions come of them, the folder is left as it was.
+    """
     from surgvalid.schema.procedures.procedure_files import write_procedure
 
-    if procedures:
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = out / "annotations"
     paths = [folder / f"{number:04d}.json" for number, _ in enumerate(procedures, start=1)]
-    for path, procedure in zip(paths, procedures, strict=True):
-        write_procedure(procedure, path)
-    return paths
+    before = {path: path.read_bytes() if path.exists() else None for path in paths}
+    new = [place for place in (folder, out) if paths and not place.exists()]
+    try:
+        for path, procedure in zip(paths, procedures, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_procedure(procedure, path)
+        yield paths
+    except BaseException:
+        for path, content in before.items():
+            path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+        for place in new:
+            place.rmdir()
+        raise
 
 
 def simulate_verb(

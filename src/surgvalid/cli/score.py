@@ -91,10 +91,19 @@ def baselines(
 
 
 def diff_verb(results_a: Path, results_b: Path, out: Path | None, json: bool, force: bool) -> None:
-    """Show flipped verdicts, regrouped questions and what moved each number. Exit 1 if anything differs."""
+    """Show flipped verdicts, regrouped questions and what moved each number. Exit 1 if anything differs.
+
+    Of two folders of questions: those that are no longer asked, corrected or new, by whom and why.
+    """
+    from surgvalid.questions.release import release_changes
+    from surgvalid.results.result import Result
     from surgvalid.scoring.diff import diff
 
     new_folder(out, force=force)
+    if all(any(folder.glob("*/*/requests.json")) for folder in (results_a, results_b)):
+        changes = Result(tables={"changes": release_changes(results_a, results_b)})
+        deliver(changes, out=out, as_json=json, force=force)
+        raise typer.Exit(int(changes.table.height > 0))
     result = diff(results_a, results_b)
     if not json:
         emit(result.title)

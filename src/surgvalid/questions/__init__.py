@@ -1,3 +1,3 @@
 """From ledgers to questions: templates, sampling, splits and the data card."""
 
-__all__ = ["benchmark", "make", "stages", "template"]
+__all__ = ["benchmark", "make", "release", "stages", "template"]

@@ -71,7 +71,7 @@ def balance(
         size = left
         kept = [group for group in kept if _is_cut(group, most_common_share, result)]
         if blind is not None:
-            kept = [group for group in kept if _is_left(group, blind, most_common_share, blind_share, result)]
+            kept = [group for group in kept if _is_left(group, blind, blind_share, result)]
         _thin(kept, duplicate_share, result)
     result.drafts = [draft for group in kept for draft in group.drafts]
 
@@ -153,11 +153,11 @@ def _is_cut(group: _Kept, share: float, result: Selection) -> bool:
     return True
 
 
-def _is_left(group: _Kept, blind: Blind, most_common_share: float, blind_share: float, result: Selection) -> bool:
+def _is_left(group: _Kept, blind: Blind, blind_share: float, result: Selection) -> bool:
     """Cut questions that a predictor gets right until no more than the limit are; False if none is left."""
-    limit = limit_for(group.drafts[0].template.format, most_common_share=most_common_share, blind_share=blind_share)
     left, name = group.drafts, group.name
     for _ in range(_ROUNDS if group.unguessable != len(left) else 0):
+        limit = limit_for(left, blind_share)
         worst = max(blind(left).values(), key=sum, default=())
         if sum(worst) <= limit * len(worst):
             group.unguessable = len(left)
@@ -166,6 +166,8 @@ def _is_left(group: _Kept, blind: Blind, most_common_share: float, blind_share: 
         right = [at for at, hit in enumerate(worst) if hit]
         drop = set(right[-surplus:])
         left = [draft for at, draft in enumerate(left) if at not in drop]
+        if not left:
+            break
     result.guessable[name] += len(group.drafts) - len(left)
     group.replace(left)
     return bool(left)

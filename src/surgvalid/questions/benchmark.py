@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -160,7 +160,7 @@ class Benchmark(Result):
             write_json_rows((q.request.as_row() for q in asked), place / "requests.json")
             write_json_rows((q.reference.as_row() for q in asked), place / "references.json")
             table_of(asked).write_parquet(place / "questions.parquet")
-            _write_lines((q.proof_row() for q in asked), place / "proofs.jsonl")
+            write_lines((q.proof_row() for q in asked), place / "proofs.jsonl")
         (folder / "data_card.md").write_text(self.card.as_markdown(), encoding="utf-8")
 
 
@@ -187,7 +187,8 @@ def _piece(questions: Sequence[Question]) -> pl.DataFrame:
     return rows.with_columns(format_kwargs=pl.Series(parameters, dtype=pl.String))
 
 
-def _write_lines(rows: Iterator[Mapping[str, Any]], path: Path) -> None:
+def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write rows as JSON, one a line."""
     with open(path, "w", encoding="utf-8") as handle:
         for row in rows:
             handle.write(json_text(row) + "\n")

@@ -4,6 +4,7 @@ Each reads what anybody can read without the video: the wording, the type of pro
 a question quotes.
     constant        the most frequent answer of the template
     class, type     the most frequent answer for the same named classes in the same type of procedure
+    text and options  what a model learns from wording, options, type, phase and window (`text_only`)
     start + c       a time a fixed while after the start of the window
     end - c         a time a fixed while before its end
     quoted + c      a time a fixed while after a time that the question quotes
@@ -23,6 +24,7 @@ import polars as pl
 
 from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.template import clock, second_of
+from surgvalid.questions.text_only import logit, possible_answers
 from surgvalid.schema.questions.formats import Percentage, Time, time_tolerance_s
 
 CLOSED_FORMATS = frozenset({"time", "percentage"})
@@ -46,21 +48,33 @@ class Leak(NamedTuple):
     limit: float
 
 
-def limit_for(template_format: str, *, most_common_share: float, blind_share: float) -> float:
+LIMITS = {2: 0.7, 3: 0.55, 4: 0.45}
+"""By how many answers there are to choose from: the largest share that a predictor may get right."""
+
+
+def limit_for(drafts: Sequence[AnyDraft], blind_share: float) -> float:
     """The largest share of a template's questions that a predictor may get right.
 
-    Times and percentages: `blind_share` itself. Other formats have a most frequent answer anyway; of what it leaves,
-    the same share may be guessed.
+    Times and percentages: `blind_share`. Where something is chosen from, by the number of options; of answers without
+    options, those that occur are what there is to choose from, or the two classes that a question names.
     """
-    if template_format in CLOSED_FORMATS:
+    if drafts[0].template.format in CLOSED_FORMATS:
         return blind_share
-    return most_common_share + (1 - most_common_share) * blind_share
+    occur = len({draft.answer_group for draft in drafts})
+    numbers = [len(possible_answers(draft) or ()) or (2 if _names_two(draft) else occur) for draft in drafts]
+    return sum(LIMITS[min(max(number, 2), 4)] for number in numbers) / len(numbers)
+
+
+def _names_two(draft: AnyDraft) -> bool:
+    return draft.template.format == "fo_class" and {"object", "other"} <= set(draft.slots)
 
 
 def fitted(drafts: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
     """The predictors of one template, fitted on some of its questions."""
     guesses: dict[str, Guess] = {"constant": _most_frequent(drafts, lambda _: ())}
     guesses["class, type"] = _most_frequent(drafts, lambda draft: _named(draft, types))
+    if drafts and drafts[0].template.format not in CLOSED_FORMATS and (guess := logit(drafts, types)):
+        guesses["text and options"] = guess
     single = [draft for draft in drafts if "," not in draft.answer]
     if single and single[0].template.format == Time.name:
         for name, base in _BASES.items():
@@ -90,15 +104,20 @@ def is_right(draft: AnyDraft, answer: str | None) -> bool:
 
 def _named(draft: AnyDraft, types: Types) -> tuple[object, ...]:
     slots = draft.slots
-    return types[draft.video], *(slots.get(key) for key in ("object", "other", "event", "phase", "nth"))
+    return types[draft.video], *(slots.get(key) for key in ("object", "other", "event", "phase", "nth", "attribute"))
 
 
 def _most_frequent(drafts: Iterable[AnyDraft], key: Callable[[AnyDraft], tuple[object, ...]]) -> Guess:
     answers: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
     for draft in drafts:
         answers[key(draft)][draft.answer] += 1
-    best = {group: max(sorted(counted), key=lambda text: counted[text]) for group, counted in answers.items()}
-    return lambda draft: best.get(key(draft))
+
+    def guess(draft: AnyDraft) -> str | None:
+        counted = answers.get(key(draft), Counter())
+        offered = possible_answers(draft) or sorted(counted)
+        return max(offered, key=lambda text: counted[text]) if counted else None
+
+    return guess
 
 
 def _quoted(draft: AnyDraft) -> int | None:
@@ -148,7 +167,7 @@ def _percentage(drafts: Sequence[AnyDraft]) -> Guess:
 
 
 def leaks_of(
-    split: str, drafts: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types, limit: Callable[[str], float]
+    split: str, drafts: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types, blind_share: float
 ) -> list[Leak]:
     """How every predictor does on every template of a split, fitted on the training questions where there are any."""
     learnt = by_template(train)
@@ -157,7 +176,7 @@ def leaks_of(
         known = [] if split == "train" else learnt.get((track, name), [])
         for predictor, hits in hits_of(asked, known, types).items():
             accuracy = sum(hits) / len(asked)
-            leaks.append(Leak(split, track, name, predictor, len(asked), accuracy, limit(asked[0].template.format)))
+            leaks.append(Leak(split, track, name, predictor, len(asked), accuracy, limit_for(asked, blind_share)))
     return leaks
 
 

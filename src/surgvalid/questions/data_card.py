@@ -20,6 +20,9 @@ from surgvalid.questions.drafts import DraftTally
 from surgvalid.questions.splits import Splits, VideoFacts
 from surgvalid.schema.procedures.ledger import RULES
 
+WHOLE_LIMIT = 0.3
+"""A share of all questions of a split that is right without looking, above which the card says so."""
+
 
 class Placed(NamedTuple):
     """A chosen draft with its split and whether it is out of distribution."""
@@ -100,15 +103,17 @@ class QuestionCard:
 
 
 def reasons_for_none(card: QuestionCard) -> list[str]:
-    """Why a set holds no question: what was withheld, what was left out, and the defects of the videos."""
-    withheld = card.withheld.group_by("reason", maintain_order=True).agg(pl.col("template").n_unique())
-    left_out = {name: value if isinstance(value, int) else len(value) for name, value in card.left_out.items()}
+    """Why a set holds no question: the cause first, then what was withheld, in one line."""
+    left_out, withheld = card.left_out, card.withheld.group_by("reason", maintain_order=True)
+    kinds = [f"{reason} ({count})" for reason, count in withheld.agg(pl.col("template").n_unique()).iter_rows()]
+    doubts, alone = left_out.get("drafts in doubt", {}), left_out.get("templates with one possible answer", {})
+    causes = [f"{count} drafts are ambiguous: {reason}" for reason, count in doubts.items()]
+    causes += [f"{len(alone)} templates have one possible answer, such as {next(iter(alone.items()))}"] if alone else []
+    causes += [f"{card.classes.height} classes are in view" if card.classes.height else "no foreign object is in view"]
     return [
-        f"not one question could be made from {card.videos.height} videos and nothing is written; say with --annotated "
-        "what was looked for where the files do not, ask for more with --per-video and --track, or give more videos",
-        *(f"{count} templates are withheld: {reason}" for reason, count in withheld.iter_rows()),
-        *(f"{name}: {count}" for name, count in left_out.items() if count),
-        *card.defects,
+        f"not one question could be made from {card.videos.height} videos and nothing is written: {'; '.join(causes)}",
+        f"templates withheld, by reason: {'; '.join(kinds) or 'none'}; say with --annotated what was looked for",
+        "ask for more with --per-video and --track, or give more videos",
     ]
 
 
@@ -133,15 +138,16 @@ def data_card(
     leaks: Sequence[Leak] = (),
 ) -> QuestionCard:
     """The card of the chosen questions."""
-    asked = Counter(item.draft.video for item in placed)
+    asked, guessed = Counter(item.draft.video for item in placed), _best_guesses(leaks)
+    above = (f"{name}: {value:.2f}, above {WHOLE_LIMIT}" for name, value in guessed.items() if value > WHOLE_LIMIT)
     return QuestionCard(
         counts=_counts(placed),
         templates=_templates(placed),
         videos=_videos(videos, splits, asked),
         classes=_classes(placed, videos),
-        floors=_best_guesses(leaks),
+        floors=guessed,
         left_out=_left_out(selections, tally),
-        defects=(*_defects(videos, splits, asked), *_unasked(placed, options)),
+        defects=(*_defects(videos, splits, asked), *_unasked(placed, options), *above),
         options=options,
         withheld=_withheld(tally),
         leaks=leak_table(leaks),
@@ -288,6 +294,11 @@ def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, i
         )
     if doubtful := sum(facts.proposed for facts in videos):
         yield f"{doubtful} instances were proposed by a program and confirmed by nobody; their questions are marked"
+    if alone := sum(facts.duration_s == 1 and facts.patient == facts.video for facts in videos):
+        yield (
+            f"of {alone} still images nobody told the patient (--patient-pattern), so images of one patient may be in "
+            "train and test"
+        )
     for facts in videos:
         if not asked.get(facts.video):
             yield f"video {facts.video} has no question"

@@ -21,7 +21,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -39,6 +39,7 @@ from surgvalid.questions.template import (
     Slots,
     TemplateAnswer,
 )
+from surgvalid.questions.usual import Usual
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import Visibility
@@ -224,8 +225,9 @@ def drafts_of(
     wanted: int,
     draw: Draw,
     tally: DraftTally,
+    usual: Usual | None = None,
 ) -> Iterator[Draft]:
-    """Clear drafts for one procedure and track: about `wanted`, spread over the templates."""
+    """Clear drafts for one procedure and track: about `wanted`, spread over the templates, with usual options."""
     lacking = {template.name: template.needs.missing_from(ledger.procedure) for template in templates}
     tally.withheld.update((track.value, name, why) for name, why in lacking.items() if why)
     templates = [template for template in templates if lacking[template.name] is None]
@@ -235,18 +237,25 @@ def drafts_of(
         for _ in range(each * TRIES):
             if drawn == each:
                 break
-            if draft := _draft(ledger, track, template, draw, tally):
+            if draft := _draft(ledger, track, template, draw, tally, usual):
                 drawn += 1
                 yield draft
 
 
 def _draft(
-    ledger: Ledger, track: QuestionTrack, template: QuestionTemplate, draw: Draw, tally: DraftTally
+    ledger: Ledger,
+    track: QuestionTrack,
+    template: QuestionTemplate,
+    draw: Draw,
+    tally: DraftTally,
+    usual: Usual | None,
 ) -> Draft | None:
     scene = draw_scene(ledger, track, draw)
     if scene is None:
         return None
-    for slots in template.propose(scene, draw):
+    scene = replace(scene, usual=usual)
+    for proposed in template.propose(scene, draw):
+        slots = in_hashed_order(template, scene, proposed)
         answer = template.answer(scene, slots)
         if answer is None:
             continue
@@ -269,6 +278,19 @@ def _draft(
             procedure.phase_at(scene.second),
         )
     return None
+
+
+def in_hashed_order(template: QuestionTemplate, scene: QuestionScene, slots: Slots) -> Slots:
+    """The slots with their options in an order that follows from what is asked and tells nothing."""
+    if template.format != "multiple_choice":
+        return slots
+    rest = sorted((name, str(value)) for name, value in slots.items() if name != "options")
+    asked = [scene.ledger.procedure.video, template.name, *scene.window, rest]
+
+    def mixed(option: str) -> bytes:
+        return hashlib.blake2b(json.dumps([*asked, option]).encode(), digest_size=8).digest()
+
+    return {**slots, "options": tuple(sorted(slots["options"], key=mixed))}
 
 
 def _facts(scene: QuestionScene, proof: Proof) -> dict[str, float]:

@@ -21,6 +21,7 @@ from surgvalid.questions.template import (
     TemplateAnswer,
     needed_events,
 )
+from surgvalid.questions.usual import EVENT, PHASE
 from surgvalid.schema.procedures.tracks import Detail, EventKind
 from surgvalid.schema.questions.taxonomy import Capability
 
@@ -45,9 +46,13 @@ def what_happens(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
 
 
 def happening(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """An event, with the actions to choose from."""
-    options = tuple(VERBS[kind] for kind in HAPPENINGS)
-    return [{**slots, "options": options} for slots in told_event(*HAPPENINGS)(scene, draw)]
+    """An event, with the actions to choose from: those that the class usually meets with."""
+    proposals: list[Slots] = []
+    for slots in told_event(*HAPPENINGS)(scene, draw):
+        usual = scene.values(slots["object"], EVENT)
+        if slots["event"] in usual and len(kinds := [kind for kind in HAPPENINGS if kind in usual]) > 1:
+            proposals.append({**slots, "options": tuple(VERBS[kind] for kind in kinds)})
+    return proposals
 
 
 def instrument_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
@@ -82,16 +87,19 @@ def main_use(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
 
 
 def class_for(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
-    """The classes that are used for a purpose, or none."""
-    events = [e for e in scene.ledger.events(scene.window) if e.details.get(Detail.PURPOSE) == slots["purpose"]]
+    """The classes of which an object is placed for a purpose, or none."""
+    placed = scene.ledger.events(scene.window, kinds=[EventKind.PLACED])
+    events = [event for event in placed if event.details.get(Detail.PURPOSE) == slots["purpose"]]
     names = {scene.ledger.entry(event.instance).class_name for event in events}
     return classes(names, proof(events=events))
 
 
 def purposes(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """A purpose that something is used for: in the window, as often as elsewhere in the procedure only."""
-    here = {e.details[Detail.PURPOSE] for e in scene.ledger.events(scene.window) if Detail.PURPOSE in e.details}
-    ever = {e.details[Detail.PURPOSE] for e in scene.ledger.procedure.events if Detail.PURPOSE in e.details}
+    """A purpose that something is placed for: in the window, as often as elsewhere in the procedure only."""
+    placed = [e for e in scene.ledger.procedure.events if e.kind is EventKind.PLACED and Detail.PURPOSE in e.details]
+    ever = {event.details[Detail.PURPOSE] for event in placed}
+    start, end = scene.window
+    here = {event.details[Detail.PURPOSE] for event in placed if start <= event.second <= end}
     names = sorted(here if here and draw.random() < 0.5 else ever - here)
     return [{"purpose": names[int(draw.integers(0, len(names)))]}] if names else []
 
@@ -157,7 +165,7 @@ def phase_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """The phase in which a class is first seen."""
     second = scene.ledger.class_views(slots["object"]).first_in(scene.window)
     name = None if second is None else scene.ledger.procedure.phase_at(second)
-    if second is None or name is None:
+    if second is None or name is None or name not in slots["options"]:
         return None
     around = {scene.ledger.procedure.phase_at(second + shift) for shift in (-BORDER_S, BORDER_S)} - {None}
     doubt = "a phase ends or starts close by" if around != {name} else None
@@ -165,9 +173,9 @@ def phase_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
 
 
 def class_and_phases(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """A class that is seen, with the phases to choose from."""
-    names = tuple(dict.fromkeys(phase.name for phase in scene.ledger.procedure.phases))
-    return [{**slots, "options": names} for slots in seen_class(scene, draw)] if len(names) > 1 else []
+    """A class that is seen, with the phases to choose from: those in which objects of it are usually in view."""
+    listed = [(slots, scene.values(slots["object"], PHASE)) for slots in seen_class(scene, draw)]
+    return [{**slots, "options": names} for slots, names in listed if names]
 
 
 A = Capability
@@ -242,14 +250,14 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (SEGMENT, PROCEDURE),
         "fo_class",
         (
-            "Which classes of foreign objects are used {here} for this purpose: {purpose}?",
-            "Purpose: {purpose}. Which classes of foreign objects serve it {here}?",
+            "Which classes of foreign objects are placed {here} for this purpose: {purpose}?",
+            "Purpose: {purpose}. Objects of which foreign-object classes are put in place for it {here}?",
         ),
         purposes,
         class_for,
         (A.OBJECT_IDENTIFICATION,),
         several=True,
-        needs=Needs(all_classes=True, events=frozenset(HAPPENINGS)),
+        needs=Needs(all_classes=True, events=frozenset({EventKind.PLACED})),
     ),
     QuestionTemplate(
         "which-first",

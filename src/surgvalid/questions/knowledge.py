@@ -64,12 +64,6 @@ WHY: dict[tuple[str, EventKind], Fact] = {
 }
 """Why something is done with an object."""
 
-ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "colour": ("white", "red", "brown", "yellow", "green", "blue", "purple", "grey", "metallic", "transparent"),
-    "state": ("clean", "soaked", "open", "closed", "folded", "intact", "torn"),
-}
-"""Values an attribute may have, from which the choices of a question are made."""
-
 _ALIKE = (
     frozenset({"grey", "gray", "metallic", "silver"}),
     frozenset({"red", "pink", "brown", "red-brown", "purple"}),

@@ -12,15 +12,25 @@ from typing import Any
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid, SurgvalidError
 from surgvalid.questions.balancing import Selection, select
 from surgvalid.questions.benchmark import GENERATION, Benchmark, Question, Questions
-from surgvalid.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of, limit_for
+from surgvalid.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of
 from surgvalid.questions.catalogue import BenchmarkOptions, checked_options, templates_for
 from surgvalid.questions.data_card import Placed, data_card, reasons_for_none
 from surgvalid.questions.draft_store import AnyDraft, DraftStore
 from surgvalid.questions.drafts import Draft, DraftTally, drafts_of
 from surgvalid.questions.near_duplicates import landmarks_of, near_duplicates
-from surgvalid.questions.sources import Annotations, Review, opened, problems_of, review_in, sources_of
+from surgvalid.questions.sources import (
+    UNCONFIRMED,
+    Annotations,
+    Review,
+    opened,
+    problems_of,
+    review_in,
+    sources_of,
+    unconfirmed,
+)
 from surgvalid.questions.splits import Splits, VideoFacts, frame_signatures, leaks, split_videos
 from surgvalid.questions.template import QuestionTrack
+from surgvalid.questions.usual import Usual
 from surgvalid.results.request import VerbRequest as RunRequest
 from surgvalid.results.request import requested
 from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read_definitions
@@ -122,8 +132,9 @@ def make_questions(
     known = _classes(objects)
     sources = sources_of(annotations)
     review = review_in(history)
+    usual = Usual(opened(sources, annotated=options.annotated, review=review))
     procedures = opened(sources, annotated=options.annotated, review=review)
-    videos, drafts, tally = _draft_all(procedures, options, known, review, progress or _silent)
+    videos, drafts, tally = _draft_all(procedures, usual, options, known, review, progress or _silent)
     splits = split_videos(
         videos,
         test_share=test_share,
@@ -162,6 +173,7 @@ def _silent(_done: int) -> None:
 
 def _draft_all(
     procedures: Iterable[Procedure],
+    usual: Usual,
     options: BenchmarkOptions,
     objects: tuple[ForeignObject, ...],
     review: Review,
@@ -173,13 +185,20 @@ def _draft_all(
     drafts = DraftStore()
     tally, problems = DraftTally(), []
     for procedure in procedures:
-        if wrong := problems_of(procedure, names, unverified=options.unverified):
+        doubtful = None if options.unverified else unconfirmed(procedure)
+        wrong = problems_of(procedure, names)
+        if doubtful and QuestionTrack.FRAME not in options.tracks:
+            wrong = [*wrong, doubtful]
+        if wrong:
             problems += [f"{procedure.video}: {problem}" for problem in wrong]
         elif not problems:
             ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
-                clear = _drafts(ledger, QuestionTrack(track), options, tally)
+                if doubtful and track != QuestionTrack.FRAME:
+                    tally.withheld[track, "every template", UNCONFIRMED] += 1
+                    continue
+                clear = _drafts(ledger, QuestionTrack(track), options, tally, usual)
                 drafts.add(procedure.video, track, _undisputed(clear, review, tally))
         progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
@@ -202,10 +221,12 @@ def _annotated_classes(procedure: Procedure, objects: tuple[ForeignObject, ...])
     return objects if names is None else tuple(kind for kind in objects if kind.name in names)
 
 
-def _drafts(ledger: Ledger, track: QuestionTrack, options: BenchmarkOptions, tally: DraftTally) -> list[Draft]:
+def _drafts(
+    ledger: Ledger, track: QuestionTrack, options: BenchmarkOptions, tally: DraftTally, usual: Usual
+) -> list[Draft]:
     draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
     wanted = int(OVERSAMPLE * options.per_video)
-    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally))
+    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally, usual))
 
 
 def _facts_of(ledger: Ledger) -> VideoFacts:
@@ -274,13 +295,10 @@ def _leaks(placed: Sequence[Placed], facts: Mapping[str, VideoFacts], options: B
     types = {video: one.procedure_type for video, one in facts.items()}
     train = [item.draft for item in placed if item.split == "train"]
 
-    def limit(name: str) -> float:
-        return limit_for(name, most_common_share=options.most_common_share, blind_share=options.blind_share)
-
     return [
         leak
         for split in dict.fromkeys(item.split for item in placed)
-        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, limit)
+        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, options.blind_share)
     ]
 
 

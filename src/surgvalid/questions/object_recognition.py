@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from surgvalid.questions.answers import classes, detail_of, number, places, proof, yes_no
-from surgvalid.questions.knowledge import ATTRIBUTES, look_alike
+from surgvalid.questions.knowledge import look_alike
 from surgvalid.questions.proposals import (
     any_class,
     inner_stretch,
@@ -43,6 +43,7 @@ from surgvalid.schema.procedures.tracks import Detail, EventKind, Visibility
 from surgvalid.schema.questions.taxonomy import Capability
 
 QUADRANTS = ("upper left", "upper right", "lower left", "lower right")
+MOST_CHOICES = 4
 NEAR = 0.05
 """Closer than this share of the image is too close to call."""
 
@@ -216,26 +217,20 @@ def attribute_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
 
 
 def attributes_in_view(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """An attribute of an object in view, with the values to choose from."""
+    """An attribute of an object in view, with values to choose from that its class usually has, none like another."""
     slots_list: list[Slots] = []
     for slots in object_in_view(scene, draw):
         entry = scene.the_one(slots["object"], slots["at_s"])
         for attribute in sorted(entry.track.attributes) if entry else ():
             value = entry.track.attribute_at(attribute, slots["at_s"]) if entry else None
-            others = [other for other in _values_of(scene, attribute) if value and not look_alike(value, other)]
-            if value is not None and others:
-                drawn = draw.choice(others, size=min(3, len(others)), replace=False).tolist()
-                choices = tuple(sorted((value, *drawn)))
-                slots_list.append({**slots, "attribute": attribute, "options": choices})
+            usual = scene.values(slots["object"], attribute)
+            choices = [value] if value in usual else []
+            for at in draw.permutation(len(usual)) if choices else ():
+                if len(choices) < MOST_CHOICES and not any(look_alike(usual[at], one) for one in choices):
+                    choices.append(usual[at])
+            if len(choices) > 1:
+                slots_list.append({**slots, "attribute": attribute, "options": tuple(sorted(choices))})
     return slots_list
-
-
-def _values_of(scene: QuestionScene, attribute: str) -> list[str]:
-    """What an attribute may be: the curated values and all that occur in the procedure, so none stands out."""
-    tracks = scene.ledger.procedure.tracks
-    values = {track.attributes[attribute] for track in tracks if attribute in track.attributes}
-    values |= {change.value for track in tracks for change in track.changes if change.name == attribute}
-    return sorted(values.union(ATTRIBUTES.get(attribute, ())))
 
 
 # --- where in the image (1d) -----------------------------------------------------------------------

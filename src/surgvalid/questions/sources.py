@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from surgvalid.questions.stages.history import Action, ReviewState, box_digest, history_from
+from surgvalid.questions.stages.history import Action, ReviewState, box_digest, history_in
 from surgvalid.schema.procedures.foreign_objects import declared
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems, rate_problems
 from surgvalid.schema.procedures.tracks import EventKind, Procedure
-from surgvalid.schema.tables.table_files import read_frame
 
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 
@@ -68,6 +67,8 @@ class Review:
         """Why a question is not asked, or None: the annotations have to be mended first."""
         if case in self.answers and self.answers[case] != answer:
             return "reviewers corrected the answer, and the annotations do not give theirs"
+        if self.states.get(case) is ReviewState.WITHDRAWN:
+            return "a reviewer withdrew it"
         if case not in self.answers and self.states.get(case) is ReviewState.DISPUTED:
             return "a reviewer objected"
         return None
@@ -75,24 +76,28 @@ class Review:
 
 def review_in(history: Any) -> Review:
     """What a history of reviews says: a table, or the file of one; nothing for None."""
-    if history is None:
-        return Review()
-    texts = ("item", "who", "at", "field", "before", "after", "note")
-    table = read_frame(Path(history), texts) if isinstance(history, str | Path) else history
-    log = history_from(table)
+    log = history_in(history)
     corrected = [entry for entry in log.entries if entry.action is Action.CHANGED and entry.field == "answer"]
     return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
 
 
-def problems_of(procedure: Procedure, class_names: tuple[str, ...], *, unverified: bool) -> list[str]:
+def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]:
     """Why no question can be made from a procedure; empty when some can."""
     problems = procedure_problems(procedure, class_names=class_names) or contradictions(procedure)
     problems += rate_problems(procedure)
-    if procedure.proposed and not unverified and not problems:
-        count, first = len(procedure.proposed), procedure.proposed[0]
-        problems = [
-            f"{count} of {len(procedure.tracks)} instances were proposed by a program and confirmed by nobody as they "
-            f"stand (first: {first!r}); give the history of their review (--history), or say --with unverified to use "
-            "and mark them"
-        ]
     return problems
+
+
+UNCONFIRMED = "instances were confirmed by nobody (--history, --with unverified), so only single images are asked about"
+"""Why tracks are withheld in which one must know which box shows which object."""
+
+
+def unconfirmed(procedure: Procedure) -> str | None:
+    """Why nothing can be asked of a procedure for which one must know which box shows which object, or None."""
+    if not procedure.proposed:
+        return None
+    return (
+        f"{len(procedure.proposed)} of {len(procedure.tracks)} instances were proposed by a program and confirmed by "
+        f"nobody as they stand (first: {procedure.proposed[0]!r}); give the history of their review (--history), say "
+        "--with unverified to use and mark them, or ask about single images only (--track frame)"
+    )

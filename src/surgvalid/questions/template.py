@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from surgvalid.questions.usual import Usual
 from surgvalid.schema.procedures.ledger import RETRIEVED_IN_BAG, Entry, Ledger
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import Event, EventKind, Procedure
@@ -113,6 +114,13 @@ class QuestionScene:
     ledger: Ledger
     window: Window
     track: QuestionTrack
+    usual: Usual | None = None
+    """What is usual in the data; in this procedure, where nobody says."""
+
+    def values(self, class_name: str, what: str) -> tuple[str, ...]:
+        """The values that objects of a class usually have, fewer than two of them never."""
+        procedure = self.ledger.procedure
+        return (self.usual or Usual([procedure])).values(procedure.procedure_type, class_name, what)
 
     @property
     def second(self) -> int:
@@ -183,14 +191,21 @@ class QuestionTemplate:
         """The question in words, ending with the format that is wanted."""
         words = _words(scene, slots)
         question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
-        rule = f" {BAG_RULE}" if self.bag_rule and slots.get("object", "Specimen") in RETRIEVED_IN_BAG else ""
+        rule = f" {BAG_RULE}" if self._rests_on_bags(slots) else ""
         return f"{question[:1].upper()}{question[1:]}{rule} {self._ending(slots)}"
+
+    def _rests_on_bags(self, slots: Slots) -> bool:
+        """Whether the rule on bags decides: retrieval is asked for, of what may lie in one."""
+        other_event = "event" in _shown_slots(self.phrasings[0]) and slots["event"] != EventKind.RETRIEVED
+        return self.bag_rule and not other_event and slots.get("object", "Specimen") in RETRIEVED_IN_BAG
 
     def wording(self, slots: Slots) -> tuple[str, ...]:
         """The question without its times: what an input-blind system knows, which reads the text alone."""
         shown = _shown_slots(self.phrasings[0])
         slot_words = (
-            f"{key}={value}" for key, value in sorted(slots.items()) if key in shown or key in ("options", "each")
+            f"{key}={sorted(value) if key == 'options' else value}"
+            for key, value in sorted(slots.items())
+            if key in shown or key in ("options", "each")
         )
         return (self.name, *slot_words)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -14,7 +15,7 @@ from surgvalid.errors import Misuse, QuestionsInvalid, ResponsesMissing, Unknown
 from surgvalid.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.tables import scoring as tables
-from surgvalid.schema.documents import is_whole
+from surgvalid.schema.documents import is_whole, read_json
 from surgvalid.schema.finding_log import NO_ROWS, FindingLog, short
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.model_names import model_name
@@ -27,6 +28,7 @@ from surgvalid.schema.questions.question_files import (
     load_questions,
     opened,
     refuse_errors,
+    split_source,
 )
 from surgvalid.schema.tables.missing import Missing
 from surgvalid.scoring.lint import KEPT_PER_CODE, LintChecked, checked
@@ -201,6 +203,8 @@ def score(
         "judges": [judge.name for judge in asked],
         "quorum": panel.quorum if asked else None,
     }
+    settled |= {"release": named} if (named := releases_of(references)) else {}
+    people = _of_people(references)
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
     requests, references, responses = (opened(sources, reading, keep=chosen.official) for reading, sources in given)
     log = FindingLog(KEPT_PER_CODE)
@@ -247,10 +251,10 @@ def score(
             panel=panel,
             options=options,
         )
-    return replace(
-        with_judges(result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed),
-        request=VerbRequest(settled=settled),
+    judged = with_judges(
+        result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
     )
+    return replace(judged, findings=(*judged.findings, *people), request=VerbRequest(settled=settled))
 
 
 def _usable(read: LintChecked, log: FindingLog) -> LintChecked:
@@ -272,3 +276,27 @@ def _seen(
         return None
     training = load_questions(train_requests, train_references or (), class_names=class_names)
     return SeenSides.of(list(training.requests.values()), list(training.references.values()), training.class_names)
+
+
+def releases_of(sources: Any) -> list[str]:
+    """The releases of questions that reference files lie in, by version and digest; none where they are in memory."""
+    return [f"version {release['version']}, {release['digest'][:16]}" for release in _releases(sources)]
+
+
+def _releases(sources: Any) -> list[dict[str, Any]]:
+    listed = [sources] if isinstance(sources, str | Path) else sources if isinstance(sources, list | tuple) else []
+    paths = [split_source(str(source))[1] for source in listed if isinstance(source, str | Path)]
+    files = dict.fromkeys(home / "release.json" for path in paths for home in list(path.absolute().parents)[:3])
+    return [read_json(path) for path in files if path.is_file()]
+
+
+def _of_people(sources: Any) -> list[Finding]:
+    """How well people do on the questions that are scored, where their release says it."""
+    measured = [(release["version"], release["people"]) for release in _releases(sources) if "people" in release]
+    texts = [
+        f"People answer {row['accuracy']:.3f} of the closed questions of release {version} rightly before they see a "
+        f"reference (95 % {row['low']:.3f} to {row['high']:.3f}; {row['raters']} people, {row['questions']} questions)."
+        for version, row in measured
+        if row["low"] is not None
+    ]
+    return [Finding("human-ceiling", Severity.NOTE, text) for text in texts]

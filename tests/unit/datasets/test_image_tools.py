@@ -148,13 +148,15 @@ def test_shapes_on_images_of_label_studio_come_in(tmp_path: Path) -> None:
     assert boxes(the_one(path)) == {"Clip 3.1": ("Clip", 3, [20, 10, 10, 10])}
 
 
-def test_images_without_a_number_are_refused_unless_they_are_stills(tmp_path: Path) -> None:
+def test_images_without_a_number_are_stills_and_refused_where_a_rate_says_that_they_are_frames(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     tasks = [studio(name, x=10, y=10, width=5, height=10) for name in ("birds.png", "trees.png")]
     path.write_text(json.dumps(tasks))
     with pytest.raises(ProcedureInvalid, match=r"2 images have no frame number .* --stills"):
-        read_annotations(path)
+        read_annotations(path, about=About(fps=25))
+    assert "stills" in {finding.code for finding in read_annotations(path).findings}
     stills = read_annotations(path, about=About(stills=True)).procedures
+    assert [one.video for one in read_annotations(path).procedures] == ["birds", "trees"]
     assert [(one.video, one.duration_s, one.proposed) for one in stills] == [("birds", 1, ()), ("trees", 1, ())]
 
 
@@ -168,7 +170,7 @@ def test_numbers_that_do_not_count_the_frames_of_one_video_are_refused(
     path = tmp_path / "export.json"
     path.write_text(json.dumps([studio(name, x=10, y=10, width=5, height=10) for name in names]))
     with pytest.raises(ProcedureInvalid, match=message):
-        read_annotations(path)
+        read_annotations(path, about=About(fps=1))
 
 
 def test_what_the_caller_declares_is_declared(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ ELSEWHERE = ("predictions", "surgical", "masks")
 """Read by `evaluate` and as data sets; here they must only not be mistaken for what they are not."""
 SIZE = {"label_studio/api_1.23.2": (640, 480), "yolo": (640, 480)}
 COME_IN = {
-    "coco": 14, "cvat": 6, "datumaro_json": 3, "label_studio": 12, "labelme_json": 4, "labelme_xml": 8, "mot": 6,
+    "coco": 14, "cvat": 6, "datumaro_json": 4, "label_studio": 14, "labelme_json": 4, "labelme_xml": 8, "mot": 6,
     "other": 2, "via": 2, "voc": 17, "yolo": 10,
 }  # fmt: skip
 """Files and folders that come in, as frames of a video or as stills."""

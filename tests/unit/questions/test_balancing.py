@@ -80,14 +80,16 @@ def all_rounds(drafts: list[Draft], share: float, duplicate_share: float, blind_
             if len({draft.answer_group for draft in group}) == 1:
                 continue
             group = without_surplus(group, share)
-            limit = limit_for(group[0].template.format, most_common_share=share, blind_share=blind_share)
             for _ in range(8):
+                limit = limit_for(group, blind_share)
                 hits = max(hits_of(group, [], TYPES).values(), key=sum, default=[False] * len(group))
                 if sum(hits) <= limit * len(group):
                     break
                 right = [draft for draft, hit in zip(group, hits, strict=True) if hit]
                 spared = right[: int(limit / (1 - limit) * (len(group) - len(right)))]
                 group = [draft for draft in group if draft not in right or draft in spared]
+                if not group:
+                    break
             kept += group
         drafts = kept
         while len(doubles := doubles_among(drafts)) > int(duplicate_share * len(drafts)):

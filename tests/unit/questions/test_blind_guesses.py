@@ -54,9 +54,34 @@ def test_class_and_type_of_procedure_are_learnt():
     assert sum(is_right(d, guesses["constant"](d)) for d in drafts) == 10
 
 
+def test_a_model_of_wording_and_options_sees_what_gives_an_answer_away():
+    """Two values are right by turns, always offered beside the same others: only the options tell which."""
+    offered = (("white", "green"), ("red", "green"))
+    drafts = [
+        draft("attribute-of", n, offered[n % 2][0], object="Sponge", attribute="colour", options=offered[n % 2])
+        for n in range(60)
+    ]
+    hits = hits_of(drafts, [], TYPES)
+    assert sum(hits["text and options"]) == 60
+    assert sum(hits["constant"]) <= 60
+    chosen = select(
+        drafts, 60, np.random.default_rng(1), most_common_share=0.9, duplicate_share=0.9,
+        blind=lambda group: hits_of(group, [], TYPES),
+    )  # fmt: skip
+    assert not chosen.drafts
+
+
+@pytest.mark.parametrize(("count", "limit"), [(2, 0.7), (3, 0.55), (4, 0.45), (6, 0.45)])
+def test_the_limit_follows_from_what_there_is_to_choose_from(count, limit):
+    options = tuple("abcdef"[:count])
+    drafts = [draft("what-happens", n, options[n % count], object="Clip", options=options) for n in range(12)]
+    assert limit_for(drafts, 0.25) == pytest.approx(limit)
+
+
 def test_selection_holds_every_predictor_to_its_limit():
     drafts = retrieved(300, 0.6)
-    limit = limit_for("time", most_common_share=0.5, blind_share=0.25)
+    limit = limit_for(drafts, 0.25)
+    assert limit == 0.25
     chosen = select(
         drafts, 300, np.random.default_rng(1), most_common_share=0.5, duplicate_share=0.5,
         blind=lambda group: hits_of(group, [], TYPES), blind_share=0.25,

@@ -36,8 +36,16 @@ def test_a_count_that_hangs_on_one_second_is_in_doubt():
 
 
 def test_a_frame_with_a_glimpse_is_in_doubt_and_any_other_is_exact():
-    assert "glimpse" in doubt("visible-classes", procedure_of(7), (7, 7), FRAME)
+    assert "glimpse" in doubt("visible-classes", procedure_of(7, 20, 21), (7, 7), FRAME)
     assert doubt("visible-classes", procedure_of(7, 8), (8, 8), FRAME) is None
+
+
+def test_what_is_known_at_one_second_only_is_no_glimpse():
+    """A still image, or a box that nobody linked to others: there is no more of the object to be overlooked."""
+    assert doubt("visible-classes", procedure_of(7), (7, 7), FRAME) is None
+    assert doubt("visible-classes", procedure_of(0, duration_s=1), (0, 0), FRAME) is None
+    told = (Event(EventKind.INSERTED, 3, "s"),)
+    assert "glimpse" in doubt("visible-classes", procedure_of(7, events=told), (7, 7), FRAME)
 
 
 @pytest.mark.parametrize(("end", "clear"), [(90, True), (120, True), (101, False), (99, False)])

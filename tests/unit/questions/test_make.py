@@ -223,8 +223,9 @@ def test_a_set_without_a_question_is_refused_with_the_reasons(tmp_path, capsys, 
     told = str(refused.value)
     assert "not one question could be made from 1 videos" in told
     assert "--annotated" in told
-    assert "templates are withheld: phases were not annotated" in told
-    assert "video v never shows a foreign object" in told
+    assert refused.value.problems[0].endswith("no foreign object is in view")
+    assert "templates withheld, by reason: " in told
+    assert "phases were not annotated" in told
     write_procedure(empty, tmp_path / "v.json")
     monkeypatch.setattr(
         "sys.argv", ["surgvalid", "data", "questions", str(tmp_path / "v.json"), "--out", str(tmp_path / "out")]

@@ -82,7 +82,7 @@ def test_a_size_that_nobody_told_keeps_questions_about_places_in_the_image_back(
 
 def test_proposed_instances_are_refused_and_the_remedy_is_named():
     with pytest.raises(ProcedureInvalid, match=r"1 of 4 instances were proposed .*--history.* --with unverified"):
-        make_questions(replace(tiny_procedure(), proposed=("sponge 1",)), test_share=0)
+        make_questions(replace(tiny_procedure(), proposed=("sponge 1",)), test_share=0, tracks=["segment"])
 
 
 def test_unverified_questions_are_marked_one_by_one():
@@ -105,7 +105,7 @@ def test_two_people_confirm_an_instance(approvals, accepted):
         assert make_questions(doubtful, per_video=20, test_share=0, history=pl.DataFrame(rows)).questions
     else:
         with pytest.raises(ProcedureInvalid, match="confirmed by nobody"):
-            make_questions(doubtful, per_video=20, test_share=0, history=pl.DataFrame(rows))
+            make_questions(doubtful, per_video=20, test_share=0, history=pl.DataFrame(rows), tracks=["procedure"])
 
 
 def test_approvals_do_not_pass_to_other_boxes_of_the_same_name():
@@ -121,7 +121,7 @@ def test_approvals_do_not_pass_to_other_boxes_of_the_same_name():
     shifted = replace(first, boxes=first.boxes + np.array([1.0, 0, 0, 0]))
     again = replace(seen, tracks=(shifted, *others), width_px=seen.width_px + 1)
     with pytest.raises(ProcedureInvalid, match=f"1 of {len(seen.tracks)} instances .* confirmed by nobody as they"):
-        make_questions(again, **options)
+        make_questions(again, **options, tracks=["procedure"])
     moved = history.add(f"{seen.video}/{first.instance}", Action.CHANGED, "anna", at="2026-01-03", field="x", after="1")
     for who in ("ben", "carla"):
         moved = moved.add(f"{seen.video}/{first.instance}", Action.APPROVED, who, at="2026-01-04")

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from review_folder import PROCEDURE, QUESTIONS, review_folder
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.sources import review_in
-from surgvalid.questions.stages.history import ReviewState
+from surgvalid.questions.stages.history import Action, History, ReviewState
 from surgvalid.report.review.items import material_in
-from surgvalid.report.review.log import ReviewLog
+from surgvalid.report.review.log import ReviewLog, agreement_of, latest
 from surgvalid.report.review.server import ReviewServer, history_file
 from surgvalid.schema.procedures.procedure_files import write_procedure
 
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(folder: Path) -> Iterator[ReviewServer]:
     log = ReviewLog(history_file(folder))
-    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla")
+    served = ReviewServer(material_in(folder), log, raters=["anna", "ben"], adjudicator="carla", blind=False)
     threading.Thread(target=served.serve_forever, daemon=True).start()
     yield served
     served.shutdown()
@@ -62,7 +63,7 @@ def test_a_rater_sees_all_questions_and_nothing_that_others_said(server: ReviewS
     seen = got(server, "ben")
     assert [one["item"] for one in seen["items"]] == [question[0] for question in QUESTIONS]
     assert [one["mine"] for one in seen["items"]] == [None, None, None]
-    assert "hidden" not in json.dumps(seen)
+    assert "second sponge" not in json.dumps(seen)
     assert [one["mine"] and one["mine"]["action"] for one in got(server, "anna")["items"]] == [
         "objected",
         "approved",
@@ -166,3 +167,75 @@ def test_a_folder_without_anything_to_review_and_people_without_names_are_refuse
     for raters in ([], ["anna", "anna"], [" "]):
         with pytest.raises(Misuse, match="a name of their own"):
             ReviewServer(material_in(folder), ReviewLog(tmp_path / "h.csv"), raters=raters)
+
+
+@pytest.fixture
+def blind(folder: Path) -> Iterator[ReviewServer]:
+    served = ReviewServer(material_in(folder), ReviewLog(history_file(folder)), raters=["anna", "ben"])
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    yield served
+    served.shutdown()
+    served.server_close()
+
+
+def answer(server: ReviewServer, who: str, item: str, text: str) -> Any:
+    body = json.dumps({"item": item, "answer": text}).encode()
+    request = urllib.request.Request(server.address_of(who) + "answer", data=body)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return json.loads(reply.read())
+    except urllib.error.HTTPError as refused:
+        return json.loads(refused.read())
+
+
+def test_the_reference_and_what_shows_it_come_after_the_answer(blind: ReviewServer, folder: Path) -> None:
+    first = got(blind, "anna")["items"][1]
+    assert (first["answer"], first["note"], first["moments"], first["hidden"]) == (None, "", [0, 19], True)
+    assert got(blind, "anna", "boxes/1") == {}
+    assert "answer the question first" in say(blind, "anna", "s1", "approved")["problem"]
+    assert "is no answer" in answer(blind, "anna", "s1", "many")["problem"]
+    shown = answer(blind, "anna", "s1", "3")
+    assert (shown["answer"], shown["given"], shown["moments"]) == ("1", "3", [5, 8])
+    assert answer(blind, "anna", "s1", "1")["given"] == "3"
+    assert got(blind, "anna", "boxes/1")["5"]
+    assert got(blind, "ben")["items"][1]["hidden"]
+    assert say(blind, "anna", "s1", "approved") == {"kept": True}
+    kept = pl.read_csv(history_file(folder), infer_schema=False).filter(pl.col("action") == "answered")
+    assert kept.select("item", "who", "after").rows() == [("s1", "anna", "3")]
+
+
+def test_a_verdict_is_taken_back_by_a_further_entry_and_a_question_withdrawn(
+    server: ReviewServer, folder: Path
+) -> None:
+    say(server, "anna", "f1", "approved")
+    assert say(server, "anna", "f1", "undone") == {"kept": True}
+    assert got(server, "anna")["items"][0]["mine"] is None
+    assert "no verdict" in say(server, "anna", "f1", "undone")["problem"]
+    assert [row[1] for row in pl.read_csv(history_file(folder)).select("item", "action").rows()[3:]] == [
+        "approved",
+        "undone",
+    ]
+    assert say(server, "ben", "f1", "unsure") == {"kept": True}
+    assert "needs a reason" in say(server, "ben", "s1", "withdrawn")["problem"]
+    assert say(server, "ben", "s1", "withdrawn", note="patient can be recognised") == {"kept": True}
+    assert review_in(history_file(folder)).against("s1", "1") == "a reviewer withdrew it"
+
+
+def test_agreement_says_why_kappa_is_low_where_nearly_all_verdicts_are_the_same() -> None:
+    history, draw = History(), np.random.default_rng(1)
+    items = {f"q{number}": f"v{number % 10}" for number in range(100)}
+    for item in items:
+        entries = History().add(item, Action.PROPOSED, "surgvalid", at="1").entries
+        for who in ("anna", "ben"):
+            wrong = draw.random() < 0.08
+            entries = History(entries).add(item, Action.OBJECTED if wrong else Action.APPROVED, who, at="1").entries
+        history = History((*history.entries, *entries))
+    rows, remark = agreement_of(history, ["anna", "ben"], items)
+    known = {row["coefficient"]: row for row in rows}
+    votes = latest(history, ["anna", "ben"])
+    same = np.mean([by["anna"].action == by["ben"].action for by in votes.values()])
+    share = np.mean([entry.action == "approved" for by in votes.values() for entry in by.values()])
+    expected = (same - 2 * share * (1 - share)) / (1 - 2 * share * (1 - share))
+    assert known["Gwet's AC1"]["value"] == pytest.approx(expected)
+    assert known["Gwet's AC1"]["low"] < expected < known["Gwet's AC1"]["high"]
+    assert "of the verdicts are the same" in remark

@@ -99,6 +99,8 @@ class About:
     procedure_type: str | None = None
     center: str | None = None
     patient: str | None = None
+    patient_pattern: str | None = None
+    """A regular expression whose first group, in the name of a video or still image, is the patient."""
     duration_s: int | None = None
     width_px: int | None = None
     height_px: int | None = None
@@ -118,6 +120,16 @@ class About:
         """What was looked for, or None where nobody says."""
         return declared(self.annotated, kinds=tuple(EventKind)) if self.annotated else None
 
+    @property
+    def of_frames(self) -> bool:
+        """Whether the caller tells what only frames of a video have."""
+        return bool(self.fps or self.video or self.video_files)
+
+    def patient_of(self, video: str) -> str | None:
+        """The patient of a video, as the caller tells or as the pattern takes it from the name."""
+        match = re.search(self.patient_pattern, video) if self.patient_pattern else None
+        return self.patient or (match[1] if match else None)
+
     def video_file_of(self, video: str) -> VideoFile | None:
         """The video file of a video, by its name or by that under which it was uploaded."""
         names = (video, _UPLOADED.sub("", video, count=1), "")
@@ -125,6 +137,12 @@ class About:
 
     def __post_init__(self) -> None:
         _ = self.declared  # an unknown word is refused here, not at the end of a long file
+        try:
+            groups = re.compile(self.patient_pattern or "()").groups
+        except re.error as error:
+            raise Misuse(f"patient pattern {self.patient_pattern!r}: {error}") from None
+        if groups < 1:
+            raise Misuse(f"patient pattern {self.patient_pattern!r} has no group in brackets, which is the patient")
         for name in ("fps", "duration_s", "width_px", "height_px"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:

@@ -174,7 +174,7 @@ class VideoDraft:
             tuple(self.phases),
             tuple(t for t in known if self.tracks[t.instance].instrument),
             tuple(self.masked),
-            self.about.patient or self.patient,
+            self.about.patient_of(self.video) or self.patient,
             self.facts,
             proposed=tuple(dict.fromkeys(name for name in self.proposed if name in tracks)),
             assumed=tuple(self.assumed),

@@ -1,10 +1,11 @@
 """Images with shapes on them, as tools for still images keep them, brought into procedures.
 
 The images of a folder are the frames of one video, and the digits at the end of a file's name are the frame's number.
-Where that cannot be (names without digits or with different beginnings, images of different sizes), nothing is guessed:
-the file is refused, unless the caller says that every image is a video of its own. A shape without an identity is an
-object of its own that nobody has told apart from others, so it is only proposed; in a video of one frame there is
-nothing to tell apart.
+Where that cannot be (names without digits or with different beginnings, images of different sizes), every image is a
+video of its own, of one second, which a finding says; where the caller tells a rate or a video file, they were meant as
+frames and the file is refused. A shape without an identity is an object of its own that nobody has told apart from
+others, so it is only proposed; in a video of one frame there is nothing to tell apart. Sizes that are not told are
+those of the images beside the file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -24,6 +26,10 @@ from surgvalid.schema.procedures.tracks import Visibility
 
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})$", re.DOTALL)
 _STILLS = "say --stills where every image is a video of its own"
+_HASHED = re.compile(r"[0-9a-f]{8}(?:--?|__)(?=.)")
+"""What Label Studio puts before the name of an image that was uploaded."""
+_BESIDE = ("", "images", "Images", "JPEGImages")
+"""Folders in which exports keep their images."""
 _SHOWN = 3
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _HEAD_BYTES = 1 << 20
@@ -36,6 +42,7 @@ NOTES = {
     "difficult": ("not-kept", "objects are marked as difficult, which is not kept"),
     "parts": ("not-kept", "parts of objects are not kept"),
     "unlike": ("not-kept", "results of another kind are not kept"),
+    "stills": ("stills", "images cannot be frames of one video (names, sizes): each is a video of its own, of 1 s"),
 }
 """Code and text of the finding on each thing that a reader counts."""
 
@@ -93,16 +100,41 @@ def annotations_of(
     Raises:
         ProcedureInvalid: Something cannot be true, or images have no place; every problem is listed.
     """
-    gathered = _Gathered(where, about, video or Path(where).resolve().stem)
-    for picture in pictures:
+    listed = without_hashes(list(pictures))
+    stills = not about.stills and not about.of_frames and are_stills(listed)
+    gathered = _Gathered(where, replace(about, stills=True) if stills else about, video or Path(where).resolve().stem)
+    for picture in listed:
         gathered.take(picture)
     wrong = [*noticed.problems, *gathered.problems()]
     if not gathered.drafts and not wrong:
         wrong.append("holds no image with annotations")
     if wrong:
         raise ProcedureInvalid(where, wrong)
+    if stills:
+        noticed.counts["stills"] = len(listed)
     gathered.say(noticed.counts)
     return Annotations(*finish(list(gathered.drafts.values()), where))
+
+
+def without_hashes(pictures: list[ShapedImage]) -> list[ShapedImage]:
+    """The images by the names that they had before they were uploaded, where all bear the mark of an upload."""
+    paths = [PurePosixPath(picture.name.replace("\\", "/")) for picture in pictures]
+    if not all(_HASHED.match(path.name) for path in paths):
+        return pictures
+    names = [path.with_name(_HASHED.sub("", path.name, count=1)).as_posix() for path in paths]
+    return [one._replace(name=name) for one, name in zip(pictures, names, strict=True)]
+
+
+def are_stills(pictures: Iterable[ShapedImage]) -> bool:
+    """Whether images of one folder cannot be frames of one video: by names without a common beginning, or by sizes."""
+    seen: dict[str, set[tuple[object, ...]]] = {}
+    for picture in pictures:
+        path = PurePosixPath(picture.name.replace("\\", "/"))
+        if (numbered := _NUMBERED.fullmatch(path.stem)) is None:
+            return True
+        size = (picture.width_px, picture.height_px) if picture.width_px and picture.height_px else ()
+        seen.setdefault(f"{path.parent} {picture.by}", set()).add((numbered[1], *size))
+    return any(len(kinds) > 1 for kinds in seen.values())
 
 
 class _Gathered:
@@ -132,9 +164,11 @@ class _Gathered:
         video += f" by {picture.by}" if picture.by else ""
         self.frames[(video, frame)] += 1
         draft = self.drafts.setdefault(video, VideoDraft(self.where, self.about, video=video))
-        if picture.width_px and picture.height_px:
-            self.sizes.setdefault(video, set()).add((picture.width_px, picture.height_px))
-            draft.width_px, draft.height_px = picture.width_px, picture.height_px
+        size = picture.width_px, picture.height_px
+        size = size if all(size) else size_beside(Path(self.where), path.as_posix())
+        if size[0] and size[1]:
+            self.sizes.setdefault(video, set()).add((size[0], size[1]))
+            draft.width_px, draft.height_px = size
         second = draft.second_of(frame)
         if second is None:
             draft.between += len(picture.shapes)
@@ -211,6 +245,13 @@ def box_around_ellipse(x: float, y: float, half_width: float, half_height: float
     wide = math.hypot(half_width * math.cos(turn), half_height * math.sin(turn))
     high = math.hypot(half_width * math.sin(turn), half_height * math.cos(turn))
     return x - wide, y - high, 2 * wide, 2 * high
+
+
+def size_beside(where: Path, name: str) -> tuple[int, int] | tuple[None, None]:
+    """The size of an image of that name that lies beside annotations, in one of the folders of exports."""
+    home, path = where if where.is_dir() else where.parent, PurePosixPath(name)
+    places = (home / folder / one for one in dict.fromkeys((path, PurePosixPath(path.name))) for folder in _BESIDE)
+    return next((size for place in places if (size := image_size(place))), (None, None))
 
 
 def image_size(path: Path) -> tuple[int, int] | None:

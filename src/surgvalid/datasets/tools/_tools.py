@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+from surgvalid.datasets._archive import is_archive, opened_archive, places_in
 from surgvalid.datasets.tools._about import About, Annotations, head_of
 from surgvalid.datasets.tools._pictures import Noticed, ShapedImage, annotations_of
 from surgvalid.errors import FileUnreadable, UnknownName
@@ -32,12 +33,14 @@ _SPACED = re.compile(r"\s*\d+(\s+-?[\d.]+){9,}\s*$")
 def reason_for(path: Path, head: str) -> str | None:
     """Why a file or folder that no tool recognises cannot be read, or None where nothing is known about it."""
     kind, line = path.suffix.lower(), head.split("\n", 1)[0]
+    if path.is_dir() and any(path.glob("**/instances/*.png")):
+        return "MOTS: masks of instances as PNG, which are not read; export as MOT or COCO"
     if path.is_dir():
         return "a folder in which no annotation tool recognises its files; name one file of it"
     for kinds, text in (
         (_IMAGES, "an image, no annotations; masks are compared by 'surgvalid evaluate segmentation'"),
         (_FILMS, "a video file, no annotations; give it with --video beside the annotations"),
-        (_ARCHIVES, "an archive; unpack it first"),
+        (_ARCHIVES, "an archive of another kind than ZIP, or a broken one; unpack it first"),
     ):
         if kind in kinds:
             return text
@@ -64,8 +67,6 @@ def _json(head: str) -> str | None:
 
 def _csv(line: str) -> str | None:
     columns = {cell.strip().strip('"') for cell in line.split(",")}
-    if {"annotation_id", "annotator"} <= columns:
-        return "Label Studio's CSV, in which values lose their kind; export as JSON or JSON_MIN"
     if {"image", "xmin", "label"} <= columns:
         return "VoTT's CSV, which tells no size of images; export as Pascal VOC or COCO"
     return None
@@ -88,9 +89,9 @@ TOOLS = ("cvat", "coco", "mot", "label_studio", "segments")
 """Names of the files in this subpackage that read annotated procedures."""
 WRITING = ("cvat", "coco", "label_studio")
 """Names of those that write them, to be corrected by people."""
-IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro")
+IMAGE_TOOLS = ("via", "labelme", "voc", "yolo", "datumaro", "kitti", "open_images")
 """Names of those that only read, since they keep still images and have no place for most of a procedure."""
-_BY_FOLDER = ("labelme", "voc", "yolo")
+_FILE_PER_IMAGE = ("labelme", "voc", "kitti", "yolo")
 """Of these, the images of one folder are one video, which is called as the folder is."""
 
 
@@ -131,11 +132,14 @@ def recognised_tool(path: str | Path) -> str | None:
     Raises:
         FileUnreadable: No such file or folder.
     """
+    if is_archive(Path(path)):
+        with opened_archive(Path(path)) as home:
+            return next((name for place in places_in(home) if (name := recognised_tool(place))), None)
     head = head_of(Path(path))
     return next((name for name in _ORDER if annotation_tool(name).recognises(Path(path), head)), None)
 
 
-_ORDER = ("datumaro", "via", "cvat", "label_studio", "coco", "mot", "segments", "labelme", "voc", "yolo")
+_ORDER = ("datumaro", "via", "cvat", "label_studio", "coco", "mot", "segments", "open_images", *_FILE_PER_IMAGE)
 """The more particular first."""
 
 
@@ -152,6 +156,8 @@ def read_annotations(path: str | Path, *, tool: str | None = None, about: About 
         FileUnreadable: No tool recognises the file, or it is not what it claims to be.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
+    if is_archive(Path(path)):
+        return _from_archive(Path(path), tool, about)
     name = tool or recognised_tool(path)
     if name is None:
         known = ", ".join((*TOOLS, *IMAGE_TOOLS))
@@ -161,8 +167,24 @@ def read_annotations(path: str | Path, *, tool: str | None = None, about: About 
     if name in TOOLS and not (about.stills and hasattr(module, "pictures")):
         return module.read(path, about)
     home, noticed = Path(path), Noticed(Counter(), [])
-    video = (home if home.is_dir() else home.parent).resolve().name if name in _BY_FOLDER else ""
+    video = (home if home.is_dir() else home.parent).resolve().name if name in _FILE_PER_IMAGE else ""
     return annotations_of(module.pictures(home, about, noticed), noticed, where=str(path), about=about, video=video)
+
+
+def _from_archive(path: Path, tool: str | None, about: About | None) -> Annotations:
+    """The procedures in an archive: of the outermost folder or files in it that a tool recognises."""
+    with opened_archive(path) as home:
+        listed = [(place, recognised_tool(place)) for place in places_in(home)]
+        known = [(place, name) for place, name in listed if name and tool in (None, name)]
+        folders = [place for place, _ in known if place.is_dir()]
+        chosen = [(place, name) for place, name in known if not any(one in place.parents for one in folders)]
+        if len(names := sorted({name for _, name in chosen})) > 1:
+            raise FileUnreadable(str(path), [f"the archive holds files of {', '.join(names)}; unpack it and name one"])
+        if not chosen:
+            raise FileUnreadable(str(path), ["the archive holds no file that an annotation tool recognises"])
+        read = [read_annotations(place, tool=name, about=about) for place, name in chosen]
+    procedures = [procedure for one in read for procedure in one.procedures]
+    return Annotations(procedures, [finding for one in read for finding in one.findings])
 
 
 class DrawnImages(NamedTuple):

@@ -21,7 +21,14 @@ from typing import Any
 from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole, write_text
 from surgvalid.datasets.tools._draft import VideoDraft, finish
 from surgvalid.datasets.tools._losses import SIDECAR, losses, sidecar_of, take_sidecar
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage
+from surgvalid.datasets.tools._pictures import (
+    DrawnShape,
+    Noticed,
+    ShapedImage,
+    annotations_of,
+    are_stills,
+    without_hashes,
+)
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
@@ -38,7 +45,10 @@ def pictures(path: Path, _about: About, noticed: Noticed) -> list[ShapedImage]:
     Raises:
         FileUnreadable: Not JSON, or not COCO.
     """
-    document, (counts, problems) = _document(path), noticed
+    return _pictures(_document(path), *noticed)
+
+
+def _pictures(document: dict[str, Any], counts: Counter[str], problems: list[str]) -> list[ShapedImage]:
     names = {str(row.get("id")): str(row.get("name", "")) for row in rows(document.get("categories"))}
     shapes: dict[str, list[DrawnShape]] = {str(row.get("id")): [] for row in rows(document.get("images"))}
     if len(shapes) < len(rows(document.get("images"))):
@@ -64,6 +74,7 @@ def pictures(path: Path, _about: About, noticed: Noticed) -> list[ShapedImage]:
 TITLE = "COCO JSON, with videos and tracks where it has them"
 FILE_NAME = "instances.json"
 _IDENTITY = ("instance", "track_id", "instance_id")
+_OF_VIDEOS = ("video_id", "frame_index", "frame_id")
 _RESERVED = (*_IDENTITY, "occluded", "rotation")
 _READ = {
     "annotations": (
@@ -110,7 +121,15 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         FileUnreadable: Not JSON, or not COCO.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    return Annotations(*_Reader(_document(path), str(path), about or About()).result())
+    document, about, noticed = _document(path), about or About(), Noticed(Counter(), [])
+    of_videos = any(key in row for row in rows(document["images"]) for key in _OF_VIDEOS) or rows(
+        document.get("videos")
+    )
+    if not of_videos and not about.of_frames and rows(document["images"]):
+        images = without_hashes(_pictures(document, *noticed))
+        if are_stills(images):
+            return annotations_of(images, noticed, where=str(path), about=about)
+    return Annotations(*_Reader(document, str(path), about).result())
 
 
 def _document(path: str | Path) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from surgvalid.datasets.tools._cvat_shapes import (
 )
 from surgvalid.datasets.tools._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgvalid.datasets.tools._losses import losses
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, annotations_of, are_stills
 from surgvalid.datasets.tools._xml import attributes_text, elements, escaped, xml_text
 from surgvalid.datasets.tools.cvat_shapes import read_shapes, task_elements, tasks_of
 from surgvalid.errors import FileUnreadable
@@ -75,6 +75,9 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         reader.take(element)
     if not reader.seen:
         raise FileUnreadable(str(path), ["holds no <meta>, <track> or <image>; export as CVAT 1.1"])
+    if not reader.seen["track"] and not (draft.about.of_frames or draft.rate_told) and are_stills(reader.images):
+        noticed = Noticed(Counter(), [])
+        return annotations_of(pictures(Path(path), draft.about, noticed), noticed, where=str(path), about=draft.about)
     reader.conclude()
     return Annotations(*finish([draft], str(path)))
 
@@ -109,6 +112,8 @@ class _Reader:
         self.attributes: dict[str, list[tuple[int, Mapping[str, str]]]] = {}
         self.job = ""
         self.sizes: set[tuple[int, int]] = set()
+        self.images: list[ShapedImage] = []
+        """The names and sizes of the images, without what is drawn on them."""
         self.last_image = -1
 
     def take(self, element: Element) -> None:
@@ -194,6 +199,7 @@ class _Reader:
             return
         self.last_image = max(self.last_image, frame)
         width, height = whole(element.get("width")), whole(element.get("height"))
+        self.images.append(ShapedImage(element.get("name") or f"{frame}", (), width, height))
         if width is not None and height is not None:
             self.sizes.add((width, height))
         for place, shape in enumerate(shapes, start=1):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from surgvalid.datasets.tools._about import About, number, rows, whole
+from surgvalid.datasets.tools._about import About, head_of, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
 from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
 from surgvalid.errors import FileUnreadable
@@ -24,7 +24,9 @@ _SIDES = 4
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a file that begins with `head` is one of this tool."""
+    """Whether a file that begins with `head`, or the folder of a project, is one of this tool."""
+    if path.is_dir():
+        return any(recognises(one, head_of(one)) for one in _files(path)[:1])
     return path.suffix.lower() == ".json" and '"items"' in head and '"categories"' in head and '"images"' not in head
 
 
@@ -34,6 +36,14 @@ def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImag
     Raises:
         FileUnreadable: Not Datumaro JSON.
     """
+    return (picture for one in (_files(path) if path.is_dir() else [path]) for picture in _pictures(one, noticed))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((folder / "annotations").glob("*.json")) or sorted((folder / "dataset/annotations").glob("*.json"))
+
+
+def _pictures(path: Path, noticed: Noticed) -> Iterator[ShapedImage]:
     document = read_json(path)
     if not isinstance(document, dict) or not isinstance(document.get("items"), list):
         raise FileUnreadable(str(path), ["not Datumaro: expected an object with the list 'items'"])

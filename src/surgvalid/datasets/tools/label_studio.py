@@ -13,8 +13,10 @@ task's data under `surgvalid`; only whether a box is occluded is lost, and said.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +27,7 @@ from surgvalid.datasets.tools._draft import LONGEST_S, TrackDraft, VideoDraft, f
 from surgvalid.datasets.tools._label_studio_images import draws_on_images, image_annotations, shape_kind, turned
 from surgvalid.datasets.tools._losses import SIDECAR, losses, sidecar_of, take_sidecar
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
-from surgvalid.schema.documents import read_json
+from surgvalid.schema.documents import read_json, read_text
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.legacy import with_new_keys
 from surgvalid.schema.procedures.tracks import Phase, Procedure, Track
@@ -44,6 +46,8 @@ Keyframe = tuple[int, tuple[float, float, float, float], bool]
 def recognises(path: Path, head: str) -> bool:
     """Whether a file that begins with `head` is one of this tool."""
     keys = ('"annotations"', '"completions"', '"data"', '"predictions"', '"framesCount"', '"rectanglelabels"')
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return {"annotation_id", "annotator"} <= set(re.findall(r"\w+", head.split("\n", 1)[0]))
     if path.suffix.lower() != ".json" or '"coordinates"' in head:
         return False
     one_task = '"result"' in head and '"annotations"' in head and '"images"' not in head
@@ -57,7 +61,7 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
         FileUnreadable: Not JSON, or no list of tasks.
         ProcedureInvalid: Something in it cannot be true; every problem is listed.
     """
-    document = read_json(path)
+    document = _table(Path(path)) if Path(path).suffix.lower() in (".csv", ".tsv") else read_json(path)
     document = [document] if isinstance(document, dict) and "annotations" in document else document
     if not isinstance(document, list) or len(rows(document)) != len(document):
         raise FileUnreadable(str(path), ["not Label Studio: expected a list of tasks"])
@@ -78,6 +82,19 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     if empty:
         drafts[0].note("no-annotation", f"{empty} tasks have no annotation that was not cancelled; they are not kept")
     return Annotations(*finish(drafts, str(path)))
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV or TSV export, whose cells hold lists as JSON, as tasks of the smaller export."""
+    lines = csv.DictReader(read_text(path).splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    return [{name: _cell(text) for name, text in row.items() if name} for row in lines]
+
+
+def _cell(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text and text[0] in "[{" else text
+    except ValueError:
+        return text
 
 
 def _of_video(task: dict[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from surgvalid.datasets.tools._about import About, Annotations, number, whole
 from surgvalid.datasets.tools._draft import VideoDraft, finish
+from surgvalid.datasets.tools._pictures import image_size
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_text
 from surgvalid.schema.procedures.tracks import Visibility
@@ -50,6 +51,9 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     _take_sequence(draft, home / "seqinfo.ini")
     if not draft.rate_told:
         draft.take_file_rate()
+    sizes = [image_size(one) for one in sorted(home.glob("img1/*"))[:1]]
+    if draft.width_px is None and sizes and sizes[0]:
+        draft.width_px, draft.height_px = sizes[0]
     labels = table.with_name("labels.txt")
     names = read_text(labels).splitlines() if labels.is_file() else None
     if names is None:

@@ -16,14 +16,7 @@ from typing import Any
 
 from surgvalid.datasets.tools._about import About, number, rows
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import (
-    DrawnShape,
-    Noticed,
-    ShapedImage,
-    box_around,
-    box_around_ellipse,
-    image_size,
-)
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, box_around_ellipse
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json, read_text
 
@@ -52,8 +45,7 @@ def pictures(path: Path, _about: About, noticed: Noticed) -> Iterator[ShapedImag
     images = _from_table(path) if path.suffix.lower() == ".csv" else _from_json(path)
     for name, regions in images.items():
         shapes = list(_shapes(name, regions, *noticed))
-        size = image_size(path.parent / name) or image_size(path.parent / Path(name).name) or (None, None)
-        yield ShapedImage(name, shapes, *size)
+        yield ShapedImage(name, shapes)
 
 
 def _from_json(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -4,6 +4,7 @@ An item is an instance of stage 4 or a question of stage 5. Its state follows fr
     proposed    nobody has looked yet
     verified    one person approved what stands now
     confirmed   two different people did
+    withdrawn   somebody took it out, for good
     disputed    somebody objected, and nothing was changed and nobody decided since
 Nobody verifies their own work: an approval by whoever proposed or last changed the item does not count. A
 change sets everything back, since nobody has looked at what stands now. Whoever adjudicates may uphold an item: the
@@ -13,9 +14,10 @@ objections so far no longer count, and the word of the adjudicator counts like a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.questions.stages.box_tables import SIDES, needed_columns
+from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.schema.tables.tabular import as_frame
 
 
@@ -35,6 +38,14 @@ class Action(StrEnum):
     APPROVED = "approved"
     OBJECTED = "objected"
     UPHELD = "upheld"
+    WITHDRAWN = "withdrawn"
+    """It is not to be asked, whatever its answer."""
+    UNSURE = "unsure"
+    """It cannot be told from the image."""
+    ANSWERED = "answered"
+    """An answer that was given before the reference was shown; it says nothing of the reference."""
+    UNDONE = "undone"
+    """The last verdict of the same person on the same item does not count."""
 
 
 class ReviewState(StrEnum):
@@ -44,6 +55,11 @@ class ReviewState(StrEnum):
     VERIFIED = "verified"
     CONFIRMED = "confirmed"
     DISPUTED = "disputed"
+    WITHDRAWN = "withdrawn"
+
+
+VERDICTS = (Action.APPROVED, Action.OBJECTED, Action.WITHDRAWN, Action.UNSURE)
+"""What a rater says of an item, and may take back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +114,7 @@ class History:
         """
         entry = HistoryEntry(item, action, who, at, field, before, after, note)
         known = any(other.item == entry.item for other in self.entries)
-        if problem := _problem(entry, known, self.entries[-1].at if self.entries else ""):
+        if problem := entry_problem(entry, known, self.entries[-1].at if self.entries else ""):
             raise Misuse(problem)
         return History((*self.entries, entry))
 
@@ -137,7 +153,7 @@ class History:
         return pl.DataFrame([asdict(entry) for entry in self.entries], schema=dict.fromkeys(_COLUMNS, pl.String))
 
 
-def _problem(entry: HistoryEntry, known: bool, last_at: str) -> str | None:
+def entry_problem(entry: HistoryEntry, known: bool, last_at: str) -> str | None:
     """Why an entry cannot follow the others, of which the last was made at `last_at`, or None."""
     if not entry.who.strip() or not entry.item.strip():
         return f"an entry needs an item and a person, got {entry.item!r} and {entry.who!r}"
@@ -197,29 +213,58 @@ def history_from(table: Any) -> History:
     Raises:
         TableInvalid: With every row that cannot follow those before it.
     """
-    frame = needed_columns(table, ("item", "action", "who", "at"), "history")
-    rest = [name for name in _COLUMNS if name not in frame.columns]
-    entries, problems, known, last_at = list[HistoryEntry](), list[str](), set[str](), ""
-    for number, row in enumerate(as_frame(table).to_dicts(), start=1):
+    needed_columns(table, ("item", "action", "who", "at"), "history")
+    return History(tuple(entries_from(as_frame(table).to_dicts())))
+
+
+def entries_from(
+    rows: Iterable[Mapping[str, Any]], *, known: Collection[str] = (), last_at: str = ""
+) -> list[HistoryEntry]:
+    """The entries in rows, which follow others on the items that are known.
+
+    Raises:
+        TableInvalid: With every row that cannot follow those before it.
+    """
+    entries, problems, new = list[HistoryEntry](), list[str](), set[str]()
+    for number, row in enumerate(rows, start=1):
         if row["action"] not in list(Action):
             problems.append(f"row {number}: unknown action {row['action']!r}; known: {', '.join(Action)}")
             continue
-        more = {name: str(row.get(name) or "") for name in rest}
+        more = {name: str(row.get(name) or "") for name in _COLUMNS[4:]}
         entry = HistoryEntry(str(row["item"]), Action(row["action"]), str(row["who"]), str(row["at"]), **more)
-        if problem := _problem(entry, entry.item in known, last_at):
+        if problem := entry_problem(entry, entry.item in new or entry.item in known, last_at):
             problems.append(f"row {number}: {problem}")
             continue
         entries.append(entry)
-        known.add(entry.item)
+        new.add(entry.item)
         last_at = entry.at
     if problems:
         raise TableInvalid("history", problems)
-    return History(tuple(entries))
+    return entries
+
+
+def standing(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
+    """The entries of one item without those that were taken back."""
+    kept: list[HistoryEntry] = []
+    for entry in entries:
+        if entry.action is not Action.UNDONE:
+            kept.append(entry)
+        elif mine := [at for at, one in enumerate(kept) if one.who == entry.who and one.action in VERDICTS]:
+            del kept[mine[-1]]
+    return kept
+
+
+def history_in(source: Any) -> History:
+    """The history in a table, or in the file of one; without entries for None."""
+    if source is None:
+        return History()
+    texts = ("item", "who", "at", "field", "before", "after", "note")
+    return history_from(read_frame(Path(source), texts) if isinstance(source, str | Path) else source)
 
 
 def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
     author, approved, objected = entries[0].who, set[str](), set[str]()
-    for entry in entries:
+    for entry in standing(entries):
         if entry.action in (Action.PROPOSED, Action.CHANGED):
             author, approved, objected = entry.who, set(), set()
         elif entry.action is Action.OBJECTED:
@@ -228,7 +273,9 @@ def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
         elif entry.action is Action.UPHELD:
             objected = set()
             approved |= {entry.who} - {author}
-        elif entry.who != author:
+        elif entry.action is Action.WITHDRAWN:
+            return ReviewState.WITHDRAWN
+        elif entry.action is Action.APPROVED and entry.who != author:
             approved.add(entry.who)
             objected.discard(entry.who)
     if objected:

@@ -7,7 +7,13 @@ const make = (tag, text, kind) => {
   return element;
 };
 const clock = (s) => [s / 3600, (s / 60) % 60, s % 60].map((n) => String(Math.floor(n)).padStart(2, "0")).join(":");
-const WORDS = { approved: "confirmed", objected: "objected", upheld: "upheld", changed: "corrected" };
+const WORDS = {
+  approved: "confirmed", objected: "objected to", upheld: "upheld", changed: "corrected", withdrawn: "withdrew",
+  unsure: "could not tell from the image", undone: "took back the verdict on",
+};
+const FRAME_S = 0.04;
+let all = [];
+let history = [];
 let work = null;
 let at = 0;
 let pending = "";
@@ -21,19 +27,54 @@ async function load() {
   const reply = await fetch("work.json");
   if (!reply.ok) throw new Error("the server does not answer");
   work = await reply.json();
-  at = Math.max(0, work.items.findIndex(waits));
+  all = work.items;
+  if (!$("pick").options.length) choices();
+  picked();
   document.title = `${deciding() ? "Adjudication" : "Review"}: ${work.who}`;
   $("title").textContent = document.title;
   label($("approve"), deciding() ? "Let it stand" : "Confirm", "A");
   label($("correct"), "Correct", "C");
   label($("object"), "Object", "O");
-  $("object").hidden = deciding();
-  $("open").hidden = deciding();
-  const say = deciding() ? "A lets it stand, C corrects" : "A confirms, C corrects, O objects";
+  label($("unsure"), "Cannot tell", "T");
+  label($("withdraw"), "Withdraw", "W");
+  label($("undo"), "Undo", "U");
+  for (const name of ["object", "open", "unsure", "withdraw", "undo", "pick-label"]) $(name).hidden = deciding();
+  $("sample").parentElement.hidden = deciding();
+  const say = deciding() ? "A lets it stand, C corrects" : "1 to 9 answer, A confirms, C corrects, O objects, T cannot tell, W withdraws, U undoes";
   const on = deciding() ? "" : ", G goes on to the next open one";
   $("keys").textContent = `Keys: ${say}; left and right move${on}, Space plays.`;
   overview();
   show();
+}
+
+function choices() {
+  const kinds = {};
+  for (const one of all) for (const [kind, value] of Object.entries(one.kinds || {})) (kinds[kind] ||= new Set()).add(value);
+  const add = (value, text) => { const option = make("option", text); option.value = value; $("pick").append(option); };
+  add("", "all");
+  add("open", "those that wait");
+  add("objected", "objections");
+  for (const [kind, values] of Object.entries(kinds)) if (values.size > 1) for (const value of [...values].sort()) add(`${kind}\n${value}`, `${kind}: ${value}`);
+}
+
+/* The same sample for everybody: items in the order of a hash of their names. */
+const mixed = (name) => [...name].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 16777619) >>> 0, 2166136261);
+
+function picked() {
+  const [kind, value] = $("pick").value.split("\n");
+  const most = parseInt($("sample").value, 10);
+  let items = all;
+  if (kind === "open") items = items.filter(waits);
+  else if (kind === "objected") items = items.filter((one) => one.mine && one.mine.action === "objected");
+  else if (kind) items = items.filter((one) => one.kinds[kind] === value);
+  if (most > 0) {
+    const counts = {};
+    const first = [...items].sort((a, b) => mixed(a.item) - mixed(b.item));
+    const drawn = new Set(first.filter((one) => { const t = one.kinds.template; counts[t] = (counts[t] || 0) + 1; return counts[t] <= most; }));
+    items = items.filter((one) => drawn.has(one));
+  }
+  work.items = items;
+  at = Math.max(0, items.findIndex(waits));
 }
 
 function label(button, text, key) {
@@ -52,8 +93,17 @@ function show() {
   $("problem").textContent = "";
   $("place").textContent = `${one.video} · ${span(one)}`;
   $("question").textContent = one.question;
-  $("answer").textContent = one.answer;
+  $("answer").textContent = one.answer ?? "";
   $("note").textContent = one.note;
+  $("given").textContent = one.given ? `You answered: ${one.given}` : "";
+  $("blind").hidden = !one.hidden;
+  $("known").hidden = Boolean(one.hidden);
+  for (const name of ["approve", "correct", "object"]) $(name).disabled = Boolean(one.hidden);
+  $("undo").disabled = !one.mine && history.length === 0;
+  blind(one);
+  const single = one.window[0] === one.window[1];
+  document.body.classList.toggle("single", single);
+  $("clip").open = !single;
   $("back").disabled = at === 0;
   $("next").disabled = at === work.items.length - 1;
   mine(one);
@@ -89,6 +139,47 @@ function mine(one) {
     $(name).setAttribute("aria-pressed", String(Boolean(verdict && action && verdict.action === action)));
 }
 
+function blind(one) {
+  $("options").replaceChildren();
+  $("guess").value = "";
+  const listed = one.options || [];
+  $("guess-field").hidden = $("send").hidden = listed.length > 0;
+  listed.forEach((option, place) => {
+    const button = make("button");
+    label(button, option, String(place + 1));
+    button.type = "button";
+    button.addEventListener("click", () => answer(option));
+    $("options").append(button);
+  });
+}
+
+async function answer(text) {
+  if (busy) return;
+  busy = true;
+  const one = item();
+  try {
+    const body = JSON.stringify({ item: one.item, answer: text });
+    const reply = await fetch("answer", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const result = await reply.json();
+    if (!reply.ok) { $("problem").textContent = result.problem; return; }
+    Object.assign(one, result, { hidden: false, mine: one.mine });
+    $("live").textContent = `The reference is ${one.answer}`;
+    if (document.activeElement && $("blind").contains(document.activeElement)) document.activeElement.blur();
+    show();
+  } catch {
+    $("problem").textContent = "Not kept: the server does not answer. Is it still running?";
+  } finally {
+    busy = false;
+  }
+}
+
+function undo() {
+  const last = item().mine ? item() : history.at(-1);
+  if (!last) return;
+  go(work.items.indexOf(last));
+  keep("undone", "", "");
+}
+
 function said(one) {
   $("said").replaceChildren();
   if (!one.said) return;
@@ -102,6 +193,7 @@ function said(one) {
 
 function film(one) {
   $("film").replaceChildren();
+  $("marks").replaceChildren();
   if (one.film === null) {
     $("film").append(make("p", `No video file of ${one.video} lies in the folder; give its path with --videos.`));
     return;
@@ -110,11 +202,35 @@ function film(one) {
   const [start, end] = one.stretch;
   Object.assign(player, { controls: true, preload: "metadata", muted: true, playsInline: true });
   player.src = `film/${one.film}#t=${start},${end + 1}`;
-  player.addEventListener("loadedmetadata", () => { player.currentTime = Math.min(start, player.duration || start); });
+  const asked = one.window[0] === one.window[1] ? one.window[0] : start;
+  player.addEventListener("loadedmetadata", () => { player.currentTime = Math.min(asked, player.duration || asked); });
+  player.playbackRate = Number($("speed").value);
+  player.addEventListener("timeupdate", () => { $("now").textContent = clock(player.currentTime); });
   player.addEventListener("timeupdate", () => { if (player.currentTime > end + 1 && !player.paused) player.pause(); });
   player.addEventListener("play", () => { if (player.currentTime > end + 0.9 || player.currentTime < start - 0.1) player.currentTime = start; });
   player.addEventListener("error", () => $("film").replaceChildren(make("p", "This browser cannot play the video; its frames are below.")));
   $("film").append(player);
+  if (one.hidden) return;
+  for (const second of one.moments) {
+    const mark = make("button", clock(second));
+    mark.type = "button";
+    mark.style.left = `${(100 * (second - start)) / Math.max(end + 1 - start, 1)}%`;
+    mark.addEventListener("click", () => jump(second));
+    $("marks").append(mark);
+  }
+}
+
+function jump(second) {
+  const player = document.querySelector("video");
+  if (!player) return;
+  $("clip").open = true;
+  player.pause();
+  player.currentTime = second;
+}
+
+function step(by) {
+  const player = document.querySelector("video");
+  if (player) jump(Math.max(0, player.currentTime + by * FRAME_S));
 }
 
 async function frames(one) {
@@ -137,6 +253,7 @@ function frame(one, second, boxes) {
     const picture = make("img");
     picture.alt = `Frame at ${clock(second)}: ${boxes.map((box) => box.class).join(", ") || "no object annotated"}`;
     picture.addEventListener("error", () => holder.classList.add("missing"));
+    picture.addEventListener("load", () => holder.style.setProperty("--shape", picture.naturalWidth / picture.naturalHeight));
     picture.src = `frame/${one.film}/${second}.png`;
     holder.append(picture);
   }
@@ -150,10 +267,10 @@ function frame(one, second, boxes) {
   const caption = make("figcaption");
   caption.append(make("span", clock(second)));
   if (one.film !== null) {
-    const jump = make("button", "Show in the video");
-    jump.type = "button";
-    jump.addEventListener("click", () => { const player = document.querySelector("video"); if (player) { player.pause(); player.currentTime = second; player.scrollIntoView({ block: "nearest" }); } });
-    caption.append(jump);
+    const button = make("button", "Show in the video");
+    button.type = "button";
+    button.addEventListener("click", () => jump(second));
+    caption.append(button);
   }
   figure.append(holder, caption);
   return figure;
@@ -162,7 +279,7 @@ function frame(one, second, boxes) {
 function openForm(kind) {
   pending = kind;
   $("form").hidden = false;
-  $("answer-field").hidden = kind === "object";
+  $("answer-field").hidden = kind !== "correct";
   $("right").value = kind === "correct" ? item().answer : "";
   $("reason").value = "";
   $("form").scrollIntoView({ block: "center" });
@@ -197,7 +314,14 @@ async function keep(action, answer, note) {
       show();
       return;
     }
+    if (action === "undone") {
+      one.mine = null;
+      history = history.filter((other) => other !== one);
+      show();
+      return;
+    }
     one.mine = { action, answer, note };
+    history.push(one);
     if (!nextOpen()) show();
   } catch {
     $("problem").textContent = "Not kept: the server does not answer. Is it still running?";
@@ -249,6 +373,15 @@ function overview() {
 $("approve").addEventListener("click", () => keep(deciding() ? "upheld" : "approved", "", ""));
 $("correct").addEventListener("click", () => openForm("correct"));
 $("object").addEventListener("click", () => openForm("object"));
+$("withdraw").addEventListener("click", () => openForm("withdraw"));
+$("unsure").addEventListener("click", () => keep("unsure", "", ""));
+$("undo").addEventListener("click", undo);
+$("blind").addEventListener("submit", (event) => { event.preventDefault(); answer($("guess").value.trim()); });
+$("pick").addEventListener("change", () => { picked(); show(); $("pick").blur(); });
+$("sample").addEventListener("change", () => { picked(); show(); });
+$("speed").addEventListener("change", () => { const player = document.querySelector("video"); if (player) player.playbackRate = Number($("speed").value); $("speed").blur(); });
+$("earlier").addEventListener("click", () => step(-1));
+$("later").addEventListener("click", () => step(1));
 $("cancel").addEventListener("click", closeForm);
 $("back").addEventListener("click", () => go(at - 1));
 $("next").addEventListener("click", () => go(at + 1));
@@ -256,20 +389,25 @@ $("open").addEventListener("click", nextOpen);
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const answer = pending === "correct" ? $("right").value.trim() : "";
-  keep(deciding() ? "changed" : "objected", answer, $("reason").value.trim());
+  keep(deciding() ? "changed" : pending === "withdraw" ? "withdrawn" : "objected", answer, $("reason").value.trim());
 });
 $("reason").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); $("form").requestSubmit(); }
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") { closeForm(); return; }
-  const typing = event.target.matches("input, textarea");
+  const typing = event.target.matches("input, textarea, select");
   if (!work || typing || event.ctrlKey || event.metaKey || event.altKey || work.items.length === 0) return;
   const keys = {
-    a: () => $("approve").click(), c: () => openForm("correct"), o: () => !deciding() && openForm("object"),
+    a: () => $("approve").click(), c: () => $("correct").click(), o: () => !deciding() && $("object").click(),
+    w: () => !deciding() && openForm("withdraw"), t: () => !deciding() && keep("unsure", "", ""), u: () => !deciding() && undo(),
+    v: () => { $("clip").open = !$("clip").open; }, ",": () => step(-1), ".": () => step(1),
     g: nextOpen, ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1),
     " ": () => { const player = document.querySelector("video"); if (player) player.paused ? player.play() : player.pause(); },
   };
+  const choices = item().hidden ? [...$("options").children] : [];
+  if (choices[Number(event.key) - 1]) { event.preventDefault(); choices[Number(event.key) - 1].click(); return; }
+  if (item().hidden && event.key === "Enter" && !choices.length) { event.preventDefault(); $("guess").focus(); return; }
   const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action || (event.key === " " && event.target.matches("button, video"))) return;
   if (event.target.matches("video") && event.key.startsWith("Arrow")) return;

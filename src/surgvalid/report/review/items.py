@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,10 @@ class Item:
     note: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Of the format of the answer."""
+    options: tuple[str, ...] = ()
+    """What there is to choose from."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What people may filter by: template, track, split, capability."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,11 @@ def _questions(path: Path) -> Iterator[Item]:
         try:
             request, reference = requests.get(row["qID"]), references.get(row["qID"])
             if request is not None and reference is not None:
-                yield _question(request, reference, row["proof"])
+                split, track = path.parts[-3:-1]
+                kinds = {"template": str(row.get("template", "")), "track": track, "split": split}
+                kinds |= {"capability": str(reference.get("primary", ""))}
+                options = tuple((row.get("slots") or {}).get("options", ()))
+                yield replace(_question(request, reference, row["proof"]), kinds=kinds, options=options)
         except (KeyError, TypeError, ValueError):
             raise FileUnreadable(
                 str(path), [f"row {number} is no proof of a question in the files beside it"]

@@ -16,12 +16,24 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from surgvalid.errors import SurgvalidError
-from surgvalid.questions.stages.history import Action, History, HistoryEntry, ReviewState, history_from
+from surgvalid.errors import Misuse, SurgvalidError
+from surgvalid.questions.stages.history import (
+    VERDICTS,
+    Action,
+    History,
+    HistoryEntry,
+    ReviewState,
+    entries_from,
+    entry_problem,
+    standing,
+)
 from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.stats.agreement.report import agreement
+from surgvalid.stats.draws import stream
 
 COLUMNS = tuple(HistoryEntry.__dataclass_fields__)
 LONGEST_NOTE = 2_000
@@ -33,11 +45,14 @@ def now() -> str:
 
 
 class ReviewLog:
-    """The history in a file. What others append is seen; what is there is never written again."""
+    """The history in a file. What others append is seen; what is there is read once and never written again."""
 
     def __init__(self, path: Path, *, clock: Callable[[], str] = now) -> None:
         self.path, self._clock, self._lock = path, clock, Lock()
-        self._size, self._history = -1, History()
+        self._read_bytes = 0
+        self._columns: Sequence[str] = COLUMNS
+        self._entries: list[HistoryEntry] = []
+        self._of: dict[str, list[HistoryEntry]] = {}
 
     @property
     def history(self) -> History:
@@ -46,18 +61,43 @@ class ReviewLog:
         Raises:
             TableInvalid: The file is no history.
         """
+        self._read_on()
+        return History(tuple(self._entries))
+
+    def of(self, item: str) -> list[HistoryEntry]:
+        """What still counts of what was done to one item."""
+        self._read_on()
+        return standing(self._of.get(item, ()))
+
+    def _read_on(self) -> None:
+        """Take in what was appended since the last look."""
         size = self.path.stat().st_size if self.path.is_file() else 0
-        if size != self._size:
-            self._history = history_from(read_frame(self.path, COLUMNS)) if size else History()
-            self._size = size
-        return self._history
+        if size < self._read_bytes:
+            self._read_bytes, self._entries, self._of = 0, [], {}
+        if size == self._read_bytes:
+            return
+        with open(self.path, "rb") as handle:
+            handle.seek(self._read_bytes)
+            data = handle.read()
+        data = data[: data.rfind(b"\n") + 1]
+        if self._read_bytes:
+            rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
+            new = [dict(zip(self._columns, row, strict=False)) for row in rows]
+        else:
+            frame = read_frame(self.path, COLUMNS)
+            self._columns, new = frame.columns, frame.to_dicts()
+        self._read_bytes += len(data)
+        last_at = self._entries[-1].at if self._entries else ""
+        for entry in entries_from(new, known=self._of, last_at=last_at):
+            self._entries.append(entry)
+            self._of.setdefault(entry.item, []).append(entry)
 
     def propose(self, items: Iterable[str], who: str) -> None:
         """Add the items that nobody proposed yet."""
         with self._lock:
-            known = {entry.item for entry in self.history.entries}
+            self._read_on()
             at = self._at()
-            self._append([HistoryEntry(item, Action.PROPOSED, who, at) for item in items if item not in known])
+            self._append([HistoryEntry(item, Action.PROPOSED, who, at) for item in items if item not in self._of])
 
     def add(
         self, item: str, action: Action, who: str, *, field: str = "", before: str = "", after: str = "", note: str = ""
@@ -68,14 +108,16 @@ class ReviewLog:
             Misuse: It cannot follow what is there.
         """
         with self._lock:
-            texts = {"field": field, "before": before, "after": after, "note": " ".join(note.split())[:LONGEST_NOTE]}
-            entry = self.history.add(item, action, who, at=self._at(), **texts).entries[-1]
+            self._read_on()
+            at, note = self._at(), " ".join(note.split())[:LONGEST_NOTE]
+            entry = HistoryEntry(item, action, who, at, field, before, after, note)
+            if problem := entry_problem(entry, item in self._of, at):
+                raise Misuse(problem)
             self._append([entry])
 
     def _at(self) -> str:
         """This moment, or that of the last entry where a clock was set back."""
-        entries = self.history.entries
-        return max(self._clock(), entries[-1].at) if entries else self._clock()
+        return max(self._clock(), self._entries[-1].at) if self._entries else self._clock()
 
     def _append(self, entries: list[HistoryEntry]) -> None:
         if not entries:
@@ -91,17 +133,18 @@ class ReviewLog:
             os.fsync(handle.fileno())
 
 
-VERDICTS = (Action.APPROVED, Action.OBJECTED)
 _REPLICATES = 500
+NEARLY_ALL = 0.8
+"""From this share of equal verdicts on, kappa says little."""
 
 
 def latest(history: History, people: Sequence[str]) -> dict[str, dict[str, HistoryEntry]]:
-    """By item and person, their last verdict."""
-    votes: dict[str, dict[str, HistoryEntry]] = {}
+    """By item and person, their last verdict that they did not take back."""
+    of_item: dict[str, list[HistoryEntry]] = {}
     for entry in history.entries:
-        if entry.action in VERDICTS and entry.who in people:
-            votes.setdefault(entry.item, {})[entry.who] = entry
-    return votes
+        if entry.who in people and entry.action in (*VERDICTS, Action.UNDONE):
+            of_item.setdefault(entry.item, []).append(entry)
+    return {item: votes for item, listed in of_item.items() if (votes := {e.who: e for e in standing(listed)})}
 
 
 def queue(history: History, people: Sequence[str]) -> list[str]:
@@ -136,7 +179,43 @@ def agreement_of(
         result = agreement(table, rater="rater", label="verdict", unit="item", video="video", replicates=_REPLICATES)
     except SurgvalidError as error:
         return [], str(error)
-    return result.table.to_dicts(), " ".join(finding.text for finding in result.findings)
+    chance = _ac1_row(table)
+    texts = [finding.text for finding in result.findings]
+    top = table["verdict"].value_counts(sort=True)["count"][0] / table.height
+    if top >= NEARLY_ALL:
+        texts.append(
+            f"{100 * top:.0f} % of the verdicts are the same. Kappa is then near 0 however well raters agree, since it "
+            "takes nearly all agreement for chance; percent agreement and Gwet's AC1 say more."
+        )
+    return [*result.table.to_dicts(), chance], " ".join(texts)
+
+
+def _ac1_row(table: pl.DataFrame) -> dict[str, Any]:
+    """Gwet's AC1 (Gwet 2008) over items that several raters have judged; whole videos are drawn for its interval."""
+    names = sorted(table["verdict"].unique())
+    counts = table.group_by("item", "video", maintain_order=True).agg(
+        *((pl.col("verdict") == name).sum().alias(name) for name in names)
+    )
+    votes, videos = counts.select(names).to_numpy().astype(float), counts["video"].to_numpy()
+    raters = votes.sum(axis=1)
+    same = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
+    shares = votes / raters[:, None]
+    groups = [np.flatnonzero(videos == video) for video in dict.fromkeys(videos.tolist())]
+
+    def value(rows: NDArray[np.int64]) -> float:
+        means = shares[rows].mean(axis=0)
+        chance = float((means * (1 - means)).sum() / max(len(names) - 1, 1))
+        return (float(same[rows].mean()) - chance) / (1 - chance)
+
+    row: dict[str, Any] = {"coefficient": "Gwet's AC1", "value": value(np.arange(len(same)))}
+    if len(groups) > 1:
+        draw = stream(42, "review", "ac1")
+        drawn = [
+            value(np.concatenate([groups[at] for at in draw.integers(0, len(groups), len(groups))]))
+            for _ in range(_REPLICATES)
+        ]
+        row["low"], row["high"] = np.quantile(drawn, [0.025, 0.975]).tolist()
+    return row
 
 
 def _label(entry: HistoryEntry) -> str:

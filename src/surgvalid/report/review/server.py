@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import Misuse, SurgvalidError
-from surgvalid.questions.stages.history import Action, HistoryEntry
+from surgvalid.questions.stages.history import VERDICTS, Action, HistoryEntry
 from surgvalid.report.cases.frames import frame_bytes
 from surgvalid.report.review.items import Item, ReviewMaterial, stretch_of
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue
@@ -30,9 +30,18 @@ class ReviewServer(LocalServer):
     """Serves the items of a folder to raters and one adjudicator, and keeps what they say."""
 
     def __init__(
-        self, material: ReviewMaterial, log: ReviewLog, *, raters: Sequence[str], adjudicator: str = "", port: int = 0
+        self,
+        material: ReviewMaterial,
+        log: ReviewLog,
+        *,
+        raters: Sequence[str],
+        adjudicator: str = "",
+        port: int = 0,
+        blind: bool = True,
     ) -> None:
         """Take a port, 0 for a free one, and propose what nobody proposed yet.
+
+        Where `blind`, a rater answers a question before its reference is shown.
 
         Raises:
             Misuse: Nobody rates, a name is empty or given twice.
@@ -42,6 +51,8 @@ class ReviewServer(LocalServer):
             raise Misuse(f"everybody needs a name of their own, got {', '.join(map(repr, people)) or 'nobody'}")
         super().__init__(people, port=port)
         self.material, self.log, self.raters, self.adjudicator = material, log, tuple(raters), adjudicator
+        self.blind = blind
+        self._agreed: tuple[int, Any] = (-1, None)
         self.items = {item.name: item for item in material.items}
         self._video_files = list(material.video_files)
         self._numbers = {name: number for number, name in enumerate(self.items)}
@@ -64,8 +75,9 @@ class ReviewServer(LocalServer):
             path = self.material.video_files[self._video_files[int(number)]]
             return PageReply(200, file=path, kind=_FILM_KINDS.get(path.suffix.lower(), "application/octet-stream"))
         if kind == "boxes" and number.isdecimal() and int(number) < len(self.items):
-            item = list(self.items.values())[int(number)]
-            return _json({second: self.material.boxes(item, second) for second in item.moments})
+            item = self.material.items[int(number)]
+            hidden = self._is_hidden(item, name)
+            return _json({} if hidden else {second: self.material.boxes(item, second) for second in item.moments})
         return self._frame_at(number) if kind == "frame" else NOT_HERE
 
     def _frame_at(self, place: str) -> PageReply:
@@ -77,11 +89,13 @@ class ReviewServer(LocalServer):
 
     def post(self, name: str, rest: str, body: bytes) -> PageReply:
         """Keep a verdict, or say why it cannot be kept."""
-        if rest != "verdict":
+        if rest not in ("verdict", "answer"):
             return NOT_HERE
         try:
             message = json.loads(body)
             texts = {key: str(message.get(key) or "").strip() for key in ("item", "action", "answer", "note")}
+            if rest == "answer":
+                return _json(self._take_answer(name, texts["item"], texts["answer"]))
             self._keep(name, **texts)
         except (ValueError, AttributeError):
             return _json({"problem": "not understood"}, code=400)
@@ -91,28 +105,54 @@ class ReviewServer(LocalServer):
 
     def _keep(self, who: str, *, item: str, action: str, answer: str, note: str) -> None:
         known = self.items.get(item)
-        allowed = (Action.UPHELD, Action.CHANGED) if who == self.adjudicator else (Action.APPROVED, Action.OBJECTED)
+        allowed = (Action.UPHELD, Action.CHANGED) if who == self.adjudicator else (*VERDICTS, Action.UNDONE)
         if known is None or action not in allowed:
             raise Misuse(f"{who!r} cannot say {action!r} of {item!r}")
-        if action in (Action.OBJECTED, Action.CHANGED):
+        if action in (Action.APPROVED, Action.OBJECTED) and self._is_hidden(known, who):
+            raise Misuse("answer the question first; the reference is shown afterwards")
+        if action in (Action.OBJECTED, Action.CHANGED, Action.WITHDRAWN):
             if not answer and not note:
                 raise Misuse("an objection needs a reason or the right answer")
             if answer and (why := _wrong_answer(known, answer)):
                 raise Misuse(why)
         if action == Action.UPHELD and item not in queue(self.log.history, self.raters):
             raise Misuse(f"{item!r} is not in dispute")
+        if action == Action.UNDONE and not any(e.who == who and e.action in VERDICTS for e in self.log.of(item)):
+            raise Misuse(f"there is no verdict of {who!r} on {item!r} to take back")
         before = known.answer if answer else ""
         field = "answer" if answer else ""
         self.log.add(item, Action(action), who, field=field, before=before, after=answer, note=note)
+
+    def _take_answer(self, who: str, item: str, answer: str) -> dict[str, Any]:
+        """Keep the answer that a rater gives before the reference is shown, the first one only, and show it."""
+        known = self.items.get(item)
+        if known is None or who == self.adjudicator:
+            raise Misuse(f"{who!r} cannot answer {item!r}")
+        kind = build_format(known.format, dict(known.parameters))
+        if why := kind.why(answer):
+            raise Misuse(f"{answer!r} is no answer of the format {known.format!r}: {why.message}")
+        if not self._answers(item, who):
+            self.log.add(item, Action.ANSWERED, who, field="answer", after=answer)
+        return {**self._shown(known), "given": self._answers(item, who)[0]}
+
+    def _answers(self, item: str, who: str) -> list[str]:
+        return [entry.after for entry in self.log.of(item) if entry.action is Action.ANSWERED and entry.who == who]
+
+    def _is_hidden(self, item: Item, who: str) -> bool:
+        """Whether somebody has still to answer before the reference is shown."""
+        return self.blind and bool(item.kinds) and who in self.raters and not self._answers(item.name, who)
 
     # --- what each may see -----------------------------------------------------------------------
 
     def _ratings_of(self, who: str) -> dict[str, Any]:
         """All items with what this rater said of them; nothing of what others said."""
         votes = latest(self.log.history, [who])
-        items = [
-            {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))} for item in self.items.values()
-        ]
+        items = []
+        for item in self.items.values():
+            shown = {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))}
+            hidden = self._is_hidden(item, who)
+            given = next(iter(self._answers(item.name, who)), None)
+            items.append({**shown, "given": given, "hidden": hidden, **(_unseen(item) if hidden else {})})
         return {"role": "rater", "who": who, "items": items}
 
     def _decisions(self) -> dict[str, Any]:
@@ -129,7 +169,9 @@ class ReviewServer(LocalServer):
             if name in self.items
         ]
         videos = {item.name: item.video for item in self.items.values()}
-        rows, remark = agreement_of(history, self.raters, videos)
+        if self._agreed[0] != len(history.entries):
+            self._agreed = len(history.entries), agreement_of(history, self.raters, videos)
+        rows, remark = self._agreed[1]
         facts = {"progress": progress(history, self.raters, list(self.items)), "agreement": rows, "remark": remark}
         return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
 
@@ -142,12 +184,19 @@ class ReviewServer(LocalServer):
             "question": item.question,
             "answer": item.answer,
             "format": item.format,
+            "options": item.options or (("yes", "no") if item.format == "binary" else ()),
+            "kinds": item.kinds,
             "window": item.window,
             "stretch": stretch_of(item),
             "film": film,
             "moments": item.moments,
             "note": item.note,
         }
+
+
+def _unseen(item: Item) -> dict[str, Any]:
+    """What replaces that of an item which would give its answer away: the reference, and the moments of its proof."""
+    return {"answer": None, "note": "", "moments": sorted({*item.window})}
 
 
 def _verdict(entry: HistoryEntry | None) -> dict[str, str] | None:

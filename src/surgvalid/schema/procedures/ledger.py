@@ -192,7 +192,8 @@ class Ledger:
             procedure: A sound procedure without contradictions.
             objects: The foreign-object classes; they say what may stay in the body.
             least_view_s: Appearances shorter than this are overlooked. With 2, the ledger is what
-                somebody would write down who blinks at every one-second glimpse.
+                somebody would write down who blinks at every one-second glimpse. What is told of an object at one
+                second only, as in a still image, is all there is of it and no glimpse.
         """
         self.procedure, self.objects, self.least_view_s = procedure, tuple(objects), least_view_s
         self.masked = Spans.union(Spans(np.array([a]), np.array([b])) for a, b in procedure.masked)
@@ -211,7 +212,8 @@ class Ledger:
         if from_s is not None and first_seen is not None and first_seen < from_s:
             views = views.within(Window(from_s, self.procedure.duration_s))
         turns = _turns(from_s, events, bag_out_s)
-        return Entry(track, tuple(events), from_s, turns, views.lasting(self.least_view_s))
+        brief = views.total_s == 1 and {event.second for event in events} <= {first_seen}
+        return Entry(track, tuple(events), from_s, turns, views.lasting(1 if brief else self.least_view_s))
 
     # --- objects -----------------------------------------------------------------------------
 

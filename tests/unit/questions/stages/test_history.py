@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.questions.stages.history import Action, History, ReviewState, history_from
 
-P, C, A, NO, _UPHELD = Action
+P, C, A, NO, *_ = Action
 
 
 def story(*steps: tuple[Action, str]) -> History:

@@ -1,0 +1,101 @@
+"""How well people do on the questions: the ceiling, from answers that were given before the reference was shown.
+
+An answer is scored as that of a model is; answers in free words need a judge and are only counted. Raters are crossed
+with questions, so a question counts once, with the share of its raters that were right, and the interval comes from
+the videos (a jackknife over whole videos; none below three). Two people who answer alike less often than `LEAST_ALIKE`
+on a template disagree about what is asked: the template is named for withdrawal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from surgvalid.questions.stages.history import Action, History
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, build_format, tidied
+from surgvalid.stats.intervals.video_jackknife import FEWEST_VIDEOS, mean_interval
+
+if TYPE_CHECKING:
+    from surgvalid.questions.release import Part
+
+LEAST_ALIKE = 0.7
+LEAST_PAIRS = 5
+"""Fewer questions that two people answered say nothing of a template."""
+_NEEDS_JUDGE = ("open_ended", "matching")
+_KINDS = {
+    "level": pl.String, "name": pl.String, "raters": pl.Int64, "questions": pl.Int64, "videos": pl.Int64,
+    "accuracy": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+
+
+def human_ceiling(parts: Mapping[str, Part], history: History) -> tuple[pl.DataFrame, list[Finding]]:
+    """The accuracy of people on questions, by SPLIT/TRACK: overall, by track, template, capability and rater."""
+    answers: dict[str, dict[str, str]] = defaultdict(dict)
+    for entry in history.entries:
+        if entry.action is Action.ANSWERED:
+            answers[entry.item].setdefault(entry.who, entry.after)
+    rows, alike, unjudged = list[dict[str, Any]](), defaultdict[str, list[bool]](list), 0
+    for place, share in parts.items():
+        listed = zip(share.requests, share.references, share.proofs, strict=True)
+        for request, reference, proof in listed:
+            given = answers.get(request["qID"], {})
+            if given and reference["format"] in _NEEDS_JUDGE:
+                unjudged += len(given)
+                continue
+            kind = build_format(reference["format"], reference.get("format_kwargs") or {})
+            alike[proof["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
+            about = {"track": place.split("/")[-1], "template": proof["template"], "capability": reference["primary"]}
+            rows += [
+                {"qID": request["qID"], "video": request["videoID"], "rater": who, **about}
+                | {"right": _equal(kind, str(reference["answer"]), text)}
+                for who, text in given.items()
+            ]
+    return pl.DataFrame(list(_levels(rows)), schema=_KINDS, orient="row"), list(_remarks(alike, unjudged))
+
+
+def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
+    if not (kind.reads(one) and kind.reads(other)):
+        return False
+    if kind.name in JUDGED:
+        return tidied(one) == tidied(other)
+    return bool(kind.compare(kind.parse(one), kind.parse(other)))
+
+
+def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    if rows:
+        yield "overall", "", *_accuracy(rows)
+    for level in ("track", "template", "capability", "rater"):
+        for name in sorted({str(row[level]) for row in rows}):
+            yield level, name, *_accuracy([row for row in rows if str(row[level]) == name])
+
+
+def _accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    of_question: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for row in rows:
+        of_question[row["video"], row["qID"]].append(row["right"])
+    videos = sorted({video for video, _ in of_question})
+    totals, sizes = np.zeros((len(videos), 1)), np.zeros(len(videos))
+    for (video, _), right in of_question.items():
+        totals[videos.index(video), 0] += sum(right) / len(right)
+        sizes[videos.index(video)] += 1
+    value, low, high = float(totals.sum() / sizes.sum()), None, None
+    if len(videos) >= FEWEST_VIDEOS:
+        spread = mean_interval(totals, sizes, low=0, high=1)
+        low, high = float(spread.low[0]), float(spread.high[0])
+    return len({row["rater"] for row in rows}), len(of_question), len(videos), value, low, high
+
+
+def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Finding]:
+    for template, same in sorted(alike.items()):
+        if len(same) >= LEAST_PAIRS and sum(same) < LEAST_ALIKE * len(same):
+            text = f"{template}: people answer alike {sum(same)} of {len(same)} times before they see the reference"
+            yield Finding("ceiling-disagreement", Severity.WARNING, f"{text}; withdraw it or word it anew")
+    if unjudged:
+        text = f"{unjudged} answers of people are in free words; they need a judge and are not in the ceiling"
+        yield Finding("ceiling-unjudged", Severity.NOTE, text)

@@ -1,0 +1,123 @@
+"""A predictor that has everything but the video: a conditional logit over what may be answered.
+
+Every possible answer of a question gets a score, the sum of learnt weights of what is known of the two: the answer
+itself and its words, its place among the options, whether the question names it, how a time lies to the window, to a
+quoted time and to the other times; and the answer together with each word and each pair of words of the question, the
+type of procedure, the phase, and the length of the window. The largest score is the guess (softmax regression, ridge
+penalty, L-BFGS). Of questions without options, the most frequent answers of training may be answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.template import second_of
+
+MOST_ANSWERS, MOST_QUESTIONS, STEPS = 12, 400, 40
+RIDGE = 0.5
+LEAST = 8
+"""Fewer questions teach nothing."""
+YES_NO = ("yes", "no")
+
+
+def possible_answers(draft: AnyDraft) -> tuple[str, ...] | None:
+    """What may be answered, where the question says so; None where it does not."""
+    kind = draft.template.format
+    return YES_NO if kind == "binary" else tuple(draft.slots["options"]) if kind == "multiple_choice" else None
+
+
+def logit(drafts: Sequence[AnyDraft], types: Mapping[str, str]) -> Callable[[AnyDraft], str | None] | None:
+    """A fitted predictor; None where there is too little to learn from."""
+    open_set = [answer for answer, _ in Counter(draft.answer for draft in drafts).most_common(MOST_ANSWERS)]
+    listed = drafts[:: max(1, math.ceil(len(drafts) / MOST_QUESTIONS))]
+    asked = [(draft, possible_answers(draft) or open_set) for draft in listed]
+    asked = [(draft, answers) for draft, answers in asked if draft.answer in answers and len(answers) > 1]
+    if len(asked) < LEAST:
+        return None
+    names: dict[str, int] = {}
+    rows = [
+        [
+            [names.setdefault(name, len(names)) for name in _known(draft, answers, at, types)]
+            for at in range(len(answers))
+        ]
+        for draft, answers in asked
+    ]
+    most, widest = max(len(row) for row in rows), max(len(known) for row in rows for known in row)
+    places = np.full((len(rows), most, widest), len(names), np.int64)
+    closed = np.ones((len(rows), most), bool)
+    for number, row in enumerate(rows):
+        for at, known in enumerate(row):
+            places[number, at, : len(known)] = known
+            closed[number, at] = False
+    right = np.array([answers.index(draft.answer) for draft, answers in asked])
+    weights = _weights(places, closed, right, len(names))
+    learnt = {name: float(weights[place]) for name, place in names.items()}
+
+    def guess(draft: AnyDraft) -> str | None:
+        answers = possible_answers(draft) or open_set
+        scores = [
+            sum(learnt.get(name, 0.0) for name in _known(draft, answers, at, types)) for at in range(len(answers))
+        ]
+        return answers[int(np.argmax(scores))]
+
+    return guess
+
+
+def _weights(
+    places: NDArray[np.int64], closed: NDArray[np.bool_], right: NDArray[np.int64], count: int
+) -> NDArray[np.float64]:
+    rows, flat = np.arange(len(right)), places.ravel()
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = np.where(closed, -np.inf, np.append(weights, 0.0)[places].sum(axis=2))
+        scores -= scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores)
+        total = shares.sum(axis=1, keepdims=True)
+        shares /= total
+        value = float(np.log(total[:, 0]).sum() - scores[rows, right].sum() + RIDGE / 2 * weights @ weights)
+        shares[rows, right] -= 1
+        spread = np.repeat(shares.ravel(), places.shape[2])
+        return value, np.bincount(flat, spread, count + 1)[:count] + RIDGE * weights
+
+    fit = minimize(loss, np.zeros(count), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    return np.asarray(fit.x, np.float64)
+
+
+def _known(draft: AnyDraft, answers: Sequence[str], at: int, types: Mapping[str, str]) -> Iterator[str]:
+    """What is known, without the video, of a question and one of its possible answers."""
+    answer, words = answers[at], list(draft.stem[1:])
+    yield f"answer {answer}"
+    yield f"place {at} of {len(answers)}"
+    context = [word for word in words if not word.startswith("options=")]
+    context += [types[draft.video], f"phase {draft.phase}", f"long {_step(draft.window.length_s)}"]
+    context += [f"{one} & {other}" for one, other in combinations(context, 2)]
+    yield from (f"{answer} | {one}" for one in context)
+    if draft.template.format == "multiple_choice" and answer.count(":") == 2:
+        yield from _of_time(draft, answers, at)
+
+
+def _of_time(draft: AnyDraft, answers: Sequence[str], at: int) -> Iterator[str]:
+    seconds = [second_of(one) for one in answers]
+    mine, start, length = seconds[at], draft.window.start_s, max(draft.window.length_s, 1)
+    yield f"rank {sorted(seconds).index(mine)} of {len(seconds)}"
+    yield f"in window {10 * (mine - start) // length}"
+    quoted = [int(value) for key, value in draft.slots.items() if key in ("at_s", "then_s", "event_s")]
+    for second in quoted[:1]:
+        gaps = sorted(abs(one - second) for one in seconds)
+        yield f"gap rank {gaps.index(abs(mine - second))}"
+        yield f"gap {_step(abs(mine - second))}"
+        yield f"gap share {10 * abs(mine - second) // length}"
+        yield f"{'after' if mine > second else 'before'} {sum(one > second for one in seconds)} of {len(seconds)}"
+
+
+def _step(seconds: int) -> int:
+    """Durations that look alike: steps of a factor of about one and a half."""
+    return round(math.log1p(seconds) * 2.5)

@@ -1,0 +1,167 @@
+"""A frozen set of questions changes by what people say of it, and in nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from procedures import random_procedure
+from surgvalid import make_questions
+from surgvalid.cli import build_app
+from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.questions.release import digest_of, freeze, release_changes
+from surgvalid.questions.stages.history import Action, History, ReviewState
+from surgvalid.schema.procedures.procedure_files import write_procedure
+from surgvalid.schema.questions.question_files import load_questions
+from surgvalid.scoring.run import releases_of
+
+
+@pytest.fixture(scope="module")
+def annotations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("annotations")
+    for seed in range(8):
+        write_procedure(random_procedure(seed, most_objects=10, longest_s=600), folder / f"v{seed}.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def draft(annotations: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("draft")
+    (folder / "LICENSE").write_text("CC BY-NC 4.0")
+    return make_questions(annotations, per_video=25).to_dir(folder)
+
+
+def elements(path: Path) -> list[str]:
+    """The rows of a JSON array or of JSON lines, as they lie in the file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return text.splitlines()
+    return text.removeprefix("[\n  ").removesuffix("\n]").split(",\n  {")
+
+
+def stands(folder: Path, name: str) -> dict[str, str]:
+    """By question, its row as it lies in the file, in order."""
+    rows = [row for path in sorted(folder.glob(f"*/*/{name}")) for row in elements(path)]
+    return {json.loads(row if row.startswith("{") else "{" + row)["qID"]: row.removeprefix("{") for row in rows}
+
+
+def history(folder: Path, *said: tuple[str, Action, str, str]) -> Path:
+    log = History()
+    for case in stands(folder, "requests.json"):
+        log = History((*log.entries, *History().add(case, Action.PROPOSED, "surgvalid", at="2026-01-01").entries))
+    for case, action, who, answer in said:
+        more = {"field": "answer", "before": "old", "after": answer} if answer else {}
+        log = log.add(case, action, who, at="2026-01-02", note="the clip is hidden", **more)
+    path = folder.parent / f"{folder.name}-history.csv"
+    log.table().write_csv(path)
+    return path
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(build_app(), ["data", "questions", *map(str, words)])
+
+
+def test_five_objections_take_five_questions_and_leave_every_other_byte(draft: Path, tmp_path: Path) -> None:
+    cases = list(stands(draft, "requests.json"))[3::17][:5]
+    log = history(draft, *((case, Action.OBJECTED, "anna", "") for case in cases))
+    done = run("--keep", draft, "--history", log, "--out", tmp_path / "v1")
+    assert done.exit_code == 0, done.exception
+    for name in ("requests.json", "references.json", "proofs.jsonl"):
+        before, after = stands(draft, name), stands(tmp_path / "v1", name)
+        assert list(after.items()) == [(case, row) for case, row in before.items() if case not in cases]
+    changes = list(csv.DictReader((tmp_path / "v1" / "changes.csv").read_text().splitlines()))
+    assert sorted(row["qID"] for row in changes) == sorted(cases)
+    assert {(row["change"], row["by"], row["reason"]) for row in changes} == {("removed", "anna", "the clip is hidden")}
+    release = json.loads((tmp_path / "v1" / "release.json").read_text())
+    assert release["version"] == 1
+    assert release["questions"] == len(stands(draft, "requests.json")) - 5
+    assert release["digest"] == digest_of(tmp_path / "v1")
+    assert release["parent"]["digest"] == digest_of(draft)
+    assert (tmp_path / "v1" / "LICENSE").read_text() == "CC BY-NC 4.0"
+    assert release_changes(draft, tmp_path / "v1").sort("qID").to_dicts() == sorted(changes, key=lambda row: row["qID"])
+    for folder in (draft, tmp_path / "v1"):
+        place = next(folder.glob("*/frame/requests.json")).parent
+        assert load_questions(place / "requests.json", place / "references.json").references
+
+
+def test_scores_name_the_release_and_versions_are_compared_question_by_question(draft: Path, tmp_path: Path) -> None:
+    cases = list(stands(draft, "requests.json"))[:2]
+    log = history(draft, *((case, Action.OBJECTED, "anna", "") for case in cases))
+    freeze(draft, history=log).to_dir(tmp_path / "v1")
+    version = json.loads((tmp_path / "v1" / "release.json").read_text())
+    named = releases_of([str(next((tmp_path / "v1").glob("*/*/references.json")))])
+    assert named == [f"version 1, {version['digest'][:16]}"]
+    assert releases_of([str(next(draft.glob("*/*/references.json")))]) == []
+    shown = CliRunner().invoke(build_app(), ["score", "diff", str(draft), str(tmp_path / "v1"), "--json"])
+    assert shown.exit_code == 1, shown.exception
+    assert [row["qID"] for row in json.loads(shown.stdout)["changes"]] == cases
+
+
+def test_replacements_are_of_the_same_kind_new_and_marked_and_never_a_retired_one(
+    annotations: Path, draft: Path, tmp_path: Path
+) -> None:
+    proofs = {case: json.loads("{" + row) for case, row in stands(draft, "proofs.jsonl").items()}
+    cases = list(proofs)[::20]
+    log = history(draft, *((case, Action.WITHDRAWN, "ben", "") for case in cases))
+    words = ("--keep", draft, "--history", log, "--with", "replacements", "--per-video", "40")
+    assert run(annotations, *words, "--out", tmp_path / "v1").exit_code == 0
+    changes = pl.read_csv(tmp_path / "v1" / "changes.csv")
+    new = changes.filter(pl.col("change") == "replaced")["qID"].to_list()
+    assert 0 < len(new) <= len(cases)
+    after = {case: json.loads("{" + row) for case, row in stands(tmp_path / "v1", "proofs.jsonl").items()}
+    lost, come = (
+        sorted(listed[case]["template"] for case in which) for listed, which in ((proofs, cases), (after, new))
+    )
+    assert all(come.count(template) <= lost.count(template) for template in come)
+    references = {case: json.loads("{" + row) for case, row in stands(tmp_path / "v1", "references.json").items()}
+    assert all(references[case]["strata"]["review"] == "unreviewed" for case in new)
+    assert not set(new) & set(proofs)
+    more = history(tmp_path / "v1", *((case, Action.WITHDRAWN, "ben", "") for case in new))
+    again = ("--keep", tmp_path / "v1", "--history", more, "--with", "replacements", "--per-video", "40")
+    assert run(annotations, *again, "--out", tmp_path / "v2").exit_code == 0
+    assert not (set(new) | set(cases)) & set(stands(tmp_path / "v2", "requests.json"))
+    retired = pl.read_csv(tmp_path / "v2" / "retired.csv", infer_schema=False)
+    assert set(retired["qID"]) == set(new) | set(cases)
+    assert set(retired["version"]) == {"1", "2"}
+    assert set(retired["reason"]) == {"the clip is hidden"}
+
+
+def test_only_what_enough_people_confirmed_stays_and_corrections_are_listed(draft: Path, tmp_path: Path) -> None:
+    answers = {case: json.loads("{" + row) for case, row in stands(draft, "references.json").items()}
+    binary = [case for case, row in answers.items() if row["format"] == "binary"][:3]
+    kept = [*binary, *[case for case in answers if case not in binary][:10]]
+    other = {"yes": "no", "no": "yes"}[answers[binary[0]]["answer"]]
+    said = [(case, Action.APPROVED, who, "") for case in kept[1:] for who in ("anna", "ben")]
+    said += [(binary[0], Action.OBJECTED, "anna", ""), (binary[0], Action.CHANGED, "dora", other)]
+    said += [(binary[0], Action.APPROVED, who, "") for who in ("anna", "ben")]
+    log = history(draft, *said)
+    made = freeze(draft, history=log, confirmed=2)
+    left = {row["qID"]: row["answer"] for part in made.parts.values() for row in part.references}
+    assert set(left) == set(kept)
+    assert left[binary[0]] == other
+    assert dict(made.table.select("qID", "change").rows())[binary[0]] == "corrected"
+    with pytest.raises(Misuse, match="no question is left"):
+        freeze(draft, history=log, confirmed=5)
+
+
+def test_a_public_release_has_no_references_but_their_hashes(draft: Path, tmp_path: Path) -> None:
+    done = run("--keep", draft, "--without", "references", "--out", tmp_path / "public")
+    assert done.exit_code == 0, done.exception
+    assert not list((tmp_path / "public").glob("*/*/references.json"))
+    hidden = json.loads((tmp_path / "public" / "release.json").read_text())["left_out"]
+    assert all(len(digest) == 64 for digest in hidden.values())
+    with pytest.raises(FileUnreadable, match="released without them"):
+        freeze(tmp_path / "public")
+
+
+def test_what_was_taken_back_does_not_count() -> None:
+    log = History().add("q", Action.PROPOSED, "surgvalid", at="1").add("q", Action.WITHDRAWN, "anna", at="2")
+    assert log.state("q") is ReviewState.WITHDRAWN
+    assert log.add("q", Action.UNDONE, "ben", at="3").state("q") is ReviewState.WITHDRAWN
+    assert log.add("q", Action.UNDONE, "anna", at="3").state("q") is ReviewState.PROPOSED
+    assert log.add("q", Action.ANSWERED, "ben", at="3", field="answer", after="yes").state("q").value == "withdrawn"
