@@ -127,8 +127,8 @@ def test_the_unit_can_be_named() -> None:
 
 
 def test_counts_without_a_model_are_warned_of() -> None:
-    table = nested_table(cell=1.0).rename({"algorithm": "network"})
-    options = {"successes": "hits", "trials": "total", "fixed": ["smoke"], "random": ["network", "instance"]}
+    table = nested_table(cell=1.0).rename({"algorithm": "arm"})  # names no model in any verb
+    options = {"successes": "hits", "trials": "total", "fixed": ["smoke"], "random": ["arm", "instance"]}
     assert any("no random effect is called model" in warning for warning in failures(table, **options).warnings)
 
 

@@ -290,6 +290,8 @@ def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.D
         condition=(_ROW,),
         pooled=True,
     )
+    if not known and read.metric != outcome:
+        return frame  # no column is called so, which is said where columns are looked up
     scores = read.table.frame.filter(pl.col("metric") == read.metric)
     model = [] if named_by(frame.columns, MODELS) or scores["model"].n_unique() == 1 else ["model"]
     return scores.select(*model, _ROW, pl.col("value").alias(outcome)).join(rows.drop(outcome, strict=False), on=_ROW)
