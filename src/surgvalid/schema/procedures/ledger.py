@@ -337,10 +337,6 @@ class Ledger:
         point = entry.track.point_at(second) if entry.views.has(second) else None
         return point.visibility if point else Visibility.OUTSIDE
 
-    def count_in_view(self, second: int, class_name: str | None = None) -> int:
-        """How many objects of a class are in view at that second."""
-        return self._steps(class_name).at(second)
-
     def most_in_view(self, window: Window, class_name: str | None = None) -> Peak:
         """The largest number of objects in view at once, and the first second that reaches it."""
         return self._steps(class_name).peak_in(window)
@@ -361,11 +357,6 @@ class Ledger:
     def absences(self, class_name: str, window: Window, *, least_s: int = 1) -> list[Span]:
         """Stretches of the window in which the class is out of view, seen both before and after."""
         return self.class_views(class_name).gaps_in(window, least_s=least_s)
-
-    def reappearances(self, instance: str, *, least_s: int = 1) -> list[int]:
-        """The seconds in which an object comes back after being out of view for at least `least_s` seconds."""
-        whole = Window(0, self.procedure.duration_s)
-        return [gap.end_s for gap in self._entries[instance].views.gaps_in(whole, least_s=least_s)]
 
     # --- events ------------------------------------------------------------------------------
 
