@@ -184,8 +184,6 @@ def test_facts_beside_one_table_are_held_against_the_name_in_another(tmp_path: P
     assert read_score_table(first).facts_of("dsc").high == 100
     with pytest.raises(TableInvalid, match=r"b.csv has no facts of metric 'dsc'.*high 100 and 1$"):
         read_score_table([first, second])
-    given = {"dsc": MetricFacts("dsc", high=100)}
-    assert read_score_table([first, second], facts=given).facts_of("dsc").high == 100
 
 
 @pytest.mark.parametrize(

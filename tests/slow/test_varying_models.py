@@ -15,8 +15,10 @@ def test_effects_are_not_invented_for_models_like_these(models: int, videos: int
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_effects_are_not_invented_for_these_models(real: bool) -> None:
-    assert rejected(Truth(4, 14, real, centred=True), like_these=False, repetitions=REPETITIONS) <= 0.07
+@pytest.mark.parametrize("models", [4, 8])
+def test_effects_are_not_invented_for_these_models(models: int, real: bool) -> None:
+    truth = Truth(models, 14, real, cancels="odds" if real else "shares")
+    assert rejected(truth, like_these=False, repetitions=REPETITIONS) <= 0.07
 
 
 def test_over_videos_alone_effects_are_invented_for_models_like_these() -> None:

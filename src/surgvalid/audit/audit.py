@@ -120,7 +120,11 @@ def audited(
         study = source
     else:
         study, findings = read_study(source, columns=columns, better=better, missing=missing)
-    checks = [AuditedClaim(one.ABOUT, tuple(looked(one.LOOKS, study))) for one in chosen_pitfalls(pitfalls)]
+    word = study.scores.unit.word if study.scores is not None else "video"
+    checks = [
+        AuditedClaim(one.ABOUT, tuple(seen.about_units(word) for seen in looked(one.LOOKS, study)))
+        for one in chosen_pitfalls(pitfalls)
+    ]
     return _audited(study, checks, findings)
 
 

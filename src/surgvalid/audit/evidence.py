@@ -7,11 +7,12 @@ them by one rule (`outcome_of`): a failure is never outweighed, and nothing pass
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from surgvalid.errors import SurgvalidError
+from surgvalid.schema.tables.units import called
 
 if TYPE_CHECKING:
     from surgvalid.audit.study import AuditedStudy
@@ -96,6 +97,10 @@ class SeenEvidence(NamedTuple):
     evidence: AuditEvidence
     key: str = ""
     """Of the answer that is lacking."""
+
+    def about_units(self, word: str) -> SeenEvidence:
+        """The evidence about what is independent, by its word."""
+        return self._replace(evidence=replace(self.evidence, sentence=called(self.evidence.sentence, word)))
 
 
 def looked(looks: Iterable[Look], study: AuditedStudy) -> Iterator[SeenEvidence]:

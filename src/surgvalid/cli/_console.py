@@ -269,9 +269,13 @@ def deliver(result: Result, *, out: Path | None, as_json: bool, force: bool = Fa
 
 def show(result: Result) -> None:
     """Print the tables of a result and the paragraph that says what was done."""
-    digits = result.digits()
+    from surgvalid.schema.tables.units import called, unit_word
+
+    digits, word = result.digits(), unit_word(result.request.interpreted)
     for title, frame in result.screen().items():
-        emit_table(frame, title=title, digits=digits.get(title, 3))
+        heads = {name: re.sub(r"(?<![^_])video(?=$|s(_|$))", word, name) for name in frame.columns}
+        headed = {name: head for name, head in heads.items() if head not in frame.columns}
+        emit_table(frame.rename(headed), title=called(title, word), digits=digits.get(title, 3))
         emit("")
     if result.prose:
         emit(result.prose)

@@ -29,7 +29,7 @@ from surgvalid.schema.tables.statistics_table import STATISTICS_FILE
 from surgvalid.schema.tables.table_facts import facts_files
 from surgvalid.schema.tables.table_files import split_sheet
 from surgvalid.schema.tables.table_reading import noted_readings
-from surgvalid.schema.tables.units import Interpreted
+from surgvalid.schema.tables.units import Interpreted, called, unit_word
 
 if TYPE_CHECKING:
     from surgvalid.results.result import Result
@@ -97,20 +97,29 @@ def requested(
             with packages_named(), noted_readings() as noted, seen_cases() as seen:
                 result = function(*bound.args, **bound.kwargs)
             request, findings = _completed(request, result.request), result.findings
+            if flat.get("missing") or verb == "failures":  # no comparison, or one that leaves nothing out
+                noted = [line for line in noted if line.code not in ("missing", "shared")]
             request = replace(request, interpreted=tuple(noted))
             # What tables say of themselves and no verb leaves out; once, where a verb inside has said it too.
             marking = [line for line in noted if line.code in MARKS]
             marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in marking]
-            findings = tuple(dict.fromkeys([*marks, *findings]))
+            findings = tuple(dict.fromkeys([*marks, *(_about(one, noted) for one in findings)]))
             if registered is not None:
                 kept = registered.kept(seen)
                 request = replace(request, settled={**request.settled, REGISTERED: dict(kept)})
                 findings = (*kept.findings, *findings)
-            return replace(result, request=request, findings=findings)
+            prose = called(result.prose, unit_word(noted))
+            return replace(result, request=request, prose=prose, findings=findings)
 
         return recording
 
     return mark
+
+
+def _about(finding: Finding, lines: Sequence[Interpreted]) -> Finding:
+    """A finding that calls what is independent as the tables do, but where it is about columns of videos."""
+    message = called(finding.message, unit_word(lines))
+    return finding if finding.code == "no-videos" else replace(finding, message=message)
 
 
 def _registered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,7 +22,6 @@ from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.schema.tables.table_files import ROLES, read_frames, renamed
 from surgvalid.schema.tables.table_reading import are_paths, read_scores
 from surgvalid.schema.tables.tabular import as_frame
-from surgvalid.schema.tables.units import Unit
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -191,17 +190,11 @@ class TableResult(Result):
         table: pl.DataFrame,
         prose: str,
         notes: Iterable[Finding | str] = (),
-        unit: Unit | None = None,
         **more: pl.DataFrame | None,
     ) -> Self:
-        """The result of a table, a paragraph, what to know, and further tables by name; words say `unit` for videos."""
+        """The result of a table, a paragraph, what to know, and further tables by name."""
         tables = {cls.stem: table, **{name: frame for name, frame in more.items() if frame is not None}}
         findings = as_findings(notes)
-        if unit is not None:
-            prose = unit.called(prose)
-            findings = tuple(
-                one if one.code == "no-videos" else replace(one, message=unit.called(one.message)) for one in findings
-            )
         if any(one.code == "no-unit" for one in findings):  # all rows are one unit then, and that is said
             findings = tuple(one for one in findings if one.code != "few-videos")
         return cls(tables=tables, main=cls.stem, prose=prose, findings=findings)

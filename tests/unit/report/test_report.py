@@ -337,7 +337,7 @@ def test_no_model_is_called_best_where_nobody_said_which_values_are(tmp_path: Pa
 
 
 def test_the_folder_of_a_single_comparison_is_shown(tmp_path: Path) -> None:
-    table = read_score_table(study(tmp_path / "scores.csv"), better="larger")
+    table = read_score_table(study(tmp_path / "scores.csv")).directed("larger")
     surgvalid.compare(table, "a", "b").to_dir(tmp_path / "difference")
     made = make_report(tmp_path / "difference")
     assert words(named(made, "verdict")).startswith("No scores are here, but what compare wrote.")

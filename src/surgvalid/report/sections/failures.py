@@ -28,8 +28,8 @@ def section(inputs: ReportInputs) -> Section:
     if not parts and not changes:
         columns = inputs.live.strata_columns if inputs.live is not None else []
         fixed = plain(",".join(columns) or "COLUMN,...", limit=50)
-        options = f"--outcome value --fixed {fixed} --random model,video --out DIR/failures"
-        command = f"surgvalid analyse failures SCORES... {options}"
+        outcome = inputs.metric if inputs.source.is_file() else "value"  # the columns of a plain table are its own
+        command = f"surgvalid analyse failures SCORES... --outcome {outcome} --fixed {fixed} --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
     return Section("failures", TITLE, (*(block for result in parts for block in _analysis(result)), *changes))
 

@@ -49,13 +49,13 @@ def procedure_problems(procedure: Procedure, *, class_names: Sequence[str] | Non
     ]
 
 
-def check_procedure(procedure: Procedure, *, class_names: Sequence[str] | None = None) -> Procedure:
+def check_procedure(procedure: Procedure) -> Procedure:
     """The procedure itself.
 
     Raises:
         ProcedureInvalid: It has problems; all are listed.
     """
-    if problems := procedure_problems(procedure, class_names=class_names):
+    if problems := procedure_problems(procedure):
         raise ProcedureInvalid(f"procedure {procedure.video!r}", problems)
     return procedure
 

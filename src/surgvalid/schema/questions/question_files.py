@@ -21,7 +21,7 @@ from surgvalid.schema.file_kinds import LOOKED_AT, mistaken
 from surgvalid.schema.finding_log import FindingLog, short
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
-from surgvalid.schema.questions.formats import AnswerFormat, BadParameters, Rules, Unreadable, build_format, shown
+from surgvalid.schema.questions.formats import AnswerFormat, BadParameters, Unreadable, build_format, shown
 from surgvalid.schema.questions.questions import (
     Complain,
     Reference,
@@ -53,9 +53,7 @@ class QuestionSet:
     references: Mapping[str, Reference]
     class_names: tuple[str, ...] = CLASS_NAMES
     findings: tuple[Finding, ...] = ()
-    _formats: dict[tuple[str, str, Rules | None], AnswerFormat] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _formats: dict[tuple[str, str], AnswerFormat] = field(default_factory=dict, init=False, repr=False, compare=False)
     _values: dict[tuple[int, str], tuple[AnswerFormat, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -77,17 +75,17 @@ class QuestionSet:
             self._values[key] = (answer_format, value)
         return value
 
-    def format_of(self, reference: Reference, rules: Rules | None = None) -> AnswerFormat:
+    def format_of(self, reference: Reference) -> AnswerFormat:
         """The answer format of a reference. Equal formats are built once.
 
         Raises:
             UnknownName: No such format.
             BadParameters: The parameters cannot be used.
         """
-        key = (reference.format, _spelt(reference, repr), rules)
+        key = (reference.format, _spelt(reference, repr))
         if (known := self._formats.get(key)) is None:
             parameters = _spelt(reference, partial(json.dumps, sort_keys=True))
-            known = _built(reference.format, parameters, self.class_names, rules or Rules())
+            known = _built(reference.format, parameters, self.class_names)
             if len(self._formats) < _REMEMBERED_FORMATS:
                 self._formats[key] = known
         return known
@@ -101,8 +99,8 @@ def _spelt(reference: Reference, spell: Callable[[Any], str]) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_FORMATS)
-def _built(name: str, parameters: str, class_names: tuple[str, ...], rules: Rules) -> AnswerFormat:
-    return build_format(name, json.loads(parameters), class_names=class_names, rules=rules)
+def _built(name: str, parameters: str, class_names: tuple[str, ...]) -> AnswerFormat:
+    return build_format(name, json.loads(parameters), class_names=class_names)
 
 
 # --- sources -------------------------------------------------------------------------------------

@@ -7,22 +7,24 @@ name (`PatientID`, `case_no`).
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 MODELS = {
     "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
-    "entrant", "classifier", "modell", "algorithmus", "methode", "netz", "netzwerk", "verfahren",
+    "entrant", "classifier", "modell", "algorithmus", "methode", "netz", "netzwerk", "verfahren", "modele", "reseau",
 }  # fmt: skip
 PATIENTS = {
-    "patient", "patientin", "subject", "subj", "person", "proband", "participant", "pat", "pid", "mrn",
+    "patient", "patientin", "patienten", "subject", "subj", "person", "proband", "participant", "pat", "pid", "mrn",
 }  # fmt: skip
 RECORDINGS = {
     "procedure": "procedure", "surgery": "procedure", "operation": "procedure", "intervention": "procedure",
-    "eingriff": "procedure", "video": "video",
+    "eingriff": "procedure", "op": "procedure", "video": "video",
 }  # fmt: skip
 """What was recorded, with what sentences call it; all but `video` may name a kind of operation instead."""
 HOLDERS = {
-    "case": "case", "id": "case", "fall": "case", "scan": "scan", "study": "study", "exam": "exam", "record": "record",
+    "case": "case", "id": "case", "fall": "case", "cas": "case", "scan": "scan", "study": "study", "exam": "exam",
+    "record": "record",
 }  # fmt: skip
 """May be another patient each; nobody says so."""
 IMAGES = {
@@ -35,6 +37,7 @@ PATHS = {"path", "image path", "img path", "frame path", "file path"}
 REPEATS = {"seed", "run", "fold", "repetition", "repeat", "rep", "trial", "attempt", "wiederholung"}
 PARTS = {
     "class", "organ", "structure", "tissue", "anatomy", "instrument", "klasse", "struktur", "label", "category", "tool",
+    "phase", "step",
 }  # fmt: skip
 PERHAPS_MODELS = {"label", "category", "tool", "run"}
 """Of repeats and parts, those that may name models where no other column does."""
@@ -43,7 +46,9 @@ PLACES = {"center", "centre", "hospital", "site", "device", "zentrum", "klinik"}
 """Where or with what something was recorded; numbers there are names."""
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 """What columns are called that only number rows."""
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx"}
+_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx", "nom", "du", "de", "nummer", "code"}
+_ENDING = re.compile(r"(en|s)?(id|nr|nummer|number|name)$")
+"""Of words in one piece, such as `patientid` and `Fallnummer`."""
 
 
 def without_brackets(heading: str) -> tuple[str, str]:
@@ -61,12 +66,29 @@ def plain_name(column: str) -> str:
     """A column's name in small words, without those that only say that it is a name.
 
     Example:
-        >>> plain_name("PatientID"), plain_name("video_name"), plain_name("Frame No."), plain_name("Pat. (n=20)")
-        ('patient', 'video', 'frame', 'pat')
+        >>> plain_name("PatientID"), plain_name("video_name"), plain_name("Fallnummer"), plain_name("Pat. (n=20)")
+        ('patient', 'video', 'fall', 'pat')
+        >>> plain_name("Nom du patient"), plain_name("Réseau"), plain_name("grid")
+        ('patient', 'reseau', 'grid')
     """
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_brackets(column)[0])
-    kept = [word for word in re.split(r"[\W_]+", words.casefold()) if word]
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(without_brackets(column)[0]))
+    kept = [_stem(word) for word in re.split(r"[\W_]+", words.casefold()) if word]
     return " ".join([word for word in kept if word not in _FILLERS] or kept)
+
+
+def _stem(word: str) -> str:
+    stem = _ENDING.sub("", word)
+    return stem if stem in {*MODELS, *PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES} else word
+
+
+def without_accents(text: str) -> str:
+    """A text in letters without marks.
+
+    Example:
+        >>> without_accents("Modèle Écart-type")
+        'Modele Ecart-type'
+    """
+    return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
 
 
 def named_by(columns: Iterable[str], words: Collection[str]) -> list[str]:

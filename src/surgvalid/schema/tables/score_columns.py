@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -38,7 +38,8 @@ MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
 _DESCRIBING = {
     "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
-    "center", "centre", "hospital", "site", "zentrum", "klinik", "duration", "asa",
+    "center", "centre", "hospital", "site", "zentrum", "klinik", "duration", "asa", "delta", "diff", "difference",
+    "differenz",
 }  # fmt: skip
 """First words of numbers that are no scores, whatever they are."""
 _VALUES = {"value", "score"}
@@ -137,21 +138,18 @@ def models_by_shape(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     keys = roles.keys
     if not keys or frame.select(keys).is_unique().all():
         return []
-    return [
-        column
-        for column in frame.columns
-        if column not in keys
-        and frame[column].dtype in (pl.String, pl.Categorical, pl.Enum)
-        and 2 <= frame[column].n_unique() <= MOST_LEVELS
-        and frame.select(*keys, column).is_unique().all()
-    ]
+    return [column for column in _few_texts(frame, keys) if frame.select(*keys, column).is_unique().all()]
+
+
+def _few_texts(frame: pl.DataFrame, used: Collection[str]) -> list[str]:
+    """The other columns of text with few values."""
+    texts = [c for c in frame.columns if c not in used and frame[c].dtype in (pl.String, pl.Categorical, pl.Enum)]
+    return [column for column in texts if 2 <= frame[column].n_unique() <= MOST_LEVELS]
 
 
 def _crossing(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     """Columns of text with few values, most of which occur in several patients: they may name models."""
-    used, patient = {*roles.keys, *roles.scores}, roles.decided.unit.column
-    texts = [c for c in frame.columns if c not in used and frame[c].dtype in (pl.String, pl.Categorical, pl.Enum)]
-    few = [column for column in texts if 2 <= frame[column].n_unique() <= MOST_LEVELS]
+    few, patient = _few_texts(frame, {*roles.keys, *roles.scores}), roles.decided.unit.column
     if not patient:
         return few
     spread = {c: frame.group_by(c).agg(pl.col(patient).n_unique())[patient] for c in few}
@@ -234,7 +232,8 @@ def with_scores(
         of_metric = [column for column in numeric if not named or named[column][0] == metric]
         if problem := _no_model(frame, roles, of_metric):
             raise TableInvalid(name, [problem])
-    taken.append(f"each of the columns {', '.join(map(repr, numeric))} is a model, each row a case")
+    each = "a model" if not named else "a metric of a model"
+    taken.append(f"each of the columns {quoted(numeric)} is {each}, each row a case")
     return roles._replace(models=tuple(numeric), named=named)
 
 

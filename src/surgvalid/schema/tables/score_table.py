@@ -254,15 +254,12 @@ def read_score_table(
     sources: str | Path | Sequence[str | Path],
     *,
     columns: Mapping[str, str] | None = None,
-    facts: Mapping[str, MetricFacts] | None = None,
-    better: Directions = None,
     unit: str | None = None,
     frames: Sequence[pl.DataFrame] | None = None,
 ) -> ScoreTable:
     """A table from one or more CSV or Parquet files, or folders written by `surgvalid score` or `evaluate`.
 
-    Facts of its metrics are those given here, then those that the files carry (see `table_facts`), then what the names
-    of the metrics say.
+    Facts of its metrics are those that the files carry (see `table_facts`), then what the names of the metrics say.
 
     Raises:
         FileUnreadable: A file is missing or of an unknown kind.
@@ -280,10 +277,7 @@ def read_score_table(
         raise TableInvalid(where, problems)
     beside = {str(path): facts_beside(path) for path in paths}
     carried = merged(beside)
-    without = {
-        str(path): _metrics_without(frame, beside[str(path)], facts or {})
-        for path, frame in zip(paths, frames, strict=True)
-    }
+    without = {str(path): _metrics_without(frame, beside[str(path)]) for path, frame in zip(paths, frames, strict=True)}
     if problems := against_names(carried, without):
         raise TableInvalid(where, problems)
     name = (columns or {}).get("value", "value")
@@ -291,14 +285,13 @@ def read_score_table(
     if problems := _one_name_for_two(frames, [str(path) for path in paths]):
         raise TableInvalid(where, problems)
     whole = stacked(frames, where)
-    known = {**carried.metrics, **(facts or {})}
     places = {str(path): table for path in paths if (table := statistics_beside(path)) is not None}
     # Statistics know no task: those of several tasks on the same videos would be mistaken for one.
     of_one_task = "task" not in whole.columns or whole["task"].n_unique() == 1
     statistics = stacked_statistics(places) if of_one_task else None
     read_as = None if unit else carried.read_as
-    made = ScoreTable._checked(whole, columns or {}, where, known, carried.main, statistics, unit, read_as)
-    return replace(made, read_as=made.read_as.marked(*carried.marks)).directed(better)
+    made = ScoreTable._checked(whole, columns or {}, where, carried.metrics, carried.main, statistics, unit, read_as)
+    return replace(made, read_as=made.read_as.marked(*carried.marks))
 
 
 def _one_name_for_two(frames: Sequence[pl.DataFrame], places: Sequence[str]) -> list[str]:
@@ -318,12 +311,12 @@ def _one_name_for_two(frames: Sequence[pl.DataFrame], places: Sequence[str]) -> 
     ]
 
 
-def _metrics_without(frame: pl.DataFrame, beside: TableFacts, given: Mapping[str, MetricFacts]) -> list[str]:
-    """The metrics of a table whose facts are neither beside it nor given."""
+def _metrics_without(frame: pl.DataFrame, beside: TableFacts) -> list[str]:
+    """The metrics of a table whose facts are not beside it."""
     names = (
         frame["metric"].drop_nulls().unique(maintain_order=True).cast(pl.String) if "metric" in frame.columns else ()
     )
-    return [name for name in names if name not in beside.metrics and name not in given]
+    return [name for name in names if name not in beside.metrics]
 
 
 def _absent(frame: pl.DataFrame) -> list[str]:

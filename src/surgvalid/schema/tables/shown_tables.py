@@ -94,18 +94,16 @@ def _text(value: Any) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
-def notebook_table(
-    frame: pl.DataFrame, *, title: str, prose: str = "", warnings: Iterable[str] = (), rows: int = NOTEBOOK_ROWS
-) -> str:
+def notebook_table(frame: pl.DataFrame, *, title: str, prose: str = "", warnings: Iterable[str] = ()) -> str:
     """The HTML that a notebook shows for a result: a heading, the table, what was done, what to beware of.
 
     Example:
         >>> "<td>&lt;b&gt;</td>" in notebook_table(pl.DataFrame({"model": ["<b>"]}), title="Places")
         True
     """
-    parts = [f"<p><strong>{escape(title)}</strong></p>", _table(frame.head(rows))]
-    if frame.height > rows:
-        parts.append(f"<p>{rows} of {frame.height:,} rows</p>")
+    parts = [f"<p><strong>{escape(title)}</strong></p>", _table(frame.head(NOTEBOOK_ROWS))]
+    if frame.height > NOTEBOOK_ROWS:
+        parts.append(f"<p>{NOTEBOOK_ROWS} of {frame.height:,} rows</p>")
     if prose:
         parts.append(f"<p>{escape(prose)}</p>")
     listed = [f"<li>{escape(str(warning))}</li>" for warning in warnings]

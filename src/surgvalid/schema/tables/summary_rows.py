@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from surgvalid.schema.metric_facts import known_as
+from surgvalid.schema.tables.column_words import without_accents
 
 _SUMMARIES = frozenset((
     "mean", "average", "avg", "median", "sd", "std", "stdev", "total", "sum", "overall", "mittelwert", "mittel",
-    "durchschnitt", "summe", "gesamt", "gesamtmittelwert", "standardabweichung", "moyenne", "media",
+    "durchschnitt", "summe", "gesamt", "gesamtmittelwert", "standardabweichung", "moyenne", "mediane", "ecart", "media",
 ))  # fmt: skip
 """Words that say of a row below a table what it sums up."""
-_BESIDE = frozenset(("of", "over", "all", "patients", "cases", "videos", "images", "models"))
+_BESIDE = frozenset(("type", "of", "over", "all", "patients", "cases", "videos", "images", "models"))
 """Words that may stand beside one of those."""
 
 
@@ -91,7 +92,7 @@ def sums_up(name: str) -> bool:
         >>> sums_up("Mean ± SD (n=9)"), sums_up("Mean-Teacher"), sums_up("Media 12")
         (True, False, False)
     """
-    text, counts = re.subn(r"\bn\s*=\s*\d+", "", name.casefold())
+    text, counts = re.subn(r"\bn\s*=\s*\d+", "", without_accents(name).casefold())
     words = re.findall(r"\w+", text)
     if not counts and _SUMMARIES.isdisjoint(words):
         return False

@@ -145,8 +145,13 @@ def renamed(
 
 
 def _read_workbook(path: Path, texts: Iterable[str], sheet: str | None) -> pl.DataFrame:
-    """One sheet, its first row that is no title as the heading; columns of numbers are numbers."""
-    rows = [row for row in read_rows_of_workbook(path, sheet or _only_sheet(path)) if any(row)]
+    """One sheet; columns of numbers are numbers."""
+    return _of_rows(path, read_rows_of_workbook(path, sheet or _only_sheet(path)), texts)
+
+
+def _of_rows(path: Path, rows: list[list[str]], texts: Iterable[str]) -> pl.DataFrame:
+    """The table in rows of cells, below titles, whose headings may stand in two rows."""
+    rows = [row for row in rows if any(row)]
     while len(rows) > 1 and len(list(filter(None, rows[0]))) == 1 < len(list(filter(None, rows[1]))):
         rows = rows[1:]  # a title above the headings
     rows = _with_one_heading(rows)
@@ -170,7 +175,8 @@ def _with_one_heading(rows: list[list[str]]) -> list[list[str]]:
     width = max(map(len, rows))
     above, below = ([*row, *[""] * (width - len(row))] for row in rows[:2])
     below_nothing = any(under and not over for over, under in zip(above, below, strict=True))
-    if not below_nothing or not any(over and not under for over, under in zip(above, below, strict=True)):
+    whole = all(below) or any(over and not under for over, under in zip(above, below, strict=True))
+    if not below_nothing or not whole:
         return rows
     heading, last = [], ""
     for over, under in zip(above, below, strict=True):
@@ -258,8 +264,10 @@ def _read_decoded(
             separator, header = ";", _header(source, ";")
     except (UnicodeDecodeError, csv.Error):
         raise FileUnreadable(str(path), [not_utf8(path)]) from None
-    if repeated := sorted({name for name in header if header.count(name) > 1}):
-        raise FileUnreadable(str(path), [f"column {name!r} appears twice" for name in repeated])
+    if len(set(header)) < len(header):  # as below a title, or below merged headings
+        text = (source if isinstance(source, bytes) else source.read_bytes()).decode("utf-8-sig")
+        cells = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), delimiter=separator)]
+        return _of_rows(path, cells, texts)
     if len(header) == 1 and (other := next((mark for mark in _NAMES if mark in header[0]), None)):
         theirs, wanted = _NAMES[other], _NAMES[separator]
         raise FileUnreadable(str(path), [f"its columns are separated by {theirs}; save it with {wanted} instead"])

@@ -29,6 +29,7 @@ from surgvalid.schema.tables.column_words import (
     named_by,
     plain_name,
     quoted,
+    verb,
     without_brackets,
 )
 from surgvalid.schema.tables.harness_logs import HarnessLog, alike, joined, logs_in
@@ -513,9 +514,9 @@ def _not_told_apart(frame: pl.DataFrame, given: Sequence[str], keys: Sequence[st
     if given and frame.filter(first).select(keys).is_unique().all():
         many = "1 row is" if len(again) == 1 else f"{len(again):,} rows are"
         return f"{many} there twice (first: row {row + 1}, the same as row {same + 1}); remove them"
-    shown = quoted(given) or "no column"
+    unsaid = f"{quoted(given)} {verb(given, 'does', 'do')} not say" if given else "no column says"
     return (
-        f"{shown} does not say which rows of the models belong together (rows repeat; first duplicates: rows "
+        f"{unsaid} which rows of the models belong together (rows repeat; first duplicates: rows "
         f"{same + 1} and {row + 1}): name the column that tells cases of one patient apart, --case COLUMN; "
         "where there is none, add one, or remove the row that does not hold"
     )

@@ -11,7 +11,7 @@ claims through and grouping costs little power.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ _TOKENS = {
     "case": "case",
 }
 """Words within names that say what a number counts, with what sentences call it."""
+_IN_FULL = {"img": "image", "bild": "image", "q": "question", "qid": "question", "frage": "question"}
+"""Short or German headings, as sentences call them."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Unit:
 
     def called(self, text: str) -> str:
         """A text about videos with what is independent called as the table calls it."""
-        return re.sub(r"\bvideo(?=s?\b)", self.word, text) if self.is_known else text
+        return called(text, self.word) if self.is_known else text
 
     def as_dict(self) -> dict[str, Any]:
         """The unit as plain data."""
@@ -82,6 +84,27 @@ class Interpreted(NamedTuple):
     code: str
     column: str
     sentence: str
+
+
+def called(text: str, word: str) -> str:
+    """A text about videos about what is independent, by its word; names of columns and options stay.
+
+    Example:
+        >>> called("4 videos, each video a draw (columns: video=COLUMN)", "patient")
+        '4 patients, each patient a draw (columns: video=COLUMN)'
+    """
+    return re.sub(r"(?<![\w'`=-])video(?=s?\b(?!['`=-]))", word, text)
+
+
+def unit_word(lines: Iterable[Interpreted]) -> str:
+    """What tables that were read so call what is independent.
+
+    Example:
+        >>> unit_word([Interpreted("unit", "Pat", "14 patients ('Pat') are independent")]), unit_word([])
+        ('patient', 'video')
+    """
+    words = next((one.sentence.split() for one in lines if one.code == "unit"), [""])
+    return words[1].removesuffix("s") if words[0][:1].isdigit() else "video"
 
 
 class Decided(NamedTuple):
@@ -131,7 +154,8 @@ def unit_of(
         decided = _by_column(frame, coarsest, [*recordings, *holders, *images], "E3")
         decided = _by_names(frame, coarsest, decided, only_words=True) if decided.finer == (coarsest,) else decided
     else:
-        nothing = Unit("", plain_name(images[0]) if images and not case else "case" if case else "row", "E5")
+        word = plain_name(images[0]) if images else ""
+        nothing = Unit("", "case" if case else _IN_FULL.get(word, word) or "row", "E5")
         decided = Decided(nothing, tuple(images))
         if images:
             decided = _by_names(frame, images[0], decided, only_words=bool(case))
@@ -305,4 +329,5 @@ def _sentence(frame: pl.DataFrame, decided: Decided) -> Interpreted:
     within = [column for column in decided.finer if column != unit.column]
     rest = f"; {quoted(within)} {'lies' if len(within) == 1 else 'lie'} within" if within else ""
     if_each = f", if each {unit.word} is another patient" if unit.if_each else ""
-    return Interpreted("unit", unit.column, f"{count:,} {unit.word}s ({unit.column!r}) are independent{if_each}{rest}")
+    many = f"{unit.word} ({unit.column!r}) is" if count == 1 else f"{unit.word}s ({unit.column!r}) are"
+    return Interpreted("unit", unit.column, f"{count:,} {many} independent{if_each}{rest}")

@@ -13,12 +13,17 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from surgvalid.errors import UnknownName
+from surgvalid.schema.metric_facts import known_as
 
 Meaning = Literal["decimal", "thousands"]
 _NO_RESULT = ("failed", "Failed", "FAILED", "inf", "Inf", "INF", "∞")
 """What stands where a model gave nothing that could be scored, or a distance to nothing."""
 ABSENT = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "-", "--", "–", "—", *_NO_RESULT)
 """Marks of a value that is not there."""
+_ANSWERS = {
+    **dict.fromkeys(("yes", "true", "right", "correct", "ja", "richtig", "oui"), 1.0),
+    **dict.fromkeys(("no", "false", "wrong", "incorrect", "nein", "falsch", "non"), 0.0),
+}
 _MARKS = {",": "comma", ".": "point"}
 _POWER = r"([eE][+-]?\d+)?$"
 _PLAIN = r"^[+-]?\d+" + _POWER
@@ -73,9 +78,9 @@ def with_numbers(frame: pl.DataFrame, texts: Collection[str], decimal: str | Non
         for name in frame.columns
         if name not in texts and frame[name].dtype == pl.String and (column := _column(frame[name])) is not None
     }
-    taken: list[str] = []
     undecided: dict[str, str] = {}
-    made = {}
+    made = {name: answers for name in frame.columns if (answers := _answers(frame[name])) is not None}
+    taken = [f"words in {name!r} are read as 1 (right) and 0 (wrong)" for name in made]
     for name, column in written.items():
         meanings = {mark: _meaning(mark, name, written, decimal) for mark in _MARKS}
         if problem := _problem(name, column, meanings):
@@ -88,6 +93,16 @@ def with_numbers(frame: pl.DataFrame, texts: Collection[str], decimal: str | Non
         numbers = cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).fill_nan(None)
         made[name] = numbers / 100 if column.percent else numbers
     return Numbers(frame.with_columns(**made), taken, undecided)
+
+
+def _answers(column: pl.Series) -> pl.Series | None:
+    """Right and wrong answers in words as numbers, where a column of a known metric holds them; None elsewhere."""
+    if column.dtype != pl.String or not known_as(column.name):
+        return None
+    cells = column.str.strip_chars()
+    numbers = cells.str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Float64)
+    held = len(cells) - int(cells.is_in(("", *ABSENT)).fill_null(True).sum())
+    return numbers if 0 < numbers.count() == held else None
 
 
 def nearly_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:

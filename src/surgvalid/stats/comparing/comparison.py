@@ -143,7 +143,7 @@ def compare(
     about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
     split = split_notes(pair.cases, by, separator=separator)
     notes = [*about, *split, *unused(settings), *gathered(spoken)]
-    made = ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), notes, unit=pair.unit)
+    made = ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), notes)
     return replace(made, judged=judged, why=why)
 
 
@@ -246,8 +246,7 @@ def pair_row(
         "note": note,
     }
     notes = [differing_videos(difference.videos, difference.smallest_p, settings.level)] if difference.testable else []
-    spoken = (one for one in (*difference.findings, *notes) if one is not None)
-    return labelled(slice_.labels, row), tuple(replace(one, message=matrix.unit.called(one.message)) for one in spoken)
+    return labelled(slice_.labels, row), tuple(one for one in (*difference.findings, *notes) if one is not None)
 
 
 def _favours(difference: Difference, matrix: ScoreMatrix, level: float) -> str | None:

@@ -115,7 +115,7 @@ class DependenceResult(TableResult):
         """All tables."""
         return {
             "": self.shown,
-            "without one video": self.influence,
+            "without one of them": self.influence,
             "widths of intervals": self.widths,
             "widths over all models": self.summaries,
         }

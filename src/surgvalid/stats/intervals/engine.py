@@ -146,33 +146,30 @@ def auto_spread(
     return spread._replace(findings=(*spread.findings, *spoken), medians=medians)
 
 
-def auto_difference(
-    sample: Sample, facts: MetricFacts, *, level: float, name: str | None = None, approximate: bool = False
-) -> Difference:
+def auto_difference(sample: Sample, facts: MetricFacts, *, level: float, approximate: bool = False) -> Difference:
     """The first column of a sample minus the second, with interval and p-value.
 
     Args:
         sample: Two columns scored on the same rows.
         facts: Range of the metric.
         level: Coverage asked for.
-        name: What is compared, for the findings.
         approximate: As for `difference_interval`.
     """
     width = facts.high - facts.low
     if _pooled_quantile(sample) is not None or not is_smooth(sample.statistic):
-        return _no_difference(sample, name)
+        return _no_difference(sample)
     if sample.estimand == "rows" and not sample.statistic.is_mean:
         columns = _class_terms(sample)
-        by_class = columns and _class_difference(sample, columns, facts, level, name)
-        return by_class or _weighted_difference(sample, width, level, name)
+        by_class = columns and _class_difference(sample, columns, facts, level)
+        return by_class or _weighted_difference(sample, width, level)
     totals, sizes = unit_totals(sample)
     gaps, sizes = totals[:, :1] - totals[:, 1:2], sizes[:, :1]
     many = int((sizes > 0).sum()) > MOST_EXACT
     jackknifed = difference_interval(gaps, sizes, level=level, approximate=approximate or many)
     value, low, high, sd, df, videos, effective, p, floor = (column.item() for column in jackknifed[:9])
-    spoken = _on_videos(videos, df, low, name, notice.skewed_differences(divided(gaps, sizes)[:, 0], where=name))
+    spoken = _on_videos(videos, df, low, None, notice.skewed_differences(divided(gaps, sizes)[:, 0]))
     if math.isinf(low) or math.isinf(high):
-        spoken.append(notice.open_interval(videos, level, where=name))
+        spoken.append(notice.open_interval(videos, level))
         low, high = max(low, -width), min(high, width)
     method = jackknifed.method[0]
     return Difference(value, low, high, sd, df, videos, effective, p, floor, method, _given(spoken))
@@ -322,9 +319,7 @@ def _over_classes(
     return Spread(sample.point(), low, high, sd, df, videos, effective, tuple(methods), _given(spoken))
 
 
-def _class_difference(
-    sample: Sample, columns: list[ClassTerms], facts: MetricFacts, level: float, name: str | None
-) -> Difference | None:
+def _class_difference(sample: Sample, columns: list[ClassTerms], facts: MetricFacts, level: float) -> Difference | None:
     """The difference of two means over the same classes; None where the two models count different ones."""
     first, second = columns
     if not (np.array_equal(first.counted, second.counted) and np.array_equal(first.support, second.support)):
@@ -337,13 +332,12 @@ def _class_difference(
         facts,
         level=level,
         classes=_numbered(first),
-        name=name,
         difference=True,
     )
     row, videos = with_fixed(macro.every, first.fixed - second.fixed), int(owners.max()) + 1
     sizes = np.bincount(owners, weights=first.support.sum(axis=1))
     p = _floored(p_value(macro, facts.high - facts.low), videos)
-    spoken = _given([*findings, *_class_notes(macro, first, facts, name)])
+    spoken = _given([*findings, *_class_notes(macro, first, facts, None)])
     numbers = float(value[0] - value[1]), row.low, row.high, row.sd, row.df, videos, float(effective_videos(sizes))
     return Difference(*numbers, p, _floor(videos), "none" if math.isnan(row.low) else LABEL, spoken)
 
@@ -360,13 +354,13 @@ def _class_notes(macro: MacroInterval, one: ClassTerms, facts: MetricFacts, name
     ]
 
 
-def _weighted_difference(sample: Sample, width: float, level: float, name: str | None) -> Difference:
+def _weighted_difference(sample: Sample, width: float, level: float) -> Difference:
     value, (without, sizes) = sample.point(), _left_out(sample)
     sizes = sizes if sizes.ndim == 1 else sizes[:, 0]
     gap, gaps = value[:1] - value[1:2], without[:, :1] - without[:, 1:2]
     jackknifed = jackknife_interval(gap, gaps, sizes, level=level)
     apart, low, high, sd, df, videos, effective = (column.item() for column in jackknifed)
-    spoken, none = _given(_on_videos(videos, df, low, name)), math.isnan(low)
+    spoken, none = _given(_on_videos(videos, df, low, None)), math.isnan(low)
     p = math.nan if none or not sd > 0 else 2.0 * float(stdtr(df, -abs(apart) / sd))
     numbers = apart, max(low, -width), min(high, width), sd, df, videos, effective
     return Difference(*numbers, _floored(p, videos), _floor(videos), "none" if none else "jackknife", spoken)
@@ -382,14 +376,14 @@ def _floored(p: float, videos: int) -> float:
     return p if math.isnan(p) or math.isnan(floor) else max(p, floor)
 
 
-def _no_difference(sample: Sample, name: str | None) -> Difference:
+def _no_difference(sample: Sample) -> Difference:
     value, owners = sample.point(), row_owners(sample)
     sizes = np.bincount(owners).astype(np.float64)
     text = (
         "The difference of two pooled quantiles has no interval that holds; use estimand='videos', "
         "or ask for method='bootstrap'."
     )
-    finding, apart, unknown = remark("no-method", text, where=name), float(value[0] - value[1]), math.nan
+    finding, apart, unknown = remark("no-method", text), float(value[0] - value[1]), math.nan
     spread = unknown, unknown, unknown, unknown
     videos, effective = len(sizes), float(effective_videos(sizes))
     return Difference(apart, *spread, videos, effective, unknown, unknown, "none", (finding,))

@@ -124,7 +124,7 @@ def interval(
     about = matrix_notes(matrix, has_videos=scores.has_videos)
     notes = [*about, *split, *unused(settings), *gathered(spoken)]
     prose = interval_prose(settings, matrix, what="values")
-    return IntervalResult.of(INTERVAL.frame(rows), prose, notes, unit=matrix.unit)
+    return IntervalResult.of(INTERVAL.frame(rows), prose, notes)
 
 
 @requested("metric_interval", files=("cases",))

@@ -30,6 +30,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.read_rows import is_quantity
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix, ScoreTable
 from surgvalid.stats.intervals.interval import known
 
@@ -115,13 +116,9 @@ def strata_columns(cases: pl.DataFrame, time_column: str, by: Sequence[str] | No
         unknown = [name for name in by if name not in cases.columns]
         if unknown:
             raise UnknownName("column", unknown[0], cases.columns)
-        return [name for name in by if not _is_measure(cases[name])]
+        return [name for name in by if not is_quantity(cases[name])]
     listed = [name for name in cases.columns if name not in ("case", "video", "task", time_column)]
-    return [name for name in listed if cases[name].n_unique() <= MOST_LEVELS and not _is_measure(cases[name])]
-
-
-def _is_measure(column: pl.Series) -> bool:
-    return column.dtype.is_float() or (column.dtype.is_integer() and column.n_unique() > MOST_LEVELS)
+    return [name for name in listed if cases[name].n_unique() <= MOST_LEVELS and not is_quantity(cases[name])]
 
 
 def values(matrix: ScoreMatrix, columns: Sequence[str]) -> Iterator[Check]:
@@ -143,7 +140,7 @@ def mix(matrix: ScoreMatrix, columns: Sequence[str]) -> Iterator[Check]:
 def properties(matrix: ScoreMatrix, time_column: str, by: Sequence[str] | None) -> Iterator[Check]:
     """The mean of every column of numbers."""
     for column in by or matrix.cases.columns:
-        if column in ("case", "video", "task", time_column) or not _is_measure(matrix.cases[column]):
+        if column in ("case", "video", "task", time_column) or not is_quantity(matrix.cases[column]):
             continue
         numbers = matrix.cases[column].cast(pl.Float64).to_numpy().astype(np.float64)
         yield _check("property", column, "", "", matrix, numbers, np.ones(len(numbers), dtype=bool))

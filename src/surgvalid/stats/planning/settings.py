@@ -50,7 +50,6 @@ def variances_row(spread: Spread) -> dict[str, Any]:
     }
 
 
-GOALS = ("width", "difference", "order")
 _SHARE = "lie between 0 and 1"
 _RANGES: tuple[tuple[tuple[str, ...], str, Callable[[float], bool]], ...] = (
     (("power", "level", "certainty"), _SHARE, lambda given: 0 < given < 1),
@@ -92,7 +91,7 @@ class PlanSettings:
 
     @property
     def goal(self) -> str:
-        """One of `GOALS`."""
+        """`width`, `difference` or `order`."""
         return "width" if self.width is not None else "order" if self.order else "difference"
 
     @property

@@ -161,20 +161,21 @@ def _depends_on_stratum(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> st
 
 
 def _depends_on_metric(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
-    pair, facts, other = verdict.deciding, numbers["metric"], numbers["pair"]
+    pair, others = verdict.deciding, [(numbers["metric"], numbers["pair"]), *numbers["more"]]
+    by_others = [f"by {facts.name} {other.model} (by {_size(other, facts)})" for facts, other in others]
     return (
         f"It depends on the metric: by {verdict.metric.name} {pair.model} does better "
-        f"(by {_size(pair, verdict.metric)}; {_ends(verdict, pair)}), by {facts.name} {other.model} "
-        f"(by {_size(other, facts)})."
+        f"(by {_size(pair, verdict.metric)}; {_ends(verdict, pair)}), {listed(by_others)}."
     )
 
 
 def _depends_on_missing(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     gaps = [amount(abs(numbers[name]), verdict.metric) for name in ("difference", "difference_worst")]
+    dropped, worst = ("does better" if numbers[name] else "only leads" for name in ("won", "won_worst"))
     return (
-        f"It depends on what {_missing(numbers)} mean: left out, {numbers['dropped']} leads in {verdict.metric.name} "
-        f"(by {gaps[0]}; {_count(verdict)}); counted as the worst value, {numbers['as_worst']} (by {gaps[1]}); say it "
-        "with --missing worst or --missing drop-score."
+        f"It depends on what {_missing(numbers)} mean: left out, {numbers['dropped']} {dropped} in "
+        f"{verdict.metric.name} (by {gaps[0]}; {_count(verdict)}); counted as the worst value, {numbers['as_worst']} "
+        f"{worst} (by {gaps[1]}); say it with --missing worst or --missing drop-score."
     )
 
 

@@ -350,6 +350,7 @@ def _by_missing(made: ModelVerdict, matrix: ScoreMatrix, holes: np.ndarray, ques
     other = _by_interval(_shared(replace(matrix, values=np.where(holes, worst, matrix.values))), question)
     counts = {model: int(count) for model, count in zip(matrix.models, holes.sum(axis=0), strict=True) if count}
     numbers = {"counts": counts, "worst": worst, "dropped": made.leader, "as_worst": other.leader}
+    numbers |= {"won": bool(made.winner), "won_worst": bool(other.winner)}
     numbers |= {"difference": made.deciding.difference, "difference_worst": other.deciding.difference}
     if made.winner == other.winner and made.kind == other.kind:
         same = (Statement("also_if_worst", numbers),) if made.winner else (Statement("missing_left_out", numbers),)
@@ -445,6 +446,7 @@ def _by_metrics(made: ModelVerdict, table: ScoreTable, name: str, question: Verd
     contrary = [one for one in sure if one[1].difference < 0]
     if made.winner and contrary:
         numbers = {"metric": contrary[0][0], "pair": contrary[0][1].turned}
+        numbers["more"] = [(facts, pair.turned) for facts, pair in contrary[1:]]
         return _depends(made, "depends_on_metric", numbers)
     if made.winner or made.kind == "depends":
         return made

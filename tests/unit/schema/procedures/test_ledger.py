@@ -38,6 +38,7 @@ def test_states_and_views_agree_at_every_second(seed):
         expected = {name: Counter(plain.state(n, second) for n in plain.named(name)) for name in ledger.class_names}
         assert {name: {k.value: v for k, v in c.items()} for name, c in ledger.counts(second).items()} == expected
         for name in CLASSES:
+            assert ledger.most_in_view(Window(second, second), name).most == len(plain.seen(second, name))
             assert [e.instance for e in ledger.introduced(name, second)] == plain.introduced(second, name)
             assert [e.instance for e in ledger.outstanding(name, second)] == plain.outstanding(second, name)
             back = [n for n in plain.introduced(second, name) if plain.is_back(n, second)]

@@ -31,7 +31,8 @@ def with_events(*events: Event) -> Procedure:
 
 def test_sound_procedures_have_no_problems():
     for procedure in (tiny_procedure(), *(random_procedure(seed) for seed in range(60))):
-        assert check_procedure(procedure, class_names=CLASS_NAMES) is procedure
+        assert check_procedure(procedure) is procedure
+        assert procedure_problems(procedure, class_names=CLASS_NAMES) == []
         assert contradictions(procedure) == []
 
 

@@ -167,11 +167,10 @@ def test_a_difference_has_the_p_value_of_the_published_test(estimand: str) -> No
 
 
 def test_few_videos_are_said_to_show_nothing() -> None:
-    found = auto_difference(sample_of(pair(nested_matrix(videos=4))), CORRECT, level=0.95, name="A - B")
+    found = auto_difference(sample_of(pair(nested_matrix(videos=4))), CORRECT, level=0.95)
     assert found.method == "jackknife"
     assert not found.testable
     assert "few-videos" in codes(found.findings)
-    assert found.findings[0].where == "A - B"
 
 
 def test_open_ends_are_the_limits_of_the_metric() -> None:
@@ -238,9 +237,9 @@ def test_a_mean_over_classes_names_the_classes_it_knows_little_about() -> None:
 
 
 def test_findings_become_table_rows() -> None:
-    found = auto_difference(sample_of(pair(nested_matrix(videos=3))), CORRECT, level=0.95, name="A - B")
+    found = auto_difference(sample_of(pair(nested_matrix(videos=3))), CORRECT, level=0.95)
     frame = pl.DataFrame([finding.as_dict() for finding in found.findings])
-    assert {"code", "severity", "message", "where"} <= set(frame.columns)
+    assert {"code", "severity", "message"} <= set(frame.columns)
 
 
 def test_long_videos_that_differ_pull_the_pooled_interval_to_their_side_and_leave_videos_alone() -> None:

@@ -217,7 +217,6 @@ def test_prevalence_and_co_occurrence_describe_the_properties() -> None:
         "hits / total ~ smoke + odd + (1 | instance)"))  # fmt: skip
     shares = prevalences(design)
     assert shares["share"][0] == pytest.approx(TABLE["smoke"].mean())
-    assert set(prevalences(design, by="instance")["group"]) == set(TABLE["instance"])
     assert co_occurrence(design).row(0)[:2] == ("odd", "smoke")
 
 

@@ -184,7 +184,7 @@ def test_amounts_are_no_conditions_of_their_own():
 
 def test_what_strata_warn_of_is_said_by_the_study():
     frame = wide(9, good=0.1, bad=0.0).with_columns(smoke=pl.Series(["yes"] * 2 + ["no"] * 7))
-    assert any("smoke=yes: 2 videos: no interval" in text for text in surgvalid.study(frame, metric="dice").warnings)
+    assert any("smoke=yes: 2 patients: no interval" in text for text in surgvalid.study(frame, metric="dice").warnings)
 
 
 def long_table(**patients: list[tuple[float, float, int]]) -> pl.DataFrame:
@@ -322,8 +322,9 @@ def test_nobody_wins_by_scores_that_are_not_there_unless_that_was_asked_for():
     assert (result.judged.kind, result.judged.winner) == ("depends", None)
     assert title_of(result.judged) == "It depends on what missing scores mean"
     assert result.verdict[0] == (
-        "It depends on what 12 missing scores of good mean: left out, good leads in dice (by 0.098; 12 patients); "
-        "counted as the worst value, bad (by 0.251); say it with --missing worst or --missing drop-score."
+        "It depends on what 12 missing scores of good mean: left out, good does better in dice (by 0.098; 12 "
+        "patients); counted as the worst value, bad does better (by 0.251); "
+        "say it with --missing worst or --missing drop-score."
     )
     assert said(holes, missing="worst")[0].startswith("bad is better than good in dice by 0.25")
     assert said(holes, missing="drop-case")[0].startswith("good is better than bad in dice by 0.09")

@@ -87,7 +87,7 @@ class LaplaceDeviance:
         self.extra = len(family.start)
         self.penalty = np.zeros(self.coefficients) if penalty is None else penalty
         """Half of it times the squared coefficient is added to the deviance."""
-        self.evaluations = self.newton_steps = 0
+        self.evaluations = 0
         self.mode_tolerance = MODE_TOLERANCE
         self.engine = "numpy"
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
@@ -249,7 +249,6 @@ class LaplaceDeviance:
         mode = self._step(None, base, np.zeros(len(base)) if guess is None else guess, sd, nuisance)
         while mode.decrement > self.mode_tolerance and mode.steps < 100:
             mode = self._step(mode, base, mode.predictor, sd, nuisance)
-        self.newton_steps += mode.steps
         return mode
 
     def _guess(self, parameters: np.ndarray) -> np.ndarray:

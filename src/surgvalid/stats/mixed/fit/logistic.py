@@ -301,9 +301,9 @@ def fit_firth(
         value: What it is held at.
 
     Example:
-        >>> smoke = np.array([[1.0, 0], [1, 0], [1, 1], [1, 1]])
-        >>> fit_firth(smoke, np.array([0.0, 1, 1, 1]), np.ones(4)).coefficients.round(3).tolist()
-        [0.0, 1.609]
+        >>> smoke = np.array([[1.0, 0], [1, 0], [1, 0], [1, 1], [1, 1]])
+        >>> fit_firth(smoke, np.array([0.0, 1, 1, 1, 1]), np.ones(5)).coefficients.round(3).tolist()
+        [0.511, 1.099]
     """
     problem = _Problem(design, successes, trials, offset, jeffreys=True)
     best = _climbed(problem, None if held is None else (held, value), _MOST_STEPS)

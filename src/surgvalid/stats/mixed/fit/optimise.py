@@ -149,7 +149,8 @@ def optimum(
     point, value, raw, iterations = minimise(deviance, start, scale, noise=noise)
     for polish in range(4):
         matrix = curvature(point, scale) if curvature else hessian(deviance, point, scale)
-        smallest = float(np.linalg.eigvalsh(matrix)[0]) if np.isfinite(matrix).all() else np.nan
+        curved = np.linalg.eigvalsh(matrix) if np.isfinite(matrix).all() else np.array([np.nan])
+        smallest = float(curved[0] - np.finfo(float).eps * curved[-1])  # a flat direction, rounding aside, is flat
         if not smallest > 0:
             break
         step = -np.linalg.solve(matrix, scale.T @ raw)

@@ -122,16 +122,6 @@ class MixedFit:
             return np.ones_like(response)
         return response if self.family == "poisson" else response * (1 - response)
 
-    @property
-    def aic(self) -> float:
-        """Akaike's information criterion; of a restricted fit only comparable where fixed effects are equal."""
-        return 2 * self.parameters - 2 * self.log_likelihood
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's information criterion, by rows."""
-        return float(np.log(self.design.rows)) * self.parameters - 2 * self.log_likelihood
-
 
 def design_rows(mixed_fit: MixedFit, table: pl.DataFrame, *, where: str = "table") -> np.ndarray:
     """The design matrix of a fit for the rows of another table, in the order of its coefficients.

@@ -90,25 +90,18 @@ def inflation(design: Design) -> tuple[dict[str, float], float]:
     return dict(zip(design.names[1:], factors.tolist(), strict=True)), condition
 
 
-def prevalences(design: Design, by: str | None = None, *, unit: str = "") -> pl.DataFrame:
-    """Share of rows with each 0/1 property, and how many units have it (rows, without a unit); per level of `by`."""
+def prevalences(design: Design, *, unit: str = "") -> pl.DataFrame:
+    """Share of rows with each 0/1 property, and how many units have it (rows, without a unit)."""
     rows = []
-    groups = [("", np.ones(design.rows, dtype=bool))]
-    if by is not None:
-        values = design.frame[by].cast(pl.String)
-        groups = [(str(level), (values == level).to_numpy()) for level in values.unique().sort()]
-    for label, keep in groups:
-        for j, name in enumerate(design.names[1:], start=1):
-            column = design.fixed[:, j]
-            if not np.isin(column, (0.0, 1.0)).all():
-                continue
-            having = (column == 1) & keep
-            units = int(having.sum())
-            if unit:
-                units = design.frame.filter(pl.Series(having)).select(unit.split(":")).n_unique()
-            rows.append((label, name, float(having.sum() / max(keep.sum(), 1)), int(having.sum()), units))
-    frame = pl.DataFrame(rows, schema=["group", "term", "share", "rows", "units"], orient="row")
-    return frame if by is not None else frame.drop("group")
+    for name, column in zip(design.names[1:], design.fixed.T[1:], strict=True):
+        if not np.isin(column, (0.0, 1.0)).all():
+            continue
+        having = column == 1
+        units = count = int(having.sum())
+        if unit:
+            units = design.frame.filter(pl.Series(having)).select(unit.split(":")).n_unique()
+        rows.append((name, count / max(design.rows, 1), count, units))
+    return pl.DataFrame(rows, schema=["term", "share", "rows", "units"], orient="row")
 
 
 def co_occurrence(design: Design) -> pl.DataFrame:

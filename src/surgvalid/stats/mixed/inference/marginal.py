@@ -40,7 +40,6 @@ def marginal_means(
     *,
     values: Sequence[str | float] | None = None,
     level: float = 0.95,
-    df: float = float("inf"),
 ) -> pl.DataFrame:
     """Rows `term, value, scale, mean, std_error, low, high`, two scales per value of the property.
 
@@ -49,7 +48,6 @@ def marginal_means(
         column: A property of the model, by its column.
         values: Values to set it to; by default all levels of a category, else 0 and 1.
         level: Of the intervals.
-        df: Degrees of freedom of the intervals.
 
     Raises:
         UnknownName: The model has no such property.
@@ -59,7 +57,7 @@ def marginal_means(
         raise UnknownName("property", column, list(dict.fromkeys(known)))
     if values is None:
         values = grid_values(fitted, {})[column] if is_category(fitted, column) else [0.0, 1.0]
-    quantile, rows = float(special.stdtrit(df, 0.5 + level / 2)), list[tuple[Any, ...]]()
+    quantile, rows = float(special.ndtri(0.5 + level / 2)), list[tuple[Any, ...]]()
     for scale in ("conditional", "population"):
         means, spread = averaged(fitted, column, values, population=scale == "population")
         for value, mean, error in zip(values, means, np.sqrt(np.diag(spread)), strict=True):

@@ -77,11 +77,12 @@ def over_models(
     properties = list(_properties(fitted, tests, frame, column, level, every=taken))
     findings = (*_few_models(models, asked=like_these), *_depending(properties, ratio=fitted.family != "gaussian"))
     tests = replace(tests, findings=(*tests.findings, *findings))
-    if not taken and fitted.family == "gaussian":
+    if not taken:
         return OverModels(tests, these)
     slopes = {one.name: (one, term.freedom) for term in properties for one in term.slopes}
-    spoken = f"models like these {models} (slopes by model and by video)" if taken else these
-    return OverModels(_tested_over_models(tests, slopes, level, like_these=taken), spoken)
+    return OverModels(
+        _tested_over_models(tests, slopes, level), f"models like these {models} (slopes by model and by video)"
+    )
 
 
 def _properties(
@@ -128,17 +129,14 @@ def _sized(slopes: Slopes, *, ratio: bool) -> Iterator[str]:
         yield f"{model} {np.exp(min(effect, 700.0)) if ratio else effect:.2g}"
 
 
-def _tested_over_models(
-    tests: TermTests, slopes: Mapping[str, tuple[Slopes, float]], level: float, *, like_these: bool
-) -> TermTests:
-    """The tests of mean slopes; for models like these with their spread in the error, else none without slopes."""
+def _tested_over_models(tests: TermTests, slopes: Mapping[str, tuple[Slopes, float]], level: float) -> TermTests:
+    """The tests with the spread between models in the error of every effect; those without slopes have none."""
     rows: list[dict[str, Any]] = []
     for row in tests.table.drop("p_holm", "p_bh").iter_rows(named=True):
         if row["term"] in slopes and row["df"] is not None:
             one, freedom = slopes[row["term"]]
-            mean = one.over_models_like_these(freedom) if like_these else one.over_these_models(freedom)
-            row |= t_test(*mean, level) | ({"method": "t, models and videos"} if like_these else {})
-        elif rows and like_these:
+            row |= {**t_test(*one.over_models_like_these(freedom), level), "method": "t, models and videos"}
+        elif rows:
             row |= dict.fromkeys(("p_value", "low", "high", "df"))
         rows.append(row)
     return replace(tests, table=tests_table(rows))

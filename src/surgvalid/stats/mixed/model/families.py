@@ -119,12 +119,11 @@ class Poisson:
 
     def value(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> float:
         """Log-likelihood relative to the saturated model."""
-        rate = self.weights * np.exp(np.minimum(eta, 700.0))
-        return float(np.sum(self.weights * self.counts * eta - rate - self.base))
+        return float(np.sum(self.weights * self.counts * eta - self.slope(eta) - self.base))
 
     def terms(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> Terms:
         """Score and weight."""
-        rate = self.weights * np.exp(np.minimum(eta, 700.0))
+        rate = self.slope(eta)
         return Terms(self.weights * self.counts - rate, rate)
 
     def slope(self, eta: np.ndarray, _nuisance: np.ndarray = NONE, /) -> np.ndarray:
@@ -157,29 +156,27 @@ class BetaBinomial:
 
     def terms(self, eta: np.ndarray, nuisance: np.ndarray, /) -> Terms:
         """Score and observed weight."""
-        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
-        k, n, w = self.successes, self.trials, self.weights
-        a, b, dp = p * phi, (1 - p) * phi, p * (1 - p)
-        first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
-        second = phi**2 * self._polygamma(1, a, b)
+        p, (first, second) = self._derivatives(eta, nuisance, 2)
+        dp, w = p * (1 - p), self.weights
         return Terms(w * first * dp, -w * (second * dp**2 + first * dp * (1 - 2 * p)))
 
     def slope(self, eta: np.ndarray, nuisance: np.ndarray, /) -> np.ndarray:
         """Derivative of the observed weight."""
-        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
-        k, n, w = self.successes, self.trials, self.weights
-        a, b, dp, skew = p * phi, (1 - p) * phi, p * (1 - p), 1 - 2 * p
-        first = phi * (special.digamma(k + a) - special.digamma(a) - special.digamma(n - k + b) + special.digamma(b))
-        second = phi**2 * self._polygamma(1, a, b)
-        third = phi**3 * self._polygamma(2, a, b)
-        return np.asarray(-w * (third * dp**3 + 3 * second * dp**2 * skew + first * dp * (skew**2 - 2 * dp)))
+        p, (first, second, third) = self._derivatives(eta, nuisance, 3)
+        dp, skew = p * (1 - p), 1 - 2 * p
+        curve = third * dp**3 + 3 * second * dp**2 * skew + first * dp * (skew**2 - 2 * dp)
+        return np.asarray(-self.weights * curve)
 
-    def _polygamma(self, order: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Derivative of order `order` of the first derivative with respect to p, without powers of phi."""
-        k, n, sign = self.successes, self.trials, (-1) ** order
-        hits = special.polygamma(order, k + a) - special.polygamma(order, a)
-        misses = special.polygamma(order, n - k + b) - special.polygamma(order, b)
-        return np.asarray(hits - sign * misses)
+    def _derivatives(self, eta: np.ndarray, nuisance: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The probability, and the derivatives of the log-likelihood by it from the first to that of order `most`."""
+        phi, p = np.exp(nuisance[0]), np.clip(special.expit(eta), 1e-12, 1 - 1e-12)
+        k, n, a, b = self.successes, self.trials, p * phi, (1 - p) * phi
+        orders = []
+        for order in range(most):
+            hits = special.polygamma(order, k + a) - special.polygamma(order, a)
+            misses = special.polygamma(order, n - k + b) - special.polygamma(order, b)
+            orders.append(phi ** (order + 1) * (hits - (-1) ** order * misses))
+        return p, orders
 
     def reordered(self, order: np.ndarray) -> BetaBinomial:
         """The family with its rows in another order."""

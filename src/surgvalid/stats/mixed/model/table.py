@@ -26,16 +26,12 @@ from surgvalid.schema.tables.read_rows import ReadAs, is_quantity, thirds
 from surgvalid.schema.tables.score_columns import on_its_side
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_facts import Directions, TableFacts, facts_beside, merged
-from surgvalid.schema.tables.table_reading import read_scores
+from surgvalid.schema.tables.table_reading import are_paths, read_scores
 from surgvalid.stats.mixed.model.design import Design
 from surgvalid.stats.mixed.model.failure_settings import FailureSettings
 from surgvalid.stats.mixed.model.formula import ModelFormula, column_of
 
 _ROW = "row of the table"
-
-
-def _is_path(table: Any) -> bool:
-    return isinstance(table, str | Path)
 
 
 def with_properties(frame: pl.DataFrame, properties: Any, where: str) -> pl.DataFrame:
@@ -166,9 +162,9 @@ def scored_by_case(frame: pl.DataFrame) -> bool:
 
 def stated_facts(table: Any) -> TableFacts:
     """The facts of metrics that the files of a table carry; those of a score table in memory."""
-    paths = [table] if _is_path(table) else list(table) if isinstance(table, list | tuple) else []
-    if not paths or not all(map(_is_path, paths)):
+    if not are_paths(table):
         return TableFacts(table.facts, table.main) if isinstance(table, ScoreTable) else TableFacts()
+    paths = table if isinstance(table, list | tuple) else [table]
     return merged({str(path): facts_beside(Path(path)) for path in paths})
 
 
@@ -290,6 +286,8 @@ def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.D
         condition=(_ROW,),
         pooled=True,
     )
+    if not known and read.metric != outcome:
+        return frame  # no column is called so, which is said where columns are looked up
     scores = read.table.frame.filter(pl.col("metric") == read.metric)
     model = [] if named_by(frame.columns, MODELS) or scores["model"].n_unique() == 1 else ["model"]
     return scores.select(*model, _ROW, pl.col("value").alias(outcome)).join(rows.drop(outcome, strict=False), on=_ROW)
