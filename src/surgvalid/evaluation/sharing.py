@@ -4,8 +4,9 @@ What is shared is a file of arrays of numbers: sums and counts of one video unde
 depend on its length. A metric whose value depends on the order of all scores (average precision, areas under curves)
 would give away every single score; it is named and not shared. Videos with fewer cases than the minimum are left out,
 and so are, metric by metric, those of which a count from 1 to below the cell size would leave (what is not counted
-among it included: 3 wrong of 40; and what counts of errors fix: who was mistaken for whom where a class is never
-named): small counts single patients out. A zero leaves; it says that nothing was there.
+among it included: 3 wrong of 40; what two metrics or thresholds differ by; and what counts of errors fix: who was
+mistaken for whom where a class is never named): small counts single patients out. A zero leaves; it says that nothing
+was there.
 Names of videos are replaced by a keyed hash (HMAC-SHA-256); the key is a file that stays, so that a second model of
 the same hospital gets the same names, and nobody else can try out patient numbers.
 
@@ -23,7 +24,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,11 +119,14 @@ def write_shared(
     names = pseudonyms(sorted(kept), site, key)
     statistics: dict[str, tuple[Recipe, VideoStatistics]] = {}
     withheld: dict[str, int] = {}
+    pairs: dict[str, list[tuple[float, float]]] = {}
     for name, (recipe, one) in given.statistics.items():
-        small = small_counts(recipe, one, cell_size) & kept
+        small = (small_counts(recipe, one, cell_size) | _near_others(one, pairs, cell_size)) & kept
         withheld |= {name: len(small)} if small else {}
         if leaving := {video: names[video] for video in kept - small if video in one.videos}:
             statistics[name] = recipe, _renamed(one, leaving)
+        for video, pair in _pairs(one):
+            pairs.setdefault(video, []).extend([pair] * (video in kept - small))
     if not statistics:
         why = "; ".join((*given.unshared, *(f"{name}: counts below {cell_size}" for name in withheld)))
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}")
@@ -179,14 +183,36 @@ def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[
     }
 
 
+def _pairs(given: VideoStatistics) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Of each video how many of how many cases, where that is what a metric counts."""
+    for video, unit in zip(given.videos, given.packed.units, strict=True):
+        yield from ((video, (float(one[0]), float(one[1]))) for one in unit.values() if np.shape(one) == (2,))
+
+
+def _near_others(
+    given: VideoStatistics, pairs: Mapping[str, Sequence[tuple[float, float]]], cell_size: int
+) -> set[str]:
+    """The videos of which a count less that of another metric on as many cases is small: right at once, or later."""
+    return {
+        video
+        for video, (hits, cases) in _pairs(given)
+        for other, every in pairs.get(video, ())
+        if cases == every
+        and any(0 < gap < cell_size and gap.is_integer() for gap in (abs(hits - other), abs(cases - hits - other)))
+    }
+
+
 def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
     """Whether an array holds a whole number from 1 to below the cell size, or one follows by subtraction.
 
-    What is left over of pairs and of all cases, and confusions of classes that their counts of errors fix.
+    What is left over of pairs (and of hits, predicted, reference) and of all cases, what one threshold has more than
+    the next, and confusions of classes that their counts of errors fix.
     """
     shown = [array]
-    if array.shape[-1:] == (2,):
-        shown += [array[..., 1] - array[..., 0], cases - array[..., 1]]
+    if array.shape[-1:] in ((2,), (3,)):
+        shown += [array[..., 1:] - array[..., :1], cases - array[..., 1:2]]
+    if array.ndim == 2 and (array[:, :2].sum(axis=1) == array[0, :2].sum()).all():
+        shown += [-np.diff(array[:, 0])]
     if array.ndim == 2 and array.shape[1] == 4 and (array.sum(axis=1) == array[:, [0, 2]].sum()).all():
         low, high = confusions(array[:, 2], array[:, 1])
         shown += [cases - array.sum(axis=1), np.where((low > 0) & (high < cell_size), low, 0.0)]
