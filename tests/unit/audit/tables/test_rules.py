@@ -291,3 +291,8 @@ def test_quartiles_are_no_interval_of_a_mean(tmp_path: Path) -> None:
         (tmp_path / "t.md").write_text(text.format(words))
         found.append(surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table.height)
     assert found == [0, 1]
+
+
+def test_a_table_without_a_known_metric_does_not_pass_in_silence() -> None:
+    audit = surgvalid.audit_tables([{"table": "1", "row": "a", "column": "Model Accuracy", "value": "0.80"}])
+    assert "nobody said the metric of any column" in " ".join(one.text for one in audit.findings)
