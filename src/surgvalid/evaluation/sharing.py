@@ -24,7 +24,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,14 +119,13 @@ def write_shared(
     names = pseudonyms(sorted(kept), site, key)
     statistics: dict[str, tuple[Recipe, VideoStatistics]] = {}
     withheld: dict[str, int] = {}
-    pairs: dict[str, list[tuple[float, float]]] = {}
+    told: dict[tuple[str, float], list[float]] = {}
     for name, (recipe, one) in given.statistics.items():
-        small = (small_counts(recipe, one, cell_size) | _near_others(one, pairs, cell_size)) & kept
+        small = small_counts(recipe, one, cell_size) & kept
+        small |= _near_others(one, told, cell_size, kept - small)
         withheld |= {name: len(small)} if small else {}
         if leaving := {video: names[video] for video in kept - small if video in one.videos}:
             statistics[name] = recipe, _renamed(one, leaving)
-        for video, pair in _pairs(one):
-            pairs.setdefault(video, []).extend([pair] * (video in kept - small))
     if not statistics:
         why = "; ".join((*given.unshared, *(f"{name}: counts below {cell_size}" for name in withheld)))
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}")
@@ -183,23 +182,23 @@ def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[
     }
 
 
-def _pairs(given: VideoStatistics) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Of each video how many of how many cases, where that is what a metric counts."""
-    for video, unit in zip(given.videos, given.packed.units, strict=True):
-        yield from ((video, (float(one[0]), float(one[1]))) for one in unit.values() if np.shape(one) == (2,))
-
-
 def _near_others(
-    given: VideoStatistics, pairs: Mapping[str, Sequence[tuple[float, float]]], cell_size: int
+    given: VideoStatistics, told: dict[tuple[str, float], list[float]], cell_size: int, leaving: set[str]
 ) -> set[str]:
-    """The videos of which a count less that of another metric on as many cases is small: right at once, or later."""
-    return {
-        video
-        for video, (hits, cases) in _pairs(given)
-        for other, every in pairs.get(video, ())
-        if cases == every
-        and any(0 < gap < cell_size and gap.is_integer() for gap in (abs(hits - other), abs(cases - hits - other)))
-    }
+    """The videos of which a metric counts nearly as many of as many cases as one `told` before; others are added."""
+    near = set()
+    for video, unit in zip(given.videos, given.packed.units, strict=True):
+        for hits, cases in (one for one in unit.values() if np.shape(one) == (2,) and video in leaving):
+            others = told.setdefault((video, float(cases)), [])
+            if _has_small(np.abs(np.subtract.outer((hits, cases - hits), others)), cell_size):
+                near.add(video)
+            else:
+                others.append(float(hits))
+    return near
+
+
+def _has_small(numbers: np.ndarray, cell_size: int) -> bool:
+    return bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any())
 
 
 def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
@@ -216,9 +215,7 @@ def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
     if array.ndim == 2 and array.shape[1] == 4 and (array.sum(axis=1) == array[:, [0, 2]].sum()).all():
         low, high = confusions(array[:, 2], array[:, 1])
         shown += [cases - array.sum(axis=1), np.where((low > 0) & (high < cell_size), low, 0.0)]
-    return any(
-        bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any()) for numbers in shown
-    )
+    return any(_has_small(numbers, cell_size) for numbers in shown)
 
 
 def confusions(missed: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed, quoted, unknown
+from surgvalid.audit.evidence import (
+    AuditEvidence,
+    AuditNumber,
+    Look,
+    NotThere,
+    Weight,
+    failed,
+    judged,
+    passed,
+    quoted,
+    unknown,
+)
 from surgvalid.audit.measures import coded, end, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.pitfalls.p2_2_no_temporal_metric import sees_time
@@ -86,7 +97,7 @@ def gaps_under_metrics(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"{share:.1%} of the moments between the first and the last annotation have none; "
         f"time is seen by {listed(temporal)}."
     )
-    yield failed(text, number, weight=Weight.HIGH) if share > GAP else passed(text, number)
+    yield judged(share > GAP, text, text, number, weight=Weight.HIGH)
 
 
 def raters_cover(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed, unknown
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, judged, passed, unknown
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -83,10 +83,13 @@ def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
             for (one, other), both in shared.items()
         ]
         bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
-        if bad:
-            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=Weight.HIGH)
-        else:
-            yield passed(f"No {column} stands in a test split and in another one.", *numbers)
+        yield judged(
+            bad,
+            f"{column}: {'; '.join(bad)}.",
+            f"No {column} stands in a test split and in another one.",
+            *numbers,
+            weight=Weight.HIGH,
+        )
 
 
 def plain_name(name: str) -> tuple[str, frozenset[int]]:
@@ -153,10 +156,7 @@ def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:
             raise NotThere(f"names by which shared videos are known ({error})") from None
         number = AuditNumber("shared videos", float(len(both)), subject=f"{ours} and {theirs}")
         text = f"{ours} (test) and {theirs} (trained on) share {len(both)} videos"
-        if both:
-            yield failed(f"{text}: {listed(both)}.", number, weight=Weight.HIGH)
-        else:
-            yield passed(f"{text}.", number)
+        yield judged(both, f"{text}: {listed(both)}.", f"{text}.", number, weight=Weight.HIGH)
 
 
 def tuned_elsewhere(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, failed, passed
 from surgvalid.audit.measures import end, grid_means, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -53,7 +53,7 @@ def metric_of_time(study: AuditedStudy) -> Iterator[AuditEvidence]:
         raise NotThere("predictions over time: whether time plays a role cannot be told from scores of single cases")
     else:
         text = f"{names[0]} does not see time" if len(names) == 1 else f"None of {listed(names)} sees time"
-        yield failed(f"{text}, although predictions run over time.", weight=Weight.MEDIUM)
+        yield failed(f"{text}, although predictions run over time.")
 
 
 def how_restless(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -16,6 +16,7 @@ from surgvalid.audit.evidence import (
     Weight,
     declared,
     failed,
+    judged,
     passed,
     unknown,
 )
@@ -129,10 +130,13 @@ def other_raters(study: AuditedStudy) -> Iterator[AuditEvidence]:
             if value > 0 and p < ALPHA
         ]
     text = f"{models[best]} is best under the reference"
-    if problems:
-        yield failed(f"{text}; better by more than chance: {listed(problems)}.", *numbers, weight=Weight.HIGH)
-    else:
-        yield passed(f"{text}; under no further rater is another model better by more than chance.", *numbers)
+    yield judged(
+        problems,
+        f"{text}; better by more than chance: {listed(problems)}.",
+        f"{text}; under no further rater is another model better by more than chance.",
+        *numbers,
+        weight=Weight.HIGH,
+    )
 
 
 LOOKS = (

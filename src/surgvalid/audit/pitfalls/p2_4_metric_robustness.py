@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, judged
 from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, end, grid_differences, grid_means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -66,12 +66,9 @@ def at_other_rates(study: AuditedStudy) -> Iterator[AuditEvidence]:
     bad = (np.abs(sizes) >= MOVED) & (corrected < ALPHA)
     most = float(np.abs(sizes).max())
     text = f"Thinned out to {', '.join(f'1/{factor}' for factor in steps)} the accuracy moves by up to {most:.3f}"
-    if bad.any():
-        who = models[int(np.flatnonzero(bad)[0]) % len(models)]
-        yield failed(f"{text}; for {who} by more than chance.", *numbers, weight=Weight.MEDIUM, picture="curves")
-    else:
-        little = f"less than {MOVED}" if most < MOVED else "no more than chance"
-        yield passed(f"{text}: {little}.", *numbers, picture="curves")
+    who = models[int(np.argmax(bad)) % len(models)]
+    little = f"less than {MOVED}" if most < MOVED else "no more than chance"
+    yield judged(bad.any(), f"{text}; for {who} by more than chance.", f"{text}: {little}.", *numbers, picture="curves")
 
 
 LOOKS = (Look("values at other frame rates", at_other_rates),)

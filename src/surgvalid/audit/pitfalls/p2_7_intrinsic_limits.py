@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, judged, passed
 from surgvalid.audit.measures import coded, end, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall
 from surgvalid.audit.study import AuditedStudy
@@ -70,10 +70,12 @@ def above_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if not rows:
         raise NotThere("an evaluation with trivial baselines")
     bad = [str(row["evidence"]) for row in rows if row["outcome"] in ("warning", "error")]
-    if bad:
-        yield failed(f"{bad[0]}{f' (so in {len(bad)} evaluations)' if len(bad) > 1 else ''}", weight=Weight.HIGH)
-    else:
-        yield passed(f"The main value beats trivial predictors in {len(rows)} evaluations.")
+    yield judged(
+        bad,
+        f"{''.join(bad[:1])}{f' (so in {len(bad)} evaluations)' if len(bad) > 1 else ''}",
+        f"The main value beats trivial predictors in {len(rows)} evaluations.",
+        weight=Weight.HIGH,
+    )
 
 
 LOOKS = (
