@@ -18,7 +18,7 @@ from surgvalid.audit.evidence import (
     judged,
     passed,
 )
-from surgvalid.audit.measures import ALPHA, coded, end, listed, means
+from surgvalid.audit.measures import ALPHA, coded, estimate, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.stats.comparing.corrections import adjusted
@@ -128,13 +128,7 @@ def outside_frames(study: AuditedStudy) -> Iterator[AuditEvidence]:
     marked = cases[OUTSIDE].cast(pl.String).str.to_lowercase().is_in(["true", "1", "yes"]).to_numpy()
     names, codes = coded(cases["video"])
     share = means(marked.astype(float), codes)
-    number = AuditNumber(
-        "share of cases from outside the body",
-        float(share.value[0]),
-        end(share.low[0]),
-        end(share.high[0]),
-        n=len(names),
-    )
+    number = estimate("share of cases from outside the body", share, 0, names)
     text = f"{share.value[0]:.1%} of {len(marked):,} cases are marked as outside the body."
     yield judged(share.value[0] > MOST_OUTSIDE, text, text, number, weight=Weight.LOW)
 

@@ -54,8 +54,8 @@ def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
         AuditNumber(
             f"{matrix.metric.name} with its interval over videos",
             row["value"],
-            end(_or_nan(row["low"])),
-            end(_or_nan(row["high"])),
+            end(row["low"]),
+            end(row["high"]),
             subject=row["model"],
             n=videos,
         )
@@ -70,10 +70,6 @@ def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
         *numbers,
         picture="intervals",
     )
-
-
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 def difference_that_shows(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -18,7 +18,7 @@ from surgvalid.audit.evidence import (
     quoted,
     unknown,
 )
-from surgvalid.audit.measures import coded, end, listed, means
+from surgvalid.audit.measures import coded, estimate, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.pitfalls.p2_2_no_temporal_metric import sees_time
 from surgvalid.audit.study import AuditedStudy
@@ -65,9 +65,7 @@ def annotated_share(study: AuditedStudy) -> Iterator[AuditEvidence]:
     rows = stretches(study) if "frames" not in study.tables and "segments" in study.tables else moments(study)
     names, codes = coded(rows["video"])
     share = means(rows["annotated"].cast(pl.Float64).to_numpy(), codes)
-    number = AuditNumber(
-        "annotated share of moments", float(share.value[0]), end(share.low[0]), end(share.high[0]), n=len(names)
-    )
+    number = estimate("annotated share of moments", share, 0, names)
     bare = rows.group_by("video").agg(pl.col("annotated").any()).filter(~pl.col("annotated"))["video"].sort().to_list()
     text = f"{share.value[0]:.1%} of {rows.height:,} moments in {len(names)} videos have a reference"
     if bare:

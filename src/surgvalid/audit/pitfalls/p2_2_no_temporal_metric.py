@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, failed, passed
-from surgvalid.audit.measures import end, grid_means, listed
+from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, failed, passed
+from surgvalid.audit.measures import estimate, grid_means, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.audit.timelines import grid, restlessness, timelines
@@ -61,14 +61,7 @@ def how_restless(study: AuditedStudy) -> Iterator[AuditEvidence]:
     values, models, videos = grid(timelines(study), restlessness)
     around = grid_means(values, low=0.0)
     numbers = [
-        AuditNumber(
-            "changes of the prediction for each one of the reference",
-            float(around.value[place]),
-            end(around.low[place]),
-            end(around.high[place]),
-            subject=model,
-            n=len(videos),
-        )
+        estimate("changes of the prediction for each one of the reference", around, place, videos, subject=model)
         for place, model in enumerate(models)
     ]
     worst = max(numbers, key=lambda number: number.value)

@@ -82,8 +82,8 @@ def against_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
         AuditNumber(
             "trivial baseline",
             float(row["accuracy"]),
-            end(_nan(row.get("low"))),
-            end(_nan(row.get("high"))),
+            end(row.get("low")),
+            end(row.get("high")),
             subject=str(row.get("floor") or row.get("name") or ""),
         )
         for result in study.of("floors")
@@ -93,10 +93,6 @@ def against_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if not numbers:
         raise NotThere("trivial baselines (`surgvalid score baselines`, or an evaluation of predictions)")
     yield passed(f"Beside the values: {counted(len(numbers), 'trivial baseline')}.", *numbers)
-
-
-def _nan(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def claims_hold(study: AuditedStudy) -> Iterator[AuditEvidence]:
