@@ -119,10 +119,10 @@ def write_shared(
     names = pseudonyms(sorted(kept), site, key)
     statistics: dict[str, tuple[Recipe, VideoStatistics]] = {}
     withheld: dict[str, int] = {}
-    told: dict[tuple[str, float], list[float]] = {}
+    counted: dict[tuple[str, float], list[float]] = {}
     for name, (recipe, one) in given.statistics.items():
         small = small_counts(recipe, one, cell_size) & kept
-        small |= _near_others(one, told, cell_size, kept - small)
+        small |= _near_others(one, counted, cell_size, kept - small)
         withheld |= {name: len(small)} if small else {}
         if leaving := {video: names[video] for video in kept - small if video in one.videos}:
             statistics[name] = recipe, _renamed(one, leaving)
@@ -183,13 +183,13 @@ def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[
 
 
 def _near_others(
-    given: VideoStatistics, told: dict[tuple[str, float], list[float]], cell_size: int, leaving: set[str]
+    given: VideoStatistics, counted: dict[tuple[str, float], list[float]], cell_size: int, leaving: set[str]
 ) -> set[str]:
-    """The videos of which a metric counts nearly as many of as many cases as one `told` before; others are added."""
+    """The videos of which a metric counts nearly as many of as many cases as one `counted` before; others are added."""
     near = set()
     for video, unit in zip(given.videos, given.packed.units, strict=True):
         for hits, cases in (one for one in unit.values() if np.shape(one) == (2,) and video in leaving):
-            others = told.setdefault((video, float(cases)), [])
+            others = counted.setdefault((video, float(cases)), [])
             if _has_small(np.abs(np.subtract.outer((hits, cases - hits), others)), cell_size):
                 near.add(video)
             else:
