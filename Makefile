@@ -44,7 +44,7 @@ system:
 suite: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not long' src tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
 
-# End to end: every page of the documentation, engines and browsers run for real, the demo, and single long tests.
+# End to end: every page of the documentation, the notebooks, engines and browsers run for real, the demo, single long tests.
 test-e2e: setup system
 	$(BIN)/python -m pytest -n $(WORKERS) tests/e2e tests/docs
 	$(BIN)/python -m pytest -n $(WORKERS) -m long tests --ignore=tests/slow --ignore=tests/e2e --ignore=tests/docs
@@ -103,7 +103,7 @@ test-cluster:
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py tests/slow/test_ray_tasks.py
 	.venv-cluster/bin/python -m pytest -o addopts= -ra --strict-markers --import-mode=importlib tests/host/test_launchers.py
 
-# Needs the tools that results are written for (inspect, Hub, Weights & Biases, notebooks; MLFLOW='mlflow lmms-eval' adds these, 850 MB and torch).
+# Needs the tools that results are written for (inspect, Hub, Weights & Biases; MLFLOW='mlflow lmms-eval' adds these, 850 MB and torch).
 test-bridges: system
 	$(PYTHON) -m venv .venv-bridges
 	.venv-bridges/bin/python -m pip install --quiet --upgrade 'pip>=25.1'

@@ -176,7 +176,7 @@ def main() -> None:
         "order": (["videos", "first, planned", "first, drawn", "order, planned", "order, drawn"], order_line,
                   [15, 30, 60], count // 5),
         "alarms": (["videos", "false alarms, 15 checks, 20 looks", "a fall by one SD found: bets (used)",
-                    "O'Brien-Fleming, planned to 60", "Pocock, planned to 60"], alarm_line, list(ALARMS), count // 2),
+                    "O'Brien-Fleming, planned to 60", "Pocock, planned to 60"], alarm_line, list(ALARMS), count),
     }  # fmt: skip
     for name, (head, line, cells, repetitions) in tables.items():
         rows = mapped(line, [(cell, repetitions) for cell in cells], processes=processes)

@@ -155,6 +155,15 @@ def passed(sentence: str, *numbers: AuditNumber, picture: str = "") -> AuditEvid
     return AuditEvidence(CheckOutcome.PASS, sentence, numbers, picture=picture)
 
 
+def judged(
+    wrong: object, fault: str, sound: str, *numbers: AuditNumber, weight: Weight = Weight.MEDIUM, picture: str = ""
+) -> AuditEvidence:
+    """Evidence of a fault where something is wrong, and else that there is none; the numbers are shown in any case."""
+    if wrong:
+        return failed(fault, *numbers, weight=weight, picture=picture)
+    return passed(sound, *numbers, picture=picture)
+
+
 def unknown(sentence: str, *numbers: AuditNumber, picture: str = "") -> AuditEvidence:
     """Evidence that does not decide."""
     return AuditEvidence(CheckOutcome.UNKNOWN, sentence, numbers, picture=picture)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
+from surgvalid.audit.evidence import AuditNumber
 from surgvalid.stats.intervals.sign_flip_interval import Differences, difference_interval
 from surgvalid.stats.intervals.video_jackknife import Jackknifed, mean_interval
 
@@ -78,9 +79,15 @@ def jackknifed(value: float, without: np.ndarray) -> Jackknife:
     return Jackknife(value, value - reach, value + reach, float(2 * stdtr(videos - 1, -abs(value) / spread)))
 
 
-def end(value: float) -> float | None:
+def end(value: float | None) -> float | None:
     """An end of an interval as evidence holds it: None where there is none."""
-    return float(value) if np.isfinite(value) else None
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def estimate(quantity: str, around: Jackknifed, place: int, videos: Sequence[Any], **about: str) -> AuditNumber:
+    """One of several means as evidence holds it, with its interval over videos."""
+    low, high = end(around.low[place]), end(around.high[place])
+    return AuditNumber(quantity, float(around.value[place]), low, high, n=len(videos), **about)
 
 
 def counted(number: int, one: str, several: str = "") -> str:

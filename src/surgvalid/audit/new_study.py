@@ -27,8 +27,9 @@ _HEAD = """\
 def new_study(folder: str | Path, *, ask: Callable[[str], str] | None = None, force: bool = False) -> Path:
     """Write `study.toml` into the folder, made from what is in it, and give its path.
 
-    With `ask`, a study file that is there keeps what it says, and only what it leaves open is asked. Questions that the
-    results in the folder answer do not stand in it, nor those of checks that need data which are not there.
+    With `ask`, a study file that is there keeps what it says, and only what it leaves open is asked; what was answered
+    is kept where asking is broken off. Questions that the results in the folder answer do not stand in it, nor those of
+    checks that need data which are not there.
 
     Args:
         folder: Where the study is; made if it does not exist.
@@ -45,12 +46,15 @@ def new_study(folder: str | Path, *, ask: Callable[[str], str] | None = None, fo
         raise WouldOverwrite(path)
     study = read_study(path)[0] if there else _known(home)
     keys = _open_questions(study)
-    answers = {key: given for key in keys if ask is not None and (given := _answer(key, ask))}
-    home.mkdir(parents=True, exist_ok=True)
-    text = _with_answers(path, answers) if there else "\n".join(_lines(home, study, keys, answers))
-    waiting = path.with_name(f".{STUDY_FILE}.new")
-    waiting.write_text(text + "\n", encoding="utf-8")
-    os.replace(waiting, path)
+    answers: dict[str, str] = {}
+    try:
+        answers.update((key, given) for key in keys if ask is not None and (given := _answer(key, ask)))
+    finally:  # whoever stops asking in the middle keeps what was answered
+        home.mkdir(parents=True, exist_ok=True)
+        text = _with_answers(path, answers) if there else "\n".join(_lines(home, study, keys, answers))
+        waiting = path.with_name(f".{STUDY_FILE}.new")
+        waiting.write_text(text + "\n", encoding="utf-8")
+        os.replace(waiting, path)
     return path
 
 

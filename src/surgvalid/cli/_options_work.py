@@ -438,10 +438,14 @@ OPTIONS: dict[str, Option] = {
     "video_files": Option("--videos", "", FILES, argument="video_files"),
     # Hosting.
     "new_challenge": place("DIR", "Where to write the challenge.", argument="folder"),
-    "bridge_step": place("STEP", "new, rehearse or leaderboard.", str, argument="step"),
+    "bridge_step": place(
+        "STEP", "new, rehearse, leaderboard, codabench, design, osf, checklists or r.", str, argument="step"
+    ),
     "bridge_places": place(
-        "PLACE...", "Of new: the folder of the pack; of rehearse: pack, input, empty output and image; of leaderboard:"
-        " what the platform's API told, and the CSV file to write.", list[str], argument="places"
+        "PLACE...", "new DIR (a pack for grand-challenge); rehearse PACK INPUT OUTPUT IMAGE; leaderboard EVALUATIONS "
+        "SCORES (what the platform's API told, and the CSV to write); codabench PACK SUBMISSIONS SCORES; design "
+        "CHALLENGE; osf REGISTRATION DIR; checklists TABLE DIR; r TABLE DIR (recomputed by R).", list[str],
+        argument="places"
     ),
     "challenge_file": place("CHALLENGE.TOML", "The challenge file.", argument="challenge"),
     "challenge": Option(

@@ -418,7 +418,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "host bridge",
         "host.bridge",
-        "Evaluate on grand-challenge: new DIR, rehearse PACK INPUT OUTPUT IMAGE, leaderboard EVALUATIONS SCORES",
+        "Other platforms, registries, R: new, rehearse, leaderboard, codabench, design, osf, checklists, r",
         "bridge_step bridge_places",
     ),
     Verb(

@@ -35,23 +35,23 @@ _STEPS = {
     "new": ("DIR",),
     "rehearse": ("PACK", "INPUT", "OUTPUT", "IMAGE"),
     "leaderboard": ("EVALUATIONS", "SCORES"),
+    "codabench": ("PACK", "SUBMISSIONS", "SCORES"),
     "design": ("CHALLENGE",),
+    "osf": ("REGISTRATION", "DIR"),
+    "checklists": ("TABLE", "DIR"),
+    "r": ("TABLE", "DIR"),
 }
 
 
 def bridge(step: str, places: list[str]) -> None:
-    """For other platforms: write a pack for grand-challenge, rehearse it, rank its leaderboard, or print the design."""
-    from surgvalid.bridges import checklists, grand_challenge
+    """For other platforms, registries and statisticians: packs, leaderboards, documents."""
+    from surgvalid.bridges import checklists, codabench, grand_challenge
 
     if step not in _STEPS:
         raise UnknownName("step", step, _STEPS)
     if len(places) != len(_STEPS[step]):
         raise Misuse(f"host bridge {step} takes {' '.join(_STEPS[step])}, got {len(places)}: {' '.join(places)}")
-    if step == "new":
-        for path in grand_challenge.new(places[0]):
-            emit(str(path))
-        talk("next: put your references into ground_truth/references.csv, change scoring.py and evaluate.toml")
-    elif step == "rehearse":
+    if step == "rehearse":
         seen = grand_challenge.rehearse(*places[:3], image=places[3])
         emit_json({"health": seen.health, "invoke": seen.invoke, "metrics": seen.metrics})
         if seen.invoke != 201:
@@ -59,14 +59,35 @@ def bridge(step: str, places: list[str]) -> None:
             raise typer.Exit(1)
     elif step == "design":
         emit(checklists.design(places[0]))
-    else:
-        if Path(places[1]).exists():
-            raise WouldOverwrite(places[1])
-        leaderboard = grand_challenge.leaderboard(places[0])
-        write_table(leaderboard.scores, places[1])
+    elif step in ("leaderboard", "codabench"):
+        *given, scores = places
+        if Path(scores).exists():
+            raise WouldOverwrite(scores)
+        leaderboard = grand_challenge.leaderboard(*given) if step == "leaderboard" else codabench.leaderboard(*given)
+        write_table(leaderboard.scores, scores)
         for sentence in leaderboard.left_out:
             talk(f"left out: {sentence}")
-        talk(f"next: `surgvalid rank {shlex.quote(places[1])}` and `surgvalid study {shlex.quote(places[1])}`")
+        talk(f"next: `surgvalid rank {shlex.quote(scores)}` and `surgvalid study {shlex.quote(scores)}`")
+    else:
+        for path in _written(step, *places):
+            emit(str(path))
+
+
+def _written(step: str, source: str, folder: str = "") -> list[Path]:
+    """The files, or the folder, that a step writes."""
+    from surgvalid.bridges import checklists, grand_challenge, osf, r_folder
+    from surgvalid.studies.preregistration import registered_runs
+    from surgvalid.studies.study import study
+    from surgvalid.studies.study_audit import audit_study
+
+    if step == "new":
+        talk("next: put your references into ground_truth/references.csv, change scoring.py and evaluate.toml")
+        return grand_challenge.new(source)
+    if step == "osf":
+        return osf.write(registered_runs(source), folder)
+    if step == "r":
+        return [r_folder.write(study(source), folder)]
+    return checklists.write(folder, study=study(source), audit=audit_study(source))
 
 
 def check(challenge: Path, json: bool) -> None:

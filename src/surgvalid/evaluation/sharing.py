@@ -4,8 +4,9 @@ What is shared is a file of arrays of numbers: sums and counts of one video unde
 depend on its length. A metric whose value depends on the order of all scores (average precision, areas under curves)
 would give away every single score; it is named and not shared. Videos with fewer cases than the minimum are left out,
 and so are, metric by metric, those of which a count from 1 to below the cell size would leave (what is not counted
-among it included: 3 wrong of 40; and what counts of errors fix: who was mistaken for whom where a class is never
-named): small counts single patients out. A zero leaves; it says that nothing was there.
+among it included: 3 wrong of 40; what two metrics or thresholds differ by; and what counts of errors fix: who was
+mistaken for whom where a class is never named): small counts single patients out. A zero leaves; it says that nothing
+was there.
 Names of videos are replaced by a keyed hash (HMAC-SHA-256); the key is a file that stays, so that a second model of
 the same hospital gets the same names, and nobody else can try out patient numbers.
 
@@ -118,8 +119,10 @@ def write_shared(
     names = pseudonyms(sorted(kept), site, key)
     statistics: dict[str, tuple[Recipe, VideoStatistics]] = {}
     withheld: dict[str, int] = {}
+    counted: dict[tuple[str, float], list[float]] = {}
     for name, (recipe, one) in given.statistics.items():
         small = small_counts(recipe, one, cell_size) & kept
+        small |= _near_others(one, counted, cell_size, kept - small)
         withheld |= {name: len(small)} if small else {}
         if leaving := {video: names[video] for video in kept - small if video in one.videos}:
             statistics[name] = recipe, _renamed(one, leaving)
@@ -179,20 +182,40 @@ def small_counts(recipe: Recipe, given: VideoStatistics, cell_size: int) -> set[
     }
 
 
+def _near_others(
+    given: VideoStatistics, counted: dict[tuple[str, float], list[float]], cell_size: int, leaving: set[str]
+) -> set[str]:
+    """The videos of which a metric counts nearly as many of as many cases as one `counted` before; others are added."""
+    near = set()
+    for video, unit in zip(given.videos, given.packed.units, strict=True):
+        for hits, cases in (one for one in unit.values() if np.shape(one) == (2,) and video in leaving):
+            others = counted.setdefault((video, float(cases)), [])
+            if _has_small(np.abs(np.subtract.outer((hits, cases - hits), others)), cell_size):
+                near.add(video)
+            else:
+                others.append(float(hits))
+    return near
+
+
+def _has_small(numbers: np.ndarray, cell_size: int) -> bool:
+    return bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any())
+
+
 def _is_small(array: np.ndarray, cases: int, cell_size: int) -> bool:
     """Whether an array holds a whole number from 1 to below the cell size, or one follows by subtraction.
 
-    What is left over of pairs and of all cases, and confusions of classes that their counts of errors fix.
+    What is left over of pairs (and of hits, predicted, reference) and of all cases, what one threshold has more than
+    the next, and confusions of classes that their counts of errors fix.
     """
     shown = [array]
-    if array.shape[-1:] == (2,):
-        shown += [array[..., 1] - array[..., 0], cases - array[..., 1]]
+    if array.shape[-1:] in ((2,), (3,)):
+        shown += [array[..., 1:] - array[..., :1], cases - array[..., 1:2]]
+    if array.ndim == 2 and (array[:, :2].sum(axis=1) == array[0, :2].sum()).all():
+        shown += [-np.diff(array[:, 0])]
     if array.ndim == 2 and array.shape[1] == 4 and (array.sum(axis=1) == array[:, [0, 2]].sum()).all():
         low, high = confusions(array[:, 2], array[:, 1])
         shown += [cases - array.sum(axis=1), np.where((low > 0) & (high < cell_size), low, 0.0)]
-    return any(
-        bool(((numbers > 0) & (numbers < cell_size) & (numbers == np.round(numbers))).any()) for numbers in shown
-    )
+    return any(_has_small(numbers, cell_size) for numbers in shown)
 
 
 def confusions(missed: np.ndarray, wrong: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

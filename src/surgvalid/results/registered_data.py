@@ -29,7 +29,7 @@ from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 
 LOOKS = "looks.json"
-SIZE, CASES, ADDED = "sample_size", "cases", "added"
+SIZE, CASES, ADDED, UNIT = "sample_size", "cases", "added", "unit"
 """What a reason is given for where the data differ, beside the names of excluded videos."""
 PLANNED = "videos"
 """The entry of a plan that lists the videos to come, where they are known."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import FileUnreadable, InputInvalid
-from surgvalid.results.registered_data import ADDED, CASES, SIZE, SeenData, add_run, data_differences, read_looks
+from surgvalid.results.registered_data import ADDED, CASES, SIZE, UNIT, SeenData, add_run, data_differences, read_looks
 from surgvalid.results.signatures import signature_of
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
@@ -151,8 +151,12 @@ class RegisteredRun:
     """For what differs in the data."""
     versions: Mapping[str, str]
 
-    def kept(self, seen: SeenData) -> Kept:
+    def kept(self, seen: SeenData, below: Sequence[str] = ()) -> Kept:
         """What is recorded of the run on these videos and cases, which are kept beside the registration.
+
+        Args:
+            seen: What was analysed.
+            below: Sentences on patients who have several of what was stated to be independent.
 
         Raises:
             InputInvalid: With every difference of the data that has no reason.
@@ -162,8 +166,10 @@ class RegisteredRun:
             _explained(str(self.path), {}, self.reasons)
             return self._recorded({}, frozenset())
         looks = read_looks(file, registration.sha256)
-        named = set(self.reasons) - {SIZE, CASES, ADDED}
+        named = set(self.reasons) - {SIZE, CASES, ADDED, UNIT}
         differences, problems = data_differences(registration.content, looks, seen, named)
+        if below and not any("columns" in one.get("stated", ()) for one in registration.analyses):
+            differences[UNIT] = f"{UNIT} was not registered, and {'; '.join(below)}"
         where = f"{self.path} (registered data of {self.verb})"
         of_data = _explained(where, differences, self.reasons, problems)
         criteria = registration.content.get("exclusions", ())

@@ -29,7 +29,7 @@ from surgvalid.schema.tables.statistics_table import STATISTICS_FILE
 from surgvalid.schema.tables.table_facts import facts_files
 from surgvalid.schema.tables.table_files import split_sheet
 from surgvalid.schema.tables.table_reading import noted_readings
-from surgvalid.schema.tables.units import Interpreted, called, unit_word
+from surgvalid.schema.tables.units import BELOW, Interpreted, called, unit_word
 
 if TYPE_CHECKING:
     from surgvalid.results.result import Result
@@ -105,7 +105,7 @@ def requested(
             marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in marking]
             findings = tuple(dict.fromkeys([*marks, *(_about(one, noted) for one in findings)]))
             if registered is not None:
-                kept = registered.kept(seen)
+                kept = registered.kept(seen, [line.sentence for line in noted if line.code == BELOW])
                 request = replace(request, settled={**request.settled, REGISTERED: dict(kept)})
                 findings = (*kept.findings, *findings)
             prose = called(result.prose, unit_word(noted))

@@ -112,6 +112,8 @@ def test_names_of_splits_are_compared_without_case_and_outer_spaces() -> None:
     ("test", "train", "shown"),
     [
         ("pat3", "pat003", "pat3 = pat003"), ("P-07", "patient 7", "P-07 = patient 7"), ("A_3", "a3", "A_3 = a3"),
+        ("pat003.mp4", "pat3", "pat003.mp4 = pat3"), ("pt 3", "Proband-03", "pt 3 = Proband-03"),
+        ("MRN0012345", "12345.0", "MRN0012345 = 12345.0"), ("p3.nii.gz", "3", "p3.nii.gz = 3"),
         ("A3", "B3", ""), ("center1_pat3", "center2_pat3", ""), ("P30", "P3", ""),
         ("pat7", "video07", ""), ("case 7", "op7", ""), ("patient3_video1", "pat3_op1", ""),
         ("7", "video07", "7 = video07"), ("id_7", "pat007", "id_7 = pat007"),

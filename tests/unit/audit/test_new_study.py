@@ -10,7 +10,7 @@ import pytest
 from nested_tables import nested_frame
 from surgvalid.audit.answers import QUESTIONS
 from surgvalid.audit.new_study import new_study
-from surgvalid.audit.study_files import read_study
+from surgvalid.audit.study_files import STUDY_FILE, read_study
 from surgvalid.errors import WouldOverwrite
 
 
@@ -85,6 +85,19 @@ def test_questions_are_asked_once_and_answers_kept(tmp_path: Path) -> None:
         "ethics": "approved, 12/2025", "tuned_on": "validation",
     }  # fmt: skip
     assert len(asked) == 2 * before - 2, "what was answered is not asked again"
+
+
+def test_answers_given_before_somebody_stops_are_kept(tmp_path: Path) -> None:
+    def ask(question: str) -> str:
+        if "protocol" in question:
+            raise KeyboardInterrupt
+        return "none were left out" if question.startswith(QUESTIONS["exclusions"].text) else ""
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            new_study(tmp_path, ask=ask)
+        answers = tomllib.loads((tmp_path / STUDY_FILE).read_text(encoding="utf-8"))["answers"]
+        assert answers == {"exclusions": "none were left out"}
 
 
 def test_an_answer_that_cannot_be_meant_is_asked_for_again_and_breaks_no_file(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import surgvalid
 from surgvalid.cli import build_app
+from surgvalid.errors import Misuse
 from surgvalid.evaluation.sharing import Shareable, _is_small, read_shared, write_shared
 from surgvalid.evaluation.sites import SitesResult
 
@@ -97,7 +98,7 @@ def test_a_failure_analysis_over_sites_is_that_of_the_raw_data(pooled) -> None:
     whole = surgvalid.failures(counts.sort("model", "video", "smoke"), **asked).table
     names = ["estimate", "std_error", "odds_ratio", "low", "high", "df"]
     assert ours["term"].to_list() == whole["term"].to_list() == ["(Intercept)", "smoke[yes]"]
-    assert np.allclose(ours.select(names).to_numpy(), whole.select(names).to_numpy(), rtol=1e-9, equal_nan=True)
+    assert np.allclose(ours.select(names), whole.select(names), rtol=1e-12, atol=1e-12, equal_nan=True)
     assert ours["odds_ratio"][1] < 0.6
 
 
@@ -196,3 +197,39 @@ def test_no_small_confusion_follows_from_the_counts_that_leave(classes: int, dat
             sign * linprog(sign * cost, A_eq=sums, b_eq=[*counts[:, 2], *counts[:, 1]]).fun for sign in (1, -1)
         )
         assert not (least > 0.5 and most < 4.5), (confusion, off[place])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=6), st.integers(1, 8))
+def test_two_metrics_of_the_same_cases_give_no_small_count_away(counts: list[tuple[int, int]], cell: int) -> None:
+    """Right at once in 50 of 60 and among three in 53: the three that were right later are a count, too."""
+    one, videos = shareable(), tuple(f"v{place}" for place in range(len(counts)))
+    recipe, held = one.statistics["accuracy"]
+
+    def counted_as(hits: list[int]) -> tuple:
+        units = [{"statistics": np.array([float(hit), 60.0])} for hit in hits]
+        return recipe, held._replace(videos=videos, packed=held.packed._replace(units=units), cases=(60,) * len(hits))
+
+    first, later = zip(*counts, strict=True)
+    both = {"first": counted_as([*first]), "later": counted_as([*later])}
+    given_ = Shareable(both, {}, dict.fromkeys(videos, 60), one.head)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            shared = write_shared(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
+        except Misuse:
+            return
+    numbers = shared.statistics.frame.with_columns(pl.col("numbers").list.first().alias("hits"))
+    for _, rows in numbers.group_by("video"):
+        hits = rows["hits"].to_list()
+        told = {*hits, *(60 - hit for hit in hits), *(abs(a - b) for a in hits for b in hits)}
+        told |= {abs(60 - sum(hits))} if len(hits) == 2 else set()
+        assert not [count for count in told if 0 < count < cell]
+
+
+def test_thresholds_and_pixels_give_no_small_count_away() -> None:
+    """Of 60 boxes 40 fit at one threshold and 37 at the next; 3 of 40 reference pixels were not found."""
+    nested = np.array([[40.0, 20.0, 9.0, 2.5], [37.0, 23.0, 12.0, 2.5]])
+    assert _is_small(nested, 100, 5)
+    assert not _is_small(nested + np.array([[0, 0, 0, 0], [-7, 7, 0, 0]]), 100, 5)
+    assert _is_small(np.array([[37.0, 60.0, 40.0]]), 100, 5)
+    assert not _is_small(np.array([[37.0, 60.0, 50.0]]), 100, 5)

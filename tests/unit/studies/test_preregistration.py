@@ -394,3 +394,33 @@ def test_a_gpg_signature_is_only_called_one_where_its_key_is_known(tmp_path: Pat
         file.write_text(file.read_text() + " ")
         assert isinstance(run("plan", "verify", tmp_path / "r").exception, Misuse)
         subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False, capture_output=True)
+
+
+def test_videos_of_few_patients_are_not_passed_off_as_patients(tmp_path: Path) -> None:
+    """Of 12 patients planned there were 6 with two videos each; with --unit video it ran as registered."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'title = "t"\nquestion = "q"\nexclusions = []\nstopping = "at 12"\nsample_size = 12\n'
+        '[[analysis]]\nverb = "compare"\nmodel_a = "A"\nmodel_b = "B"\nbetter = "larger"\n'
+    )
+    surgvalid.preregister(plan).to_dir(tmp_path / "registered")
+    rows = [
+        {
+            "model": model,
+            "patient": f"p{v // 2}",
+            "video": f"v{v}",
+            "case": f"c{v}",
+            "dice": 0.02 * v + 0.3 * (model == "A"),
+        }
+        for v in range(12)
+        for model in "AB"
+    ]
+    asked = {"better": "larger", "columns": {"unit": "video"}, "preregistration": tmp_path / "registered"}
+    with pytest.raises(
+        InputInvalid, match=r"unit was not registered, and 6 patients \('patient'\) hold these 12 videos"
+    ):
+        surgvalid.compare(rows, "A", "B", **asked)
+    result = surgvalid.compare(rows, "A", "B", **asked, deviations={"unit": "years apart"})
+    assert "Reason given: years apart" in " ".join(result.warnings)
+    sentences = [line.sentence for line in result.request.interpreted]
+    assert "12 videos ('video') are independent" in sentences, "patients do not lie within their videos"

@@ -7,8 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, declared, failed, passed
-from surgvalid.audit.measures import ALPHA, coded, end, listed, means
+from surgvalid.audit.evidence import (
+    AuditEvidence,
+    AuditNumber,
+    Look,
+    NotThere,
+    Weight,
+    declared,
+    failed,
+    judged,
+    passed,
+)
+from surgvalid.audit.measures import ALPHA, coded, estimate, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.stats.comparing.corrections import adjusted
@@ -39,7 +49,7 @@ def against_target(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Shares of videos against the declared ones."""
     target = study.answer("target")
     if target is False:
-        yield failed("By the study's own word nobody said which population the system is for.", weight=Weight.MEDIUM)
+        yield failed("By the study's own word nobody said which population the system is for.")
         return
     cases = study.properties
     known = {
@@ -118,15 +128,9 @@ def outside_frames(study: AuditedStudy) -> Iterator[AuditEvidence]:
     marked = cases[OUTSIDE].cast(pl.String).str.to_lowercase().is_in(["true", "1", "yes"]).to_numpy()
     names, codes = coded(cases["video"])
     share = means(marked.astype(float), codes)
-    number = AuditNumber(
-        "share of cases from outside the body",
-        float(share.value[0]),
-        end(share.low[0]),
-        end(share.high[0]),
-        n=len(names),
-    )
+    number = estimate("share of cases from outside the body", share, 0, names)
     text = f"{share.value[0]:.1%} of {len(marked):,} cases are marked as outside the body."
-    yield failed(text, number, weight=Weight.LOW) if share.value[0] > MOST_OUTSIDE else passed(text, number)
+    yield judged(share.value[0] > MOST_OUTSIDE, text, text, number, weight=Weight.LOW)
 
 
 LOOKS = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, judged, passed
 from surgvalid.audit.measures import counted, end, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -41,11 +41,8 @@ def enough_videos(study: AuditedStudy) -> Iterator[AuditEvidence]:
     videos = len(matrix.video_names)
     text = f"{counted(videos, 'video')} with {counted(len(matrix.values), 'case')}."
     count = AuditNumber("videos", float(videos), n=videos)
-    if videos < FEWEST_TESTED:
-        text += f" With fewer than {FEWEST_TESTED} no difference between models can be shown at 5 %."
-        yield failed(text, count, weight=Weight.HIGH)
-    else:
-        yield passed(text, count)
+    few = f"{text} With fewer than {FEWEST_TESTED} no difference between models can be shown at 5 %."
+    yield judged(videos < FEWEST_TESTED, few, text, count, weight=Weight.HIGH)
 
 
 def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -57,8 +54,8 @@ def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
         AuditNumber(
             f"{matrix.metric.name} with its interval over videos",
             row["value"],
-            end(_or_nan(row["low"])),
-            end(_or_nan(row["high"])),
+            end(row["low"]),
+            end(row["high"]),
             subject=row["model"],
             n=videos,
         )
@@ -73,10 +70,6 @@ def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
         *numbers,
         picture="intervals",
     )
-
-
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 def difference_that_shows(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -97,7 +90,7 @@ def difference_that_shows(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"Between {best[0]} and {best[1]} a true difference of {row['min_detectable']:.3g} would be found with 80 % "
         f"power; {wanted:g} matters."
     )
-    yield failed(text, number, weight=Weight.HIGH) if row["min_detectable"] > wanted else passed(text, number)
+    yield judged(row["min_detectable"] > wanted, text, text, number, weight=Weight.HIGH)
 
 
 def classes_per_video(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -111,10 +104,12 @@ def classes_per_video(study: AuditedStudy) -> Iterator[AuditEvidence]:
     ]
     alone = counts.filter(pl.col("videos") == 1)["reference"].to_list()
     text = f"{counted(counts.height, 'class', 'classes')} in {counted(cases['video'].n_unique(), 'video')}"
-    if alone and cases["video"].n_unique() > 1:
-        yield failed(f"{text}; in one video only: {listed(alone)}. Their values have no interval.", *numbers)
-    else:
-        yield passed(f"{text}; each occurs in at least {min(counts['videos'].to_list())}.", *numbers)
+    yield judged(
+        alone and cases["video"].n_unique() > 1,
+        f"{text}; in one video only: {listed(alone)}. Their values have no interval.",
+        f"{text}; each occurs in at least {min(counts['videos'].to_list())}.",
+        *numbers,
+    )
 
 
 def classes_in_splits(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -127,11 +122,13 @@ def classes_in_splits(study: AuditedStudy) -> Iterator[AuditEvidence]:
     every = set.union(*held.values())
     lacking = {name: sorted(every - classes) for name, classes in held.items() if every - classes}
     numbers = [AuditNumber("classes", float(len(held[name])), subject=name) for name in splits]
-    if lacking:
-        text = "; ".join(f"{name} lacks {listed(classes)}" for name, classes in lacking.items())
-        yield failed(f"Classes are absent from a split: {text}.", *numbers)
-    else:
-        yield passed(f"Each of {len(splits)} splits has {counted(len(every), 'class', 'classes')}, the same.", *numbers)
+    text = "; ".join(f"{name} lacks {listed(classes)}" for name, classes in lacking.items())
+    yield judged(
+        lacking,
+        f"Classes are absent from a split: {text}.",
+        f"Each of {len(splits)} splits has {counted(len(every), 'class', 'classes')}, the same.",
+        *numbers,
+    )
 
 
 LOOKS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NamedNotThere, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NamedNotThere, NotThere, Weight, judged
 from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, coded, differences, end, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -66,11 +66,15 @@ def metadata_only(study: AuditedStudy) -> Iterator[AuditEvidence]:
         )
         much = f"{share:.0%}" if share > 0 else "nothing"
         text = f"{name} alone explains {much} of the entropy of {len(labels)} labels on videos left out"
-        if share >= EXPLAINED and p_values[place] < ALPHA:
-            yield failed(f"{text} (p = {p_values[place]:.2g}, Holm).", number, weight=Weight.HIGH, picture="intervals")
-        else:
-            chance = "" if share < EXPLAINED else ", no more than chance"
-            yield passed(f"{text}{chance}.", number, picture="intervals")
+        chance = "" if share < EXPLAINED else ", no more than chance"
+        yield judged(
+            share >= EXPLAINED and p_values[place] < ALPHA,
+            f"{text} (p = {p_values[place]:.2g}, Holm).",
+            f"{text}{chance}.",
+            number,
+            weight=Weight.HIGH,
+            picture="intervals",
+        )
     if absent := [name for name in named if name not in cases.columns]:
         raise NamedNotThere(f"the named confounders {listed(absent)} in the table of cases")
 

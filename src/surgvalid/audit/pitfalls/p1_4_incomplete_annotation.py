@@ -6,8 +6,19 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed, quoted, unknown
-from surgvalid.audit.measures import coded, end, listed, means
+from surgvalid.audit.evidence import (
+    AuditEvidence,
+    AuditNumber,
+    Look,
+    NotThere,
+    Weight,
+    failed,
+    judged,
+    passed,
+    quoted,
+    unknown,
+)
+from surgvalid.audit.measures import coded, estimate, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.pitfalls.p2_2_no_temporal_metric import sees_time
 from surgvalid.audit.study import AuditedStudy
@@ -54,9 +65,7 @@ def annotated_share(study: AuditedStudy) -> Iterator[AuditEvidence]:
     rows = stretches(study) if "frames" not in study.tables and "segments" in study.tables else moments(study)
     names, codes = coded(rows["video"])
     share = means(rows["annotated"].cast(pl.Float64).to_numpy(), codes)
-    number = AuditNumber(
-        "annotated share of moments", float(share.value[0]), end(share.low[0]), end(share.high[0]), n=len(names)
-    )
+    number = estimate("annotated share of moments", share, 0, names)
     bare = rows.group_by("video").agg(pl.col("annotated").any()).filter(~pl.col("annotated"))["video"].sort().to_list()
     text = f"{share.value[0]:.1%} of {rows.height:,} moments in {len(names)} videos have a reference"
     if bare:
@@ -86,7 +95,7 @@ def gaps_under_metrics(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"{share:.1%} of the moments between the first and the last annotation have none; "
         f"time is seen by {listed(temporal)}."
     )
-    yield failed(text, number, weight=Weight.HIGH) if share > GAP else passed(text, number)
+    yield judged(share > GAP, text, text, number, weight=Weight.HIGH)
 
 
 def raters_cover(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -15,6 +15,7 @@ from surgvalid.audit.evidence import (
     Weight,
     declared,
     failed,
+    judged,
     passed,
     unknown,
 )
@@ -110,11 +111,8 @@ def no_overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
     bad = rows.with_columns(ahead=ahead).filter(pl.col("end_s") > pl.col("ahead"))
     number = AuditNumber("segments that overlap the next", float(bad.height), n=rows.height)
     text = f"{bad.height} of {rows.height:,} segments run into the next one of the same rater"
-    if bad.height:
-        places = [f"{row['video']} at {row['ahead']:g} s ({row['rater']})" for row in bad.to_dicts()]
-        yield failed(f"{text}: {listed(places)}.", number, weight=Weight.LOW)
-    else:
-        yield passed(f"{text}.", number)
+    places = [f"{row['video']} at {row['ahead']:g} s ({row['rater']})" for row in bad.to_dicts()]
+    yield judged(bad.height, f"{text}: {listed(places)}.", f"{text}.", number, weight=Weight.LOW)
 
 
 def tracks_keep_class(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -125,12 +123,9 @@ def tracks_keep_class(study: AuditedStudy) -> Iterator[AuditEvidence]:
     share = flipped.height / classes.height
     number = AuditNumber("share of tracks that change their class", share, n=classes.height)
     text = f"{flipped.height} of {classes.height} tracks change their class"
-    if flipped.height:
-        names = [f"{video}/{track}" for video, track, _ in flipped.iter_rows()]
-        weight = Weight.MEDIUM if share > 0.01 else Weight.LOW
-        yield failed(f"{text}: {listed(names)}.", number, weight=weight)
-    else:
-        yield passed(f"{text}.", number)
+    names = [f"{video}/{track}" for video, track, _ in flipped.iter_rows()]
+    weight = Weight.MEDIUM if share > 0.01 else Weight.LOW
+    yield judged(flipped.height, f"{text}: {listed(names)}.", f"{text}.", number, weight=weight)
 
 
 def tracks_do_not_jump(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -148,7 +143,7 @@ def tracks_do_not_jump(study: AuditedStudy) -> Iterator[AuditEvidence]:
     jumps = (moved > 3 * np.linalg.norm(first[:, 2:], axis=1)) & (overlap(first, second) == 0)
     number = AuditNumber("share of steps that jump", float(jumps.mean()), n=len(here))
     text = f"{int(jumps.sum())} of {len(here):,} steps from frame to frame jump by more than three box diagonals."
-    yield failed(text, number, weight=Weight.LOW) if jumps.mean() > 0.01 else passed(text, number)
+    yield judged(jumps.mean() > 0.01, text, text, number, weight=Weight.LOW)
 
 
 LOOKS = (

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed, unknown
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, judged, passed, unknown
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.datasets import DATA_SETS, leakage_table, shared_videos
 from surgvalid.errors import Misuse
+from surgvalid.schema.tables.column_words import PATIENTS, RECORDINGS
 
 ABOUT = Pitfall(
     "P1.6",
@@ -28,8 +29,8 @@ ABOUT = Pitfall(
         Seldom(26.7, "did not handle hierarchies in splits properly", 45),
     ),
     "Videos, patients, cases and contents that stand in two splits, also where names differ in case, separators, "
-    "leading zeros or words for one thing (pat, patient); videos that known data sets share, and on what models were "
-    "chosen. Fails on every overlap with a test split, and where models were chosen on it.",
+    "leading zeros, file endings or words for one thing (pat, patient); videos that known data sets share, and on what "
+    "models were chosen. Fails on every overlap with a test split, and where models were chosen on it.",
     "Split by patient; keep copies and follow-up operations on one side; choose everything on a validation split.",
 )
 TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
@@ -38,9 +39,11 @@ _DOUBTFUL = frozenset(
 )
 """Words beside which a mention of the test split may mean anything."""
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
-_NAMED = "id no nr", "p pat patient subj subject person", "v vid video", "op operation surgery procedure", "case"
-_THINGS = {word: thing for thing, words in enumerate(_NAMED) for word in words.split()}
+_NAMED = ({"id", "no", "nr"}, {"p", "pt", *PATIENTS}, {"v", "vid", "video"}, {"op", *RECORDINGS} - {"video"}, {"case"})
+_THINGS = {word: thing for thing, words in enumerate(_NAMED) for word in words}
 """Words before the number of an identifier that people write or leave out, by the thing that they name; 0 is any."""
+_ENDINGS = re.compile(r"\.(?:mp4|m4v|mpe?g|avi|mov|mkv|webm|png|jpe?g|tiff?|dcm|nii|gz|0)$")
+"""Of files, and of whole numbers that were read as decimals."""
 _COUNTER = 4
 """Digits that a number given by counting has at most: patient 3 and video 3 are nothing that agrees."""
 
@@ -80,14 +83,17 @@ def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
             for (one, other), both in shared.items()
         ]
         bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
-        if bad:
-            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=Weight.HIGH)
-        else:
-            yield passed(f"No {column} stands in a test split and in another one.", *numbers)
+        yield judged(
+            bad,
+            f"{column}: {'; '.join(bad)}.",
+            f"No {column} stands in a test split and in another one.",
+            *numbers,
+            weight=Weight.HIGH,
+        )
 
 
 def plain_name(name: str) -> tuple[str, frozenset[int]]:
-    """What is left of an identifier without case, separators, zeros before numbers and words such as `patient`.
+    """What is left of an identifier without case, separators, zeros before numbers, endings and words as `patient`.
 
     With it the things that such words name, where it does no more than count them.
 
@@ -95,7 +101,7 @@ def plain_name(name: str) -> tuple[str, frozenset[int]]:
         >>> plain_name("pat003") == plain_name("Patient-3"), plain_name("A3") == plain_name("B3")
         (True, False)
     """
-    pieces = _PIECES.findall(name.casefold())
+    pieces = _PIECES.findall(_ENDINGS.sub("", _ENDINGS.sub("", name.casefold())))
     kept = [piece.lstrip("0") or "0" if piece.isdigit() else piece for piece in pieces if piece not in _THINGS]
     longest = max((len(piece) for piece in kept if piece.isdigit()), default=0)
     things = {_THINGS[piece] for piece in pieces if longest <= _COUNTER and _THINGS.get(piece)}
@@ -150,10 +156,7 @@ def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:
             raise NotThere(f"names by which shared videos are known ({error})") from None
         number = AuditNumber("shared videos", float(len(both)), subject=f"{ours} and {theirs}")
         text = f"{ours} (test) and {theirs} (trained on) share {len(both)} videos"
-        if both:
-            yield failed(f"{text}: {listed(both)}.", number, weight=Weight.HIGH)
-        else:
-            yield passed(f"{text}.", number)
+        yield judged(both, f"{text}: {listed(both)}.", f"{text}.", number, weight=Weight.HIGH)
 
 
 def tuned_elsewhere(study: AuditedStudy) -> Iterator[AuditEvidence]:

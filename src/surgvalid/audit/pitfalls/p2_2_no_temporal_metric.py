@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
-from surgvalid.audit.measures import end, grid_means, listed
+from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, failed, passed
+from surgvalid.audit.measures import estimate, grid_means, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.audit.timelines import grid, restlessness, timelines
@@ -53,7 +53,7 @@ def metric_of_time(study: AuditedStudy) -> Iterator[AuditEvidence]:
         raise NotThere("predictions over time: whether time plays a role cannot be told from scores of single cases")
     else:
         text = f"{names[0]} does not see time" if len(names) == 1 else f"None of {listed(names)} sees time"
-        yield failed(f"{text}, although predictions run over time.", weight=Weight.MEDIUM)
+        yield failed(f"{text}, although predictions run over time.")
 
 
 def how_restless(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -61,14 +61,7 @@ def how_restless(study: AuditedStudy) -> Iterator[AuditEvidence]:
     values, models, videos = grid(timelines(study), restlessness)
     around = grid_means(values, low=0.0)
     numbers = [
-        AuditNumber(
-            "changes of the prediction for each one of the reference",
-            float(around.value[place]),
-            end(around.low[place]),
-            end(around.high[place]),
-            subject=model,
-            n=len(videos),
-        )
+        estimate("changes of the prediction for each one of the reference", around, place, videos, subject=model)
         for place, model in enumerate(models)
     ]
     worst = max(numbers, key=lambda number: number.value)

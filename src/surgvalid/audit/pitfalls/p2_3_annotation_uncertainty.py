@@ -16,10 +16,11 @@ from surgvalid.audit.evidence import (
     Weight,
     declared,
     failed,
+    judged,
     passed,
     unknown,
 )
-from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, coded, end, grid_differences, grid_means, listed, means
+from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, coded, estimate, grid_differences, grid_means, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.audit.timelines import accuracy, grid, timelines
@@ -52,13 +53,7 @@ def tolerance_holds(study: AuditedStudy) -> Iterator[AuditEvidence]:
     gaps, videos = _gaps(study)
     names, codes = coded(videos)
     share = means((gaps <= tolerance + 1e-9).astype(float), codes)
-    number = AuditNumber(
-        "share of rater pairs within the tolerance",
-        float(share.value[0]),
-        end(share.low[0]),
-        end(share.high[0]),
-        n=len(names),
-    )
+    number = estimate("share of rater pairs within the tolerance", share, 0, names)
     spread = AuditNumber("95 % of rater pairs lie within", float(np.quantile(gaps, 0.95)), n=len(names))
     unit = " s" if "segments" in study.tables else ""
     text = f"{share.value[0]:.0%} of {len(gaps):,} rater pairs lie within {tolerance:g}{unit}"
@@ -106,15 +101,7 @@ def other_raters(study: AuditedStudy) -> Iterator[AuditEvidence]:
         scored, names, videos = grid(timelines(study, column), accuracy)
         around = grid_means(scored, low=0.0, high=1.0)
         numbers += [
-            AuditNumber(
-                "accuracy under a rater",
-                float(around.value[place]),
-                end(around.low[place]),
-                end(around.high[place]),
-                subject=name,
-                setting=column.removeprefix(OTHER),
-                n=len(videos),
-            )
+            estimate("accuracy under a rater", around, place, videos, subject=name, setting=column.removeprefix(OTHER))
             for place, name in enumerate(names)
         ]
         if len(videos) < FEWEST_TESTED or models[best] not in names or len(names) < 2:
@@ -129,10 +116,13 @@ def other_raters(study: AuditedStudy) -> Iterator[AuditEvidence]:
             if value > 0 and p < ALPHA
         ]
     text = f"{models[best]} is best under the reference"
-    if problems:
-        yield failed(f"{text}; better by more than chance: {listed(problems)}.", *numbers, weight=Weight.HIGH)
-    else:
-        yield passed(f"{text}; under no further rater is another model better by more than chance.", *numbers)
+    yield judged(
+        problems,
+        f"{text}; better by more than chance: {listed(problems)}.",
+        f"{text}; under no further rater is another model better by more than chance.",
+        *numbers,
+        weight=Weight.HIGH,
+    )
 
 
 LOOKS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
-from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, end, grid_differences, grid_means
+from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, judged
+from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, estimate, grid_differences, grid_means
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.audit.timelines import accuracy, fitting_steps, grid, step_of, timelines
@@ -46,14 +46,13 @@ def at_other_rates(study: AuditedStudy) -> Iterator[AuditEvidence]:
         values = grid([line.every(factor) for line in lines], accuracy)[0]
         around = grid_means(values, low=0.0, high=1.0)
         numbers += [
-            AuditNumber(
+            estimate(
                 "accuracy at a frame rate",
-                float(around.value[place]),
-                end(around.low[place]),
-                end(around.high[place]),
+                around,
+                place,
+                videos,
                 subject=model,
                 setting=f"{1 / (factor * step_s):.3g} per s",
-                n=len(videos),
             )
             for place, model in enumerate(models)
         ]
@@ -66,12 +65,9 @@ def at_other_rates(study: AuditedStudy) -> Iterator[AuditEvidence]:
     bad = (np.abs(sizes) >= MOVED) & (corrected < ALPHA)
     most = float(np.abs(sizes).max())
     text = f"Thinned out to {', '.join(f'1/{factor}' for factor in steps)} the accuracy moves by up to {most:.3f}"
-    if bad.any():
-        who = models[int(np.flatnonzero(bad)[0]) % len(models)]
-        yield failed(f"{text}; for {who} by more than chance.", *numbers, weight=Weight.MEDIUM, picture="curves")
-    else:
-        little = f"less than {MOVED}" if most < MOVED else "no more than chance"
-        yield passed(f"{text}: {little}.", *numbers, picture="curves")
+    who = models[int(np.argmax(bad)) % len(models)]
+    little = f"less than {MOVED}" if most < MOVED else "no more than chance"
+    yield judged(bad.any(), f"{text}; for {who} by more than chance.", f"{text}: {little}.", *numbers, picture="curves")
 
 
 LOOKS = (Look("values at other frame rates", at_other_rates),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, Weight, failed, passed, quoted
+from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, Weight, failed, judged, passed, quoted
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -65,10 +65,12 @@ def same_for_all(study: AuditedStudy) -> Iterator[AuditEvidence]:
         raise NotThere("results of several models that record their conventions")
     apart = [name for name, kinds in versions.items() if len(kinds) > 1]
     apart += ["the scoring profile"] if len(profiles) > 1 else []
-    if apart:
-        yield failed(f"Models were scored under different conventions of {listed(apart)}.", weight=Weight.HIGH)
-    else:
-        yield passed("All models were scored under the same conventions.")
+    yield judged(
+        apart,
+        f"Models were scored under different conventions of {listed(apart)}.",
+        "All models were scored under the same conventions.",
+        weight=Weight.HIGH,
+    )
 
 
 LOOKS = (

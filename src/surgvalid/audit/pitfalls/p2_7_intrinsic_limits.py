@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
-from surgvalid.audit.measures import coded, end, listed, means
+from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, Weight, failed, judged, passed
+from surgvalid.audit.measures import coded, estimate, listed, means
 from surgvalid.audit.pitfall import Category, Pitfall
 from surgvalid.audit.study import AuditedStudy
 
@@ -43,14 +43,7 @@ def largest_class(study: AuditedStudy) -> Iterator[AuditEvidence]:
     largest = counts.index(max(counts))
     videos, codes = coded(cases["video"])
     share = means((reference == largest).astype(float), codes)
-    number = AuditNumber(
-        "share of the largest class",
-        float(share.value[0]),
-        end(share.low[0]),
-        end(share.high[0]),
-        subject=labels[largest],
-        n=len(videos),
-    )
+    number = estimate("share of the largest class", share, 0, videos, subject=labels[largest])
     others = [name for name in names if name.lower() not in BY_FREQUENCY]
     text = f"{share.value[0]:.0%} of {len(reference):,} cases are {labels[largest]!r}"
     if share.value[0] >= LARGEST and not others:
@@ -70,10 +63,12 @@ def above_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if not rows:
         raise NotThere("an evaluation with trivial baselines")
     bad = [str(row["evidence"]) for row in rows if row["outcome"] in ("warning", "error")]
-    if bad:
-        yield failed(f"{bad[0]}{f' (so in {len(bad)} evaluations)' if len(bad) > 1 else ''}", weight=Weight.HIGH)
-    else:
-        yield passed(f"The main value beats trivial predictors in {len(rows)} evaluations.")
+    yield judged(
+        bad,
+        f"{''.join(bad[:1])}{f' (so in {len(bad)} evaluations)' if len(bad) > 1 else ''}",
+        f"The main value beats trivial predictors in {len(rows)} evaluations.",
+        weight=Weight.HIGH,
+    )
 
 
 LOOKS = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, judged, passed
 from surgvalid.audit.measures import listed, video_sums
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -130,15 +130,14 @@ def _printed(study: AuditedStudy) -> int:
 def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
     """A failure where the unit matters."""
     effect, numbers = effects(study)
-    if effect > MATTERS:
-        yield failed(
-            f"{text} The design effect is {effect:.2g}, so they are too narrow.",
-            *numbers,
-            weight=Weight.HIGH,
-            picture="widths",
-        )
-    else:
-        yield passed(f"{text} The design effect is {effect:.2g}: it makes no difference here.", *numbers)
+    yield judged(
+        effect > MATTERS,
+        f"{text} The design effect is {effect:.2g}, so they are too narrow.",
+        f"{text} The design effect is {effect:.2g}: it makes no difference here.",
+        *numbers,
+        weight=Weight.HIGH,
+        picture="widths",
+    )
 
 
 def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -166,11 +165,13 @@ def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
         numbers.append(ratio)
         if (ratio.high or 0.0) < NARROW:
             narrow.append(f"{model} {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})")
-    if narrow:
-        text = f"Printed intervals are too narrow for whole videos as units: {listed(narrow)} the width expected."
-        yield failed(text, *numbers, weight=Weight.HIGH)
-    else:
-        yield passed(f"None of {mine.height} printed intervals is narrower than whole videos allow.", *numbers)
+    yield judged(
+        narrow,
+        f"Printed intervals are too narrow for whole videos as units: {listed(narrow)} the width expected.",
+        f"None of {mine.height} printed intervals is narrower than whole videos allow.",
+        *numbers,
+        weight=Weight.HIGH,
+    )
 
 
 def expected_width(values: np.ndarray, codes: np.ndarray) -> tuple[float, float, float]:

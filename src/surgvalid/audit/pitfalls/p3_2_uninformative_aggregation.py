@@ -16,6 +16,7 @@ from surgvalid.audit.evidence import (
     NotThere,
     Weight,
     failed,
+    judged,
     passed,
     quoted,
 )
@@ -120,15 +121,14 @@ def six_ways(study: AuditedStudy) -> Iterator[AuditEvidence]:
         )
         for name, lead in leads.items()
     ]
-    if firm:
-        yield failed(
-            f"{text}; elsewhere others win: {named}, by more than chance under {listed(firm)}.",
-            *numbers,
-            weight=Weight.HIGH,
-            picture="strategies",
-        )
-    else:
-        yield passed(f"{text}; elsewhere others win ({named}), by no more than chance.", *numbers, picture="strategies")
+    yield judged(
+        firm,
+        f"{text}; elsewhere others win: {named}, by more than chance under {listed(firm)}.",
+        f"{text}; elsewhere others win ({named}), by no more than chance.",
+        *numbers,
+        weight=Weight.HIGH,
+        picture="strategies",
+    )
 
 
 def _leads(
@@ -225,18 +225,15 @@ def critical_phases(study: AuditedStudy) -> Iterator[AuditEvidence]:
     tests = max(1, len(numbers))
     worse = [one for one in numbers if _worse(one, matrix.metric.sign)]
     reported = study.of("strata", "aggregate", "failures") or _by_condition(study)
-    if worse and not reported:
-        text = listed([f"{one.subject} in {one.setting} by {abs(one.value):.2g}" for one in worse])
-        yield failed(
-            f"Worse in critical phases by more than chance, and no value by phase is reported: {text}.",
-            *numbers,
-            weight=Weight.HIGH,
-        )
-    else:
-        done = (
-            "values by phase or condition are reported" if reported else "no model is worse there by more than chance"
-        )
-        yield passed(f"{tests} values in critical phases: {done}.", *numbers)
+    text = listed([f"{one.subject} in {one.setting} by {abs(one.value):.2g}" for one in worse])
+    done = "values by phase or condition are reported" if reported else "no model is worse there by more than chance"
+    yield judged(
+        worse and not reported,
+        f"Worse in critical phases by more than chance, and no value by phase is reported: {text}.",
+        f"{tests} values in critical phases: {done}.",
+        *numbers,
+        weight=Weight.HIGH,
+    )
 
 
 def _worse(number: AuditNumber, sign: float) -> bool:

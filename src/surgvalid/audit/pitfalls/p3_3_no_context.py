@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NamedNotThere, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import (
+    AuditEvidence,
+    AuditNumber,
+    Look,
+    NamedNotThere,
+    NotThere,
+    Weight,
+    failed,
+    judged,
+    passed,
+)
 from surgvalid.audit.measures import counted, end, listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -72,8 +82,8 @@ def against_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
         AuditNumber(
             "trivial baseline",
             float(row["accuracy"]),
-            end(_nan(row.get("low"))),
-            end(_nan(row.get("high"))),
+            end(row.get("low")),
+            end(row.get("high")),
             subject=str(row.get("floor") or row.get("name") or ""),
         )
         for result in study.of("floors")
@@ -83,10 +93,6 @@ def against_trivial_baselines(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if not numbers:
         raise NotThere("trivial baselines (`surgvalid score baselines`, or an evaluation of predictions)")
     yield passed(f"Beside the values: {counted(len(numbers), 'trivial baseline')}.", *numbers)
-
-
-def _nan(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def claims_hold(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -113,13 +119,14 @@ def claims_hold(study: AuditedStudy) -> Iterator[AuditEvidence]:
             bad.append(f"{pair[0]} over {pair[1]} (fewer than {FEWEST_TESTED} videos: no test can show it)")
         elif p_value > LEVEL or matrix.metric.sign * row["difference"] <= 0:
             bad.append(f"{pair[0]} over {pair[1]} ({row['difference']:+.3g}, p = {p_value:.2g})")
-    if bad:
-        yield failed(
-            f"Claims that the scores do not carry: {listed(bad)}.", *numbers, weight=Weight.HIGH, picture="intervals"
-        )
-    else:
-        text = f"{counted(len(numbers), 'claim')} tested, significant at {LEVEL:.0%}."
-        yield passed(text, *numbers, picture="intervals")
+    yield judged(
+        bad,
+        f"Claims that the scores do not carry: {listed(bad)}.",
+        f"{counted(len(numbers), 'claim')} tested, significant at {LEVEL:.0%}.",
+        *numbers,
+        weight=Weight.HIGH,
+        picture="intervals",
+    )
 
 
 LOOKS = (

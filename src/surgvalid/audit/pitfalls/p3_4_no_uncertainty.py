@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, passed
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, failed, judged, passed
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -40,11 +40,8 @@ def reported_numbers(study: AuditedStudy) -> Iterator[AuditEvidence]:
         "share of reported numbers with an interval", 1 - bare.height / max(1, frame.height), n=frame.height
     )
     text = f"{frame.height - bare.height} of {frame.height} reported numbers have an interval"
-    if bare.height:
-        names = [f"{model} {metric}" for model, metric in bare.select("model", "metric").iter_rows()]
-        yield failed(f"{text}; without: {listed(names)}.", number)
-    else:
-        yield passed(f"{text}.", number)
+    names = [f"{model} {metric}" for model, metric in bare.select("model", "metric").iter_rows()]
+    yield judged(bare.height, f"{text}; without: {listed(names)}.", f"{text}.", number)
     if len(ends) == 2:
         yield from _hold_their_value(frame)
 
@@ -69,7 +66,7 @@ def results(study: AuditedStudy) -> Iterator[AuditEvidence]:
         bare, every = sum(one for one, _ in counts), sum(one for _, one in counts)
         number = AuditNumber("share of values with an interval", 1 - bare / every, n=every)
         text = f"{every - bare:,} of {every:,} values in {len(counts)} results have an interval, or say why not."
-        yield failed(text, number, weight=Weight.LOW) if bare else passed(text, number)
+        yield judged(bare, text, text, number, weight=Weight.LOW)
     elif "reported" in study.tables:
         raise NotThere("results of verbs")
     elif study.answer("intervals") is False or str(study.answer("intervals")).lower() in ("none", "no"):

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, declared, failed, passed
+from surgvalid.audit.evidence import (
+    AuditEvidence,
+    AuditNumber,
+    Look,
+    NotThere,
+    Weight,
+    declared,
+    failed,
+    judged,
+    passed,
+)
 from surgvalid.audit.measures import listed, video_sums
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
@@ -48,7 +58,7 @@ def manifests(study: AuditedStudy) -> Iterator[AuditEvidence]:
     if changed:
         yield failed(f"Files are no longer what was written: {listed(changed)}.", number, weight=Weight.HIGH)
     elif lacking:
-        yield failed(f"Manifests lack what a repeat needs: {listed(lacking)}.", number, weight=Weight.MEDIUM)
+        yield failed(f"Manifests lack what a repeat needs: {listed(lacking)}.", number)
     else:
         yield passed(
             f"{len(study.stored)} results name versions, options, inputs and hashes; no file was changed.", number
@@ -77,14 +87,12 @@ def reported_from_scores(study: AuditedStudy) -> Iterator[AuditEvidence]:
                     off.append(f"{model} {name} {printed:g} ({words})")
     if not numbers:
         raise NotThere("printed numbers of models and metrics that the scores have")
-    if off:
-        yield failed(
-            f"Printed numbers that none of the usual means of the scores gives: {listed(off)}.",
-            *numbers,
-            weight=Weight.MEDIUM,
-        )
-    else:
-        yield passed(f"{len(numbers) // len(WAYS)} printed numbers follow from the scores.", *numbers)
+    yield judged(
+        off,
+        f"Printed numbers that none of the usual means of the scores gives: {listed(off)}.",
+        f"{len(numbers) // len(WAYS)} printed numbers follow from the scores.",
+        *numbers,
+    )
 
 
 WAYS = ("mean over cases", "mean over videos", "median over cases")

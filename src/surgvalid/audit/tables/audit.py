@@ -211,6 +211,11 @@ def _gaps(read: Sequence[ReadTable], known: KnownFacts) -> Iterator[Finding]:
         return [one.table.name for one in read if lacks(one, {column.metric for column in one.columns})]
 
     asked = {
+        "metric of any column (--headings HEADING=METRIC), so only sums, bold and repeats were looked at": named(
+            lambda one, metrics: (
+                not any(metrics) and any(0 < (cell.value or 0) < 1 for row in one.table.cells for cell in row)
+            )
+        ),
         "kind (multi-class, multi-label or binary), so accuracy was not held against recall": named(
             lambda one, metrics: not one.facts.kind and {"accuracy", "weighted_recall"} <= metrics
         ),

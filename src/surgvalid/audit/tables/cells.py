@@ -17,7 +17,7 @@ _NOTE_MARKS = re.compile(r"<sup>.*?</sup>|\^\{[^}]*\}|<br\s*/?>", re.IGNORECASE)
 _TAGS = re.compile(r"</?[a-z]+[^>]*>", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?P<number>[-+]?(?:(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?|\d+(?:[.,]\d+)?|\.\d+))\s*(?P<percent>%?)"
-    r"(?:\s*(?:±|\+/-|\+-|\(|\[).*)?",
+    r"(?:\s*(?:±|\+/-|\+-|\(|\[|[,;]?\s*(?:\d\d\s*%\s*)?CI\b).*)?",
     re.ASCII,
 )
 _SEVERAL = re.compile(r"\s{2,}|\s*[|/]\s*")

@@ -10,7 +10,14 @@ from typing import NamedTuple
 from surgvalid.audit.tables.cells import PrintedCell, cells_in, plain_words
 
 _CAPTION = re.compile(r"^\W*tab(?:le|\.)?\s*([A-Z]?\.?\d+[a-z]?|[IVXLC]+)\b\s*[.:|–—-]*\s*(.*)$", re.IGNORECASE)
-_INTERVALS = re.compile(r"\bCI\b|confidence|interval", re.IGNORECASE)
+INTERVALS = re.compile(r"\bCI\b|confidence|interval", re.IGNORECASE)
+_LOWER, _UPPER = (
+    re.compile(r"\b(?:low|lower|LCL)\b", re.IGNORECASE),
+    re.compile(r"\b(?:high|upper|UCL)\b", re.IGNORECASE),
+)
+_ENDS = re.compile(rf"{INTERVALS.pattern}|bound|limit|\b[LU]CL\b|^(?:lower|upper)$", re.IGNORECASE)
+"""Words of the ends of an interval; columns called low and high alone may be conditions."""
+_BOTH_ENDS = re.compile(r"[(\[]?[\d.]+[^\w±+(\[]+(?:to\s+)?[\d.]+[)\]]?")
 _TITLE_LENGTH = 60
 _APART = re.compile(r"\s{2,}")
 
@@ -77,7 +84,7 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
     """
     width = max(map(len, grid.rows), default=0)
     texts = [[*row, *[""] * (width - len(row))] for row in grid.rows]
-    _join_intervals(texts)
+    _join_intervals(texts, width)
     cells = [[cells_in(text) for text in row] for row in texts]
     numeric = [[any(cell.value is not None for cell in several) for several in row] for row in cells]
     head = _heading_rows(texts, numeric, grid.headings)
@@ -106,13 +113,18 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
     )
 
 
-def _join_intervals(texts: list[list[str]]) -> None:
-    """Write intervals that stand in a column of their own behind the numbers at their left."""
-    for column in {place for row in texts for place, text in enumerate(row) if place and _INTERVALS.search(text)}:
-        for row in texts:
-            if re.fullmatch(r"[(\[]?[\d.]+\W+(?:to\W+)?[\d.]+[)\]]?", row[column].strip()):
-                row[column - 1] += f" [{row[column].strip(' ()[]')}]"
-                row[column] = ""
+def _join_intervals(texts: list[list[str]], width: int) -> None:
+    """Write intervals that stand in one or two columns of their own behind the numbers at their left."""
+    for place in range(1, width):
+        heads = [[text.replace("_", " ").strip() for text in row[place : place + 2]] for row in texts]
+        two = any(len(row) > 1 and _LOWER.search(row[0]) and _UPPER.search(row[1]) for row in heads)
+        words = [text for row in heads for text in row[: 1 + two] if (_ENDS if two else INTERVALS).search(text)]
+        level = re.search(r"\d\d\s*%", " ".join(words))
+        for row in texts if words else ():
+            ends = "-".join(row[place : place + 1 + two]).strip()
+            if _BOTH_ENDS.fullmatch(ends) and cells_in(row[place - 1])[0].value is not None:
+                row[place - 1] += f" ({level[0] if level else ''} CI {ends.strip('()[]')})"
+                row[place : place + 1 + two] = [""] * (1 + two)
 
 
 def _heading_rows(texts: list[list[str]], numeric: list[list[bool]], headings: int | None) -> int:

@@ -104,14 +104,19 @@ def _is_head(line: PrintedLine) -> bool:
 
 
 def _columns(words: list[dict[str, Any]], width: float) -> list[list[dict[str, Any]]]:
-    """The words of the page, or of its two columns of text where nothing crosses the middle but few lines."""
+    """The words of the page, or of its two columns where nothing crosses the middle but few lines.
+
+    Two columns have text at the right, or a caption that begins there: the right one may hold a table alone.
+    """
     crossing = {round(one["top"]) for one in words if one["x0"] < width / 2 - 4 and one["x1"] > width / 2 + 4}
     lines = {round(one["top"]) for one in words}
     left = [one for one in words if one["x1"] <= width / 2 + 4]
     right = [one for one in words if one["x0"] >= width / 2 - 4]
     both = {round(one["top"]) for one in left} & {round(one["top"]) for one in right}
     prose = sum(len(one["text"]) > 3 and one["text"].isalpha() for one in right) > len(right) / 2
-    return [left, right] if prose and len(both) > 5 and len(crossing) < len(lines) / 10 else [words]
+    captioned = any(_HEAD.match(f"{one['text']} {other['text']}") for one, other in pairwise(right))
+    two = (prose and len(both) > 5) or captioned
+    return [left, right] if two and len(crossing) < len(lines) / 10 else [words]
 
 
 def _lines(page: int, words: list[dict[str, Any]]) -> list[PrintedLine]:

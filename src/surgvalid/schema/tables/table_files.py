@@ -76,11 +76,11 @@ def read_frame(
     """
     if (log := read_log(path)) is not None:
         return log.frame
-    if path.is_dir():
-        path = path / "scores.parquet"
+    advice = "; the folder holds no logs of a harness either, and other tables are named file by file"
+    path, advice = (path / "scores.parquet", advice) if path.is_dir() else (path, "")
     path, named = split_sheet(path)
     if not path.is_file():
-        raise FileUnreadable(str(path), ["no such file"])
+        raise FileUnreadable(str(path), [f"no such file{advice}"])
     suffix = path.suffix.lower()
     try:
         if suffix == ".parquet":

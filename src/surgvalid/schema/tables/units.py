@@ -11,7 +11,7 @@ claims through and grouping costs little power.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -34,6 +34,8 @@ from surgvalid.schema.tables.column_words import (
 
 NOT_SAID = "(not said)"
 """What every row's unit is called where none is known: one unit, of which nothing varies."""
+BELOW = "unit-below"
+"""The code of the line that patients have several of what was stated to be independent."""
 _FEWEST_GROUPS, _ENOUGH_GROUPS = 3, 6
 _MOST_TYPES = 5
 _TOKENS = {
@@ -148,6 +150,7 @@ def unit_of(
     )
     if stated is not None:
         decided = _as_said(name, frame, stated, [*patients, *recordings, *holders, *images])
+        spoken += tuple(_below(frame, decided, patients))
     elif patients:
         decided = _by_column(frame, _one_of(name, frame, patients), [*patients, *recordings, *holders, *images], "E2")
     elif coarsest := _coarsest(name, frame, recordings, holders):
@@ -241,6 +244,17 @@ def _as_said(name: str, frame: pl.DataFrame, stated: str, named: Sequence[str]) 
     )
 
 
+def _below(frame: pl.DataFrame, decided: Decided, patients: Sequence[str]) -> Iterator[Interpreted]:
+    """That patients have several of what was stated to be independent."""
+    column, groups = decided.unit.column, decided.groups
+    units = frame[column or decided.finer[0]] if groups is None and (column or decided.finer) else groups
+    count = frame.height if units is None else units.n_unique()
+    for one in patients:
+        if one != column and frame[one].n_unique() < count:
+            held = f"{frame[one].n_unique():,} patients ({one!r}) hold these {count:,} {decided.unit.word}s"
+            yield Interpreted(BELOW, one, f"{held}, which count as independent because that was stated")
+
+
 def _by_names(frame: pl.DataFrame, column: str, otherwise: Decided, *, only_words: bool) -> Decided:
     """Groups of names that begin alike."""
     texts = frame[column].cast(pl.String).fill_null("")
@@ -326,7 +340,8 @@ def _sentence(frame: pl.DataFrame, decided: Decided) -> Interpreted:
     if not unit.column:
         return Interpreted("unit", "", "each case counts as independent, as was stated")
     count = frame[unit.column].n_unique()
-    within = [column for column in decided.finer if column != unit.column]
+    least = count if unit.level == "E1" else 0  # what holds several of a stated unit does not lie within it
+    within = [one for one in decided.finer if one != unit.column and frame[one].n_unique() >= least]
     rest = f"; {quoted(within)} {'lies' if len(within) == 1 else 'lie'} within" if within else ""
     if_each = f", if each {unit.word} is another patient" if unit.if_each else ""
     many = f"{unit.word} ({unit.column!r}) is" if count == 1 else f"{unit.word}s ({unit.column!r}) are"

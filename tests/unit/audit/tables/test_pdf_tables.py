@@ -43,6 +43,19 @@ def test_every_cell_is_read_and_every_table_has_its_page(paper: Path) -> None:
     assert audit.table.select("rule", "table", "row").rows() == [("accuracy-recall", "2 Tools (page 1)", "CLIP")]
 
 
+def test_a_table_alone_in_the_right_column_of_a_page_is_read(tmp_path: Path) -> None:
+    """Nothing but the table stands at the right of the text: its caption was taken for the end of a line of text."""
+    pytest.importorskip("pdfplumber")
+    typst = pytest.importorskip("typst")
+    cells = ", ".join(f"[{text}]" for row in BAD.rows for text in row)
+    place = tmp_path / "paper.typ"
+    table = f"#figure(table(columns: 4, {cells}), caption: [Tools])"
+    place.write_text(f"#set page(columns: 2, height: 9cm)\n{PROSE * 3}\n#colbreak()\n{table}\n")
+    typst.compile(place, output=tmp_path / "paper.pdf")
+    audit = surgvalid.audit_tables(tmp_path / "paper.pdf", kind="multi-class")
+    assert audit.table.select("rule", "table", "row").rows() == [("accuracy-recall", "1 Tools (page 1)", "CLIP")]
+
+
 def test_a_table_that_could_not_be_read_is_named(paper: Path) -> None:
     [unread] = [one for one in surgvalid.audit_tables(paper).findings if one.code == "table-unread"]
     assert "3 Only an image (page 1)" in unread.text

@@ -243,3 +243,56 @@ def test_intervals_in_a_column_of_their_own_and_without_known_cases(tmp_path: Pa
     known = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table
     assert known.select("row", "rule").rows() == [("A", "interval"), ("B", "interval"), ("B", "interval")]
     assert surgvalid.audit_tables(tmp_path / "t.md").table.select("row", "rule").rows() == [("B", "interval")]
+
+
+@pytest.mark.parametrize(
+    "heads",
+    ["95% CI low | 95% CI high", "CI_lower | CI_upper", "Lower | Upper", "LCL | UCL", "lower bound | upper bound"],
+)
+def test_intervals_whose_ends_have_columns_of_their_own(heads: str, tmp_path: Path) -> None:
+    text = (
+        f"| Model | Accuracy | {heads} |\n|---|---|---|---|\n| A | 0.80 | 0.76 | 0.84 |\n| B | 0.70 | 0.60 | 0.80 |\n"
+    )
+    (tmp_path / "t.md").write_text(text)
+    known = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table
+    assert known.select("row", "rule").rows() == [("A", "interval")]
+
+
+@pytest.mark.parametrize(
+    ("head", "printed", "found"),
+    [
+        ("Accuracy (95% CI)", "0.80 ± 0.04", 1), ("Accuracy (95% CI)", "0.80 ± 0.08", 0),
+        ("Accuracy", "0.80, 95% CI 0.76-0.84", 1), ("Accuracy (80% CI)", "0.80 (0.75-0.85)", 0),
+        ("Accuracy (80% CI)", "0.80 (0.78-0.82)", 1), ("Accuracy (IQR)", "0.80 (0.79-0.81)", 0),
+        ("Accuracy, median (range)", "0.80 (0.79-0.81)", 0),
+        ("Accuracy", "0.80 [12, 13]", 0), ("Accuracy", "0.80 (5,000)", 0), ("Accuracy", "0.80 (n=12-13)", 0),
+        ("Accuracy (95% CI)", "80 (76, 84)", 1),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_a_number_is_an_interval_only_where_it_reads_as_one(
+    head: str, printed: str, found: int, tmp_path: Path
+) -> None:
+    """A half width, an interval at another level, and what is none: quartiles, citations, numbers of cases."""
+    (tmp_path / "t.md").write_text(f"| Model | {head} | n |\n|---|---|---|\n| A | {printed} | 9 |\n")
+    table = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100)
+    assert table.table["rule"].to_list() == ["interval"] * found
+    assert table.cells["row"].to_list() == ["A", "A"]
+
+
+def test_columns_of_conditions_are_no_ends_of_an_interval(tmp_path: Path) -> None:
+    (tmp_path / "t.md").write_text("| Model | All | Low | High |\n|---|---|---|---|\n| A | 0.80 | 0.70 | 0.75 |\n")
+    assert surgvalid.audit_tables(tmp_path / "t.md", columns={"All": "accuracy"}, cases=100).table.is_empty()
+
+
+def test_quartiles_are_no_interval_of_a_mean(tmp_path: Path) -> None:
+    text = "Table 1. Accuracy over folds, median {}\n\n| Model | Accuracy |\n|---|---|\n| A | 0.80 (0.79-0.81) |\n"
+    found = []
+    for words in ("(IQR)", "with what was found"):
+        (tmp_path / "t.md").write_text(text.format(words))
+        found.append(surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table.height)
+    assert found == [0, 1]
+
+
+def test_a_table_without_a_known_metric_does_not_pass_in_silence() -> None:
+    audit = surgvalid.audit_tables([{"table": "1", "row": "a", "column": "Model Accuracy", "value": "0.80"}])
+    assert "nobody said the metric of any column" in " ".join(one.text for one in audit.findings)

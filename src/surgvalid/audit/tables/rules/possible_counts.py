@@ -14,9 +14,9 @@ Looked at: accuracy where the number of cases is known (in multi-label tables ou
 whose number of cases was named.
 
 `interval`: a printed interval holds its number, and one of a share out of n cases has the width that n independent
-cases give, or more. Expected is that of the normal approximation at 95 %; least, that of Wilson's interval, which is
-narrower by at most the square root of 1 + z²/n, at the share of the printed digits that gives least. Dependent cases
-only widen it.
+cases give, or more. Expected is that of the normal approximation at the stated level, else at 95 %; least, that of
+Wilson's interval, which is narrower by at most the square root of 1 + z²/n, at the share of the printed digits that
+gives least. Dependent cases only widen it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from surgvalid.audit.tables.cells import PrintedCell
+from surgvalid.audit.tables.layout import INTERVALS
 from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, entries_where, number_text
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
@@ -232,8 +234,10 @@ def _shares_in(read: ReadTable, index: int, cases: int, what: str) -> Iterator[T
         )
 
 
-_INTERVAL = re.compile(r"(\d*\.?\d+)\s*%?\s*(?:,|;|-|to)\s*(\d*\.?\d+)\s*%?\s*[)\]]$")
-_NORMAL = 1.959964
+_INTERVAL = re.compile(r"[\s(\[:](\d*\.?\d+)\s*%?\s*(?:,|;|-|to)\s*(\d*\.?\d+)\s*%?\s*[)\]]?$")
+_HALF = re.compile(r"(?:±|\+/-|\+-)\s*(\d*\.?\d+)\s*%?\s*[)\]]?$")
+_LEVEL = re.compile(r"(\d\d)\s*%\s*(?:CI|confidence)", re.IGNORECASE)
+_SPREADS = re.compile(r"\bIQR\b|quartile|\brange\b|\bSD\b|\bmin", re.IGNORECASE)
 _NARROW = 0.8
 """Share of the least expected width below which a printed interval is too narrow."""
 
@@ -243,30 +247,45 @@ def intervals(rows: PrintedRows) -> Iterator[TableFinding]:
     for read in rows.tables:
         counts = {index: cases for index, cases, _ in _shares(read)}
         for column in read.columns:
+            name, unit = read.table.column_name(column.place), 100.0 if read.percent[column.place] else 1.0
             for row, cell in zip(read.table.rows, read.table.values(column.place), strict=True):
-                ends = _INTERVAL.search(cell.text)
-                if ends and column.metric and cell.value is not None:
-                    unit = 100.0 if read.percent[column.place] else 1.0
-                    findings = _about_interval(cell, ends[1], ends[2], unit, counts.get(column.place, 0))
-                    name = read.table.column_name(column.place)
-                    yield from (
-                        TableFinding(Grade.INCONSISTENT, "interval", read.table.name, row, name, cell.text, *texts)
-                        for texts in findings
-                    )
+                words = f"{cell.text} {name} {read.table.title}"
+                ends = _ends(cell, words) if column.metric and cell.value is not None else None
+                for texts in _about_interval(cell, *ends, unit, counts.get(column.place, 0), words) if ends else ():
+                    yield TableFinding(Grade.INCONSISTENT, "interval", read.table.name, row, name, cell.text, *texts)
 
 
-def _about_interval(cell: PrintedCell, low: str, high: str, unit: float, cases: int) -> Iterator[tuple[str, str]]:
+def _ends(cell: PrintedCell, words: str) -> tuple[str, str] | None:
+    """The ends of the interval behind a number, where the words beside it leave no other meaning.
+
+    Two whole numbers may be citations or counts, and what stands behind ± is a half width only where that is said.
+    """
+    called, both = INTERVALS.search(words), _INTERVAL.search(cell.text)
+    if both and not _SPREADS.search(words) and (called or "." in both[0]):
+        return both[1], both[2]
+    half = _HALF.search(cell.text) if called else None
+    if half is None or cell.value is None:
+        return None
+    low, high = (f"{cell.value + side * float(half[1]):.{cell.decimals}f}" for side in (-1, 1))
+    return low, high
+
+
+def _about_interval(
+    cell: PrintedCell, low: str, high: str, unit: float, cases: int, words: str
+) -> Iterator[tuple[str, str]]:
     """What is wrong with an interval: the arithmetic, and what follows."""
     value, least, most = cell.value or 0.0, float(low), float(high)
     digit = 10.0 ** -min(cell.decimals, *(len(end.partition(".")[2]) for end in (low, high)))
     if not least - digit <= value <= most + digit:
         yield f"{cell.text}: {value:g} does not lie between {low} and {high}", "no interval of this number"
+    level = int(stated[1]) if (stated := _LEVEL.search(words)) else 95
+    normal = NormalDist().inv_cdf(0.5 + level / 200)
     shares = np.clip(np.array([value, value - digit, value + digit]) / unit, 0.0, 1.0)
-    widths = 2 * _NORMAL * unit * np.sqrt(shares * (1 - shares) / max(cases, 1))
-    narrowest = widths.min() / math.sqrt(1 + _NORMAL**2 / max(cases, 1))
+    widths = 2 * normal * unit * np.sqrt(shares * (1 - shares) / max(cases, 1))
+    narrowest = widths.min() / math.sqrt(1 + normal**2 / max(cases, 1))
     if cases and narrowest > 0 and (ratio := (most - least + digit) / narrowest) < _NARROW:
         yield (
-            f"{most - least:.4g} wide; {cases} independent cases give {widths[0]:.4g} at 95 %: "
+            f"{most - least:.4g} wide; {cases} independent cases give {widths[0]:.4g} at {level} %: "
             f"{(most - least) / widths[0]:.2f} times (at most {ratio:.2f} by rounding and method)",
             "too narrow for so many cases, and dependent ones would only widen it",
         )
