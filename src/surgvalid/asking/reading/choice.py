@@ -20,6 +20,7 @@ from surgvalid.asking.reading.sentences import Clause, Mood, clauses, is_denied,
 _KEYS = (
     r"answer|label|class|category|phase|fase|phase name|score|rating|grade|grad|level|severity|gesture|action|motion"
     r"|movement|error(?:[ _.]type)?|type|step|stage|option|choice|value|bewertung|note|puntuación|阶段|答案|评分|选项"
+    r"|错误类型|类型|等级"
 )
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
@@ -108,7 +109,9 @@ def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
 
 def _names_it(key: str, schema: ReplySchema) -> bool:
     plain = plain_key(key)
-    return plain != plain_key(schema.key) and (plain_key(schema.key) in plain or plain in ("name", "label", "class"))
+    return plain != plain_key(schema.key) and (
+        plain_key(schema.key) in plain or plain in ("name", "label", "class", "description")
+    )
 
 
 def _exact(value: Any, schema: ReplySchema) -> str | None:
@@ -213,7 +216,7 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
 
 
 def _several_lines(text: str) -> bool:
-    return sum(bool(re.match(r"\s*\(?\d+\s*[).:]", line)) for line in text.splitlines()) > 1
+    return sum(bool(re.match(r"[\s\-*•]*\(?(?:\d+|[A-Z])\s*[).:]", line)) for line in text.splitlines()) > 1
 
 
 _LINE = re.compile(r"^[\s>*#_\-•|]*(?P<key>[^\n:=|]{1,40}?)[*_\s|]*[:=|][*_\s]*(?P<value>[^\n]+?)[\s|]*$", re.MULTILINE)
@@ -284,8 +287,8 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
     keys = f"{_KEYS}|{re.escape(folded(schema.key))}" if schema.key else _KEYS
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?i:{keys})(?![a-zA-Z0-9])[\"'*]*\s*(?:is|was|=|:|of|no\.?|number|level|ist|est|es|是|为"
-        rf"|would be)?\s*"
+        rf"(?<![a-zA-Z0-9])(?i:{keys})(?![a-zA-Z0-9])[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?|number|level|ist|est|es|是|为"
+        rf"|would be|la|le|el|die|número|numéro|nummer)\s*){{0,3}}"
         rf"[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)

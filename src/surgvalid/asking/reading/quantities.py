@@ -14,7 +14,7 @@ from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradicti
 from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import Mood, clauses, refuses
 
-_NUMBER = re.compile(r"(?<![\w.:/])[-+−]?\d+(?:[.,]\d+)?(?!\s*[:/]\s*\d)")
+_NUMBER = re.compile(r"(?<![a-zA-Z\d_.:/])[-+−]?\d+(?:[.,]\d+)?(?!\d|\s*%|\s*[:/]\s*\d)")
 _NOT_ONE = re.compile(
     r"\d\s*(?:-|–|—|to|or|bis|oder|and|/)\s*\d|\b(?:at least|at most|more than|less than|fewer than|over|under"
     r"|up to|between|"
@@ -153,7 +153,8 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _DURATION = re.compile(
-    r"\b(?:for|lasting|lasts|during|within|während|pendant|durante|für)\s+(?:about\s+|the\s+)?$", re.IGNORECASE
+    r"\b(?:for|lasting|lasts|lasted|took|takes|during|within|während|pendant|durante|für)\s+(?:about\s+|the\s+)?$",
+    re.IGNORECASE,
 )
 _NOT_AT = re.compile(
     r"\b(?:not|before|after|until|by|since|ends? at|vor|nach|avant|après|antes de|nicht|later than)\s+(?:at\s+)?$",

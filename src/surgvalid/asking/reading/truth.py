@@ -119,7 +119,8 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _DOUBTS = re.compile(
-    r"\byes (?:or|and) no\b|\bno and yes\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b", re.IGNORECASE
+    r"\byes(?: or | and |\s*/\s*)no\b|\bno(?: and |\s*/\s*)yes\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b",
+    re.IGNORECASE,
 )
 _SEES = re.compile(
     r"^(?:yes\b)|\bthere (?:is|are) (?:definitely |clearly |indeed |at least )?(?:a|an|one|two|three|some|several"
