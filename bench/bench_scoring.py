@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from surgvalid.scoring.slices import rows_of
 from surgvalid.scoring.summary import summarise as summarise_native
 
 QUESTIONS, VIDEOS, REPLICATES, MODELS = 20_000, 200, 1_000, 20
-MANY, MANY_S, MANY_MB = 1_000_000, 40.0, 1_500.0
+MANY, MANY_S, MANY_MB = 1_000_000, 15.0, 1_200.0
 """Responses scored at once, and the CPU time and memory they may take."""
 FORMATS = {"binary": "yes", "number": "3", "fo_class": "Clip", "time": "00:00:10", "percentage": "40%"}
 
@@ -53,14 +54,27 @@ def rows() -> list[Row]:
         equal = "equal bytes" if ours == theirs else "BYTES DIFFER"
         work = f"official profile: {QUESTIONS:,} questions decided, 26 slices, {REPLICATES:,} replicates ({kernel})"
         table.append(Row(work, seconds, "orena-focus 0.4.0", peer_s, 30, equal))
-    table += _whole_calls(data)
+    for name, one in _sets(data):
+        table += _whole_calls(one, name)
     native_s = _native(data) / MODELS
     note = f"{MODELS} models at once; peak memory {peak_memory_mb():.0f} MB (the peer's run included)"
     table.append(Row("native summary, per model", native_s, "orena-focus 0.4.0", peer_s, 1000, note))
     return [*table, _many()]
 
 
-def _whole_calls(data: tuple[Any, Any, Any]) -> list[Row]:
+def _sets(data: tuple[Any, Any, Any]) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
+    """The set of mixed formats, and sets on which the toolkit has less to do, or we have more."""
+    yield "mixed", data
+    requests, references, responses = (rows[: QUESTIONS // 5] for rows in data)
+    yield "20 videos", ([row | {"videoID": f"v{i % 20}"} for i, row in enumerate(requests)], references, responses)
+    alike = {"primary": references[0]["primary"], "ood": False}
+    yield "one bucket", (requests, [row | alike for row in references], responses)
+    words = "The clip lies on the duct, case {}"
+    open_ended = [row | {"format": "open_ended", "answer": words.format(i)} for i, row in enumerate(references)]
+    yield "free text", (requests, open_ended, [row | {"content": words.format(i)} for i, row in enumerate(responses)])
+
+
+def _whole_calls(data: tuple[Any, Any, Any], name: str) -> list[Row]:
     """The whole of `score`, from files to results, beside the toolkit's loaders and evaluator."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{name}.json" for name in ("requests", "references", "responses")]
@@ -69,7 +83,7 @@ def _whole_calls(data: tuple[Any, Any, Any]) -> list[Row]:
         peer_s = _official_files(paths)
         table = []
         for profile in ("orena-focus-0.4.0", "native"):
-            work = f"score(), files included, profile {profile}: {QUESTIONS:,} questions"
+            work = f"score(), files included, profile {profile}: {len(data[0]):,} questions, {name}"
             seconds = cpu_seconds(partial(score, *paths, profile=profile, replicates=REPLICATES), repeat=2)
             table.append(Row(work, seconds, "orena-focus 0.4.0", peer_s, 25))
     return table

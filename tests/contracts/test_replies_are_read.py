@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from labelled_replies import FRESH, LOST, READ, SCORED, SET, counted, is_set_aside, outcome_of
+from labelled_replies import FRESH, HELD, LOST, READ, SCORED, SET, counted, is_set_aside, outcome_of
 from surgvalid.asking.reading import PARSER_VERSION, ReadingPolicy, read_reply
 from surgvalid.asking.reading.measured import FILE, measured
 
@@ -33,16 +33,17 @@ def test_replies_that_were_set_aside_are_read_as_well() -> None:
     assert counts[LOST] / counts["with a value"] <= 0.06
 
 
-def test_replies_that_were_new_once_are_read_as_well() -> None:
-    counts = counted(FRESH)
-    assert counts["all"] == 440
+@pytest.mark.parametrize(("records", "size"), [(FRESH, 440), (HELD, 708)], ids=["fresh", "held"])
+def test_replies_that_were_new_once_are_read_as_well(records: list[dict[str, Any]], size: int) -> None:
+    counts = counted(records)
+    assert counts["all"] == size
     assert counts[READ] / counts["all"] <= 0.01
     assert counts[LOST] / counts["with a value"] <= 0.06
 
 
 @pytest.mark.parametrize("reason", NO_ANSWERS)
 def test_no_refusal_hedge_or_denial_is_read_as_an_answer(reason: str) -> None:
-    records = [record for record in [*SCORED, *FRESH] if record["reason"] == reason]
+    records = [record for record in [*SCORED, *FRESH, *HELD] if record["reason"] == reason]
     assert records
     assert [record["reply"] for record in records if outcome_of(record)[0] == READ] == []
 

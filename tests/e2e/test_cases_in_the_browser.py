@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from scripted_model import ScriptedModel
 from surgvalid.tasks import open_task, run_task
 from surgvalid.tasks.viewer import case_page
-from task_folders import downloaded
+from task_folders import downloaded, scored_clip
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -42,6 +43,12 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(page_file: Path) -> Iterator[Any]:
+    with opened_page(page_file) as page:
+        yield page
+
+
+@contextmanager
+def opened_page(page_file: Path) -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         opened = browser.new_page()
@@ -83,3 +90,20 @@ def test_the_page_shows_filters_and_goes_by_keyboard(page: Any) -> None:
     assert "No case fits" in page.locator("#case").inner_text()
     assert page.messages == []
     assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_the_page_of_scored_questions_shows_images_and_why(tmp_path: Path) -> None:
+    file = tmp_path / "cases.html"
+    file.write_text(case_page([scored_clip(tmp_path)], data=tmp_path / "videos"), encoding="utf-8")
+    with opened_page(file) as page:
+        assert page.locator("#case h2").inner_text() == "questions: q1"
+        assert page.locator("#case img").count() == 6
+        assert page.evaluate("[...document.querySelectorAll('#case img')].every((one) => one.naturalWidth > 0)")
+        row = page.locator("#case table tr").nth(1).inner_text()
+        assert "unreadable" in row
+        assert "yes or no" in row
+        assert "I think yes" in row
+        page.select_option("#reading", "unreadable")
+        page.keyboard.press("w")
+        assert page.locator("#count").inner_text() == "1 of 1 (of 1)"
+        assert page.messages == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import torch
 from tests.models import tiny_models as tiny
 
 from model_prompts import asked
-from surgvalid.errors import InputInvalid
-from surgvalid.models import Model, ModelTrouble, Prompt, PromptImage, lacking, open_model
+from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.models import Model, ModelTrouble, Prompt, PromptImage, check_sight, lacking, open_model
 from surgvalid.schema.outcomes import Status
 from surgvalid.testing._models import MODEL_RULES
 from surgvalid.video.images import write_png
@@ -98,6 +99,27 @@ def test_a_picture_changes_what_the_model_sees(folders: Callable[[str], Path], s
         less, more = asked(model, [one])[0]["q"], asked(model, [two])[0]["q"]
         assert (less.reason, more.reason) == ("", ""), name
         assert more.tokens_in > less.tokens_in, name
+
+
+def test_a_model_of_a_folder_is_probed_and_one_that_loses_its_images_is_blind(
+    folders: Callable[[str], Path], shown: list[PromptImage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random weights name no colour, but their replies change with the image; without images no token is counted."""
+    model = open_model(f"transformers:{folders('qwen2_vl')}", batch=4)
+    prompts = [Prompt(f"q{n}", (one, "What is seen?"), max_tokens=4) for n, one in enumerate(shown)]
+    sight = check_sight(model, prompts)
+    assert sight is not None
+    assert str(sight.verdict) in ("sees", "uncertain"), sight.sentence
+    assert sight.tokens != "not counted"
+    answers = type(model).answers
+
+    def without_images(self: Model, asked: list[Prompt]) -> object:
+        words = [replace(one, parts=tuple(part for part in one.parts if isinstance(part, str))) for one in asked]
+        return answers(self, words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(model), "answers", without_images)
+    with pytest.raises(Misuse, match="does not see its images"):
+        check_sight(model, prompts)
 
 
 def test_the_size_at_which_boxes_are_written_is_known(folders: Callable[[str], Path], shown: list[PromptImage]) -> None:

@@ -21,7 +21,7 @@ def scored(path: Path) -> list[dict[str, Any]]:
     return [record for record in records if not record["lenient"]]
 
 
-SCORED, FRESH = scored(SET), scored(SET.with_name("fresh.jsonl"))
+SCORED, FRESH, HELD = (scored(SET.with_name(f"{name}.jsonl")) for name in ("replies", "fresh", "held"))
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from data_set_files import CHOLEC80_TOOLS, bypass, endoscapes_image, put, put_json, put_png
+from surgvalid import score
 from surgvalid.tasks import TaskInstance
 from surgvalid.tasks.task import Layout, TaskForm
 from timecode_videos import stamped_video
@@ -265,3 +266,19 @@ def right_answer(task: TaskInstance, row: dict[str, object]) -> str:
     if answer.form is TaskForm.SPAN:
         return json.dumps({"start_time": row["span_start_s"], "end_time": row["span_end_s"]})
     return "{}"
+
+
+def scored_clip(folder: Path) -> Path:
+    """A folder of `score` with one question about six seconds of a video, which lies in `videos`."""
+    put_video(folder / "videos" / "v1.mp4")
+    request = {"qID": "q1", "videoID": "v1", "start_time": 2, "end_time": 8, "procedure_type": "p", "question": "Clip?"}
+    given = {
+        "requests": request,
+        "references": {"qID": "q1", "primary": "1a", "format": "binary", "answer": "yes"},
+        "responses": {"qID": "q1", "content": "I think yes", "latency": 1.0},
+    }
+    for name, row in given.items():
+        put_json(folder / f"{name}.json", [row])
+    scored = score(*(folder / f"{name}.json" for name in given), model="chatty", replicates=0)
+    scored.to_dir(folder / "scored")
+    return folder / "scored"

@@ -160,10 +160,13 @@ OPTIONS: dict[str, Option] = {
     "asked_model": Option(
         "--model", "Who is asked: one of {models}; may be repeated in task run.", str, NEEDED, argument="model"
     ),
-    "shots": Option("--shots", "Examples of every class before each question.", int, 0, limits=(0, None)),
+    "shots": Option(
+        "--shots", "Examples of every class before each question; several, such as 0,4, are run and compared.", str,
+        "0", lambda text: t.whole_numbers("--shots", text), metavar="N,...",
+    ),
     "prompts": component(
-        "--prompts", "prompts", "mended or faithful in task run; in task ask published ones by name (frontier-1), or"
-        " a .toml"
+        "--prompts", "prompts", "mended, faithful or a version of your own in task run, with + between those that are"
+        " run and compared; in task ask published ones by name (frontier-1), or a .toml"
     ),
     "prompt_family": component(
         "--prompts", "family", "of prompts; by what the model can do if left out", argument="family"
@@ -203,7 +206,8 @@ OPTIONS: dict[str, Option] = {
     "check_store": Option("--store", "", FILE, argument="store"),
     "published": switch("published", "published rows beside the runs", flag="--without"),
     "contrast": Option(
-        "--contrast", "shots (examples against none), demands (recognition against reasoning) or models."
+        "--contrast", "shots (examples against none), ways (prompts and examples against the first), demands"
+        " (recognition against reasoning) or models."
     ),
     "video_folder": Option(
         "--videos", "Video files, or folders of them, called as their videos; for task ask also of images called as"

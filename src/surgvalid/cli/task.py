@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ def run(
     model: list[str],
     root: Path,
     out: Path | None,
-    shots: int,
+    shots: list[int],
     executor: str,
     judge: list[str],
     model_option: list[str],
@@ -75,9 +75,13 @@ def run(
     missing_keys: str | None = None,
     policy: str | None = None,
     videos: Sequence[str] = (),
+    prompts: str | None = None,
     **asked_of_task: Any,
 ) -> None:
-    """Run models on tasks; every failure is counted, and exit 1 says that some run has no value."""
+    """Run models on tasks, in one way or several; every failure is counted, and exit 1 says that some run has no value.
+
+    Several numbers of examples or prompts are run one after the other and compared, paired over videos.
+    """
     from surgvalid.asking.cluster import LOCAL
     from surgvalid.models import open_model, options_from
     from surgvalid.tasks import open_task
@@ -89,51 +93,72 @@ def run(
     tasks = {name: open_task(name) for name in names}
     given: dict[str, Any] = {
         **asked_of_task,
-        "shots": shots,
         "videos": tuple(videos),
         "missing_keys": missing_keys or "abstain",
         "policy": policy or "careful",
     }
-    places = {(name, spec): _place(out, task.name, spec, shots) for name, task in tasks.items() for spec in model}
+    if not shots or min(shots) < 0:
+        raise Misuse("--shots: write numbers of 0 or more, such as 0,4")
+    texts = list(dict.fromkeys((prompts or "").split("+")))
+    ways = [(count, text) for text in texts for count in dict.fromkeys(shots)]
+    if len(ways) > 1 and out is None and not dry_run:
+        raise Misuse("--out: name a folder; several ways of asking are compared from what is kept there")
+    if len(ways) > 1 and any(task.data.layout is Layout.QUESTIONS for task in tasks.values()):
+        raise Misuse("questions are asked in one way; leave out further --shots and --prompts")
+    places = {
+        (name, spec, (count, text)): _place(out, task.name, spec, count, text if len(texts) > 1 else "")
+        for name, task in tasks.items()
+        for spec in model
+        for count, text in ways
+    }
     _refuse_one_place_for_two(places)
     for place in places.values():
         new_folder(place, force=force)
     nothing, left = False, max_cost
-    for name, task in tasks.items():
-        for spec in model:
-            line = f"{task.name}, {without_secrets(spec)}"
-            talk(line)
-            if dry_run:
-                _say_estimate(task, spec, root, store, given, options)
-                continue
-            opened = open_model(spec, **options)
-            host = opened.host
-            opened.close()
-            agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
-            asked: dict[str, Any] = {
-                "model": spec,
-                "root": root,
-                "store": store,
-                "max_cost": left,
-                "send_media_to": agreed,
-                "accept_blind": accept_blind,
-                **options,
-            }
-            with asking_line(line, store=store) as meter:
-                if task.data.layout is Layout.QUESTIONS:
-                    if executor != LOCAL:
-                        raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
-                    questioned = run_questions(name, judges=judge, progress=meter, **asked)
-                    result: Result = questioned.result
-                    lost, cost = questioned.counts.is_void, questioned.counts.cost
-                else:
-                    result = made = run_task(
-                        name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
-                    )
-                    lost, cost = made.nothing_came or not made.is_finished, made.counts.cost if made.counts else None
-            left = None if left is None else max(0.0, left - (cost or 0.0))
-            deliver(result, out=places[name, spec], as_json=json, force=force)
-            nothing = nothing or lost
+    for (name, spec, (count, text)), place in places.items():
+        task = tasks[name]
+        way = (f", {text}" if len(texts) > 1 else "") + (f" ({count}-shot)" if count else "")
+        line = f"{task.name}, {without_secrets(spec)}{way}"
+        given |= {"shots": count, "prompts": text or None}
+        talk(line)
+        if dry_run:
+            _say_estimate(task, spec, root, store, given, options)
+            continue
+        opened = open_model(spec, **options)
+        host = opened.host
+        if len(texts) > 1:
+            given["name"] = opened.name + way
+        opened.close()
+        agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
+        asked: dict[str, Any] = {
+            "model": spec,
+            "root": root,
+            "store": store,
+            "max_cost": left,
+            "send_media_to": agreed,
+            "accept_blind": accept_blind,
+            **options,
+        }
+        with asking_line(line, store=store) as meter:
+            if task.data.layout is Layout.QUESTIONS:
+                if executor != LOCAL:
+                    raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
+                questioned = run_questions(name, judges=judge, progress=meter, **asked)
+                result: Result = questioned.result
+                lost, cost = questioned.counts.is_void, questioned.counts.cost
+            else:
+                result = made = run_task(
+                    name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
+                )
+                lost, cost = made.nothing_came or not made.is_finished, made.counts.cost if made.counts else None
+        left = None if left is None else max(0.0, left - (cost or 0.0))
+        deliver(result, out=place, as_json=json, force=force)
+        nothing = nothing or lost
+    if len(ways) > 1 and not dry_run:
+        from surgvalid.tasks.board import task_board
+
+        swept = task_board([one for one in places.values() if one], published=False, contrast="ways")
+        deliver(swept, out=None, as_json=json)
     if nothing:
         raise typer.Exit(1)
 
@@ -160,22 +185,22 @@ def _say_estimate(
     emit("\n".join(f"  {line}" for line in guess.lines()))
 
 
-def _refuse_one_place_for_two(places: dict[tuple[str, str], Path | None]) -> None:
+def _refuse_one_place_for_two(places: Mapping[tuple[str, str, tuple[int, str]], Path | None]) -> None:
     """Raises `Misuse` where two runs would lie in one folder."""
-    taken: dict[Path, tuple[str, str]] = {}
+    taken: dict[Path, tuple[str, str, Any]] = {}
     for run, place in places.items():
         if place is not None and place in taken:
-            both = " and ".join(f"{name} with {without_secrets(spec)}" for name, spec in (taken[place], run))
+            both = " and ".join(f"{name} with {without_secrets(spec)}" for name, spec, _ in (taken[place], run))
             raise Misuse(f"{both} would both be written to {place}; run them into two folders, or rename one task file")
         if place is not None:
             taken[place] = run
 
 
-def _place(out: Path | None, task: str, model: str, shots: int) -> Path | None:
-    """The folder of one task and one model."""
+def _place(out: Path | None, task: str, model: str, shots: int, prompts: str) -> Path | None:
+    """The folder of one task and one model, asked in one way."""
     if out is None:
         return None
-    word = re.sub(r"[^\w.-]+", "_", without_secrets(model)).strip("_.") or "model"
+    word = re.sub(r"[^\w.-]+", "_", without_secrets(f"{model}-{prompts}" if prompts else model)).strip("_.") or "model"
     return out / task / (f"{word}-{shots}-shot" if shots else word)
 
 

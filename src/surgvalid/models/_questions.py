@@ -171,7 +171,7 @@ class QuestionMedia:
         shows_film = self.media == "video" or (self.media == "auto" and model.can.spans and self.track != "frame")
         for request in requests:
             try:
-                shown = self._film(request) if shows_film else self._pictures(request)
+                shown = self._film(request) if shows_film else self.pictures(request)
             except (InputInvalid, Misuse, OSError) as error:
                 self.unready[request.case] = str(error)
                 continue
@@ -193,9 +193,11 @@ class QuestionMedia:
             return (_picture(path),)
         return (Clip(path, self._mark(path), request.start_s, request.end_s),)
 
-    def _pictures(self, request: Request) -> tuple[Part, ...]:
+    def pictures(self, request: Request) -> tuple[Part, ...]:
+        """The image of a question, or frames of the stretch that it is about; nothing where there is no file of it."""
         path = self._file(request)
-        assert path is not None
+        if path is None:
+            return ()
         if path.suffix.lower() in _PICTURES:
             return (_picture(path),)
         wanted = self.frames or (FRAMES if self.spoken is None else self.spoken.frames)[self.track]

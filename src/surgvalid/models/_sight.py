@@ -1,6 +1,7 @@
-"""Whether a model behind a server sees: three probes before the first case, once per model, server and media plan.
+"""Whether a model sees: three probes before the first case, once per model, place and media plan.
 
-Some servers drop images and answer all the same, and nothing in their replies says so.
+Some servers drop images and answer all the same, as does a folder whose processor leaves them out, and nothing in the
+replies says so.
 
     drawn      six images with one large shape and the word of its colour; "which colour?" is right by guessing in
                1 of 4, and 5 of 6 right in 0.5 % of guessers. Where a case shows several images, the shape is on the
@@ -31,6 +32,8 @@ from numpy.typing import NDArray
 from surgvalid.asking.store import Asked, ContentStore
 from surgvalid.errors import ExtraNeeded, Misuse
 from surgvalid.models._answers import key_of
+from surgvalid.models._cluster import ClusterModel
+from surgvalid.models._local import LocalModel
 from surgvalid.models._model import Model, ModelTrouble, Outcome, Prompt, PromptImage
 from surgvalid.models._runner import ask_all
 from surgvalid.models._server import ServerModel
@@ -140,7 +143,8 @@ def check_sight(
     Raises:
         Misuse: It does not see, and nobody accepts that.
     """
-    if not (isinstance(model, ServerModel) and model.can.images):
+    asked = model.model if isinstance(model, ClusterModel) else model
+    if not (isinstance(asked, ServerModel | LocalModel) and asked.can.images and asked.can.text):
         return None
     few = [prompt for prompt in islice(prompts, _SHUFFLED) if prompt.frames]
     if not few:
@@ -155,7 +159,7 @@ def check_sight(
             opened.put(key, {"kind": _SIGHT, "asker": model.name, _SIGHT: sight.as_dict()}, _stored)
     if sight is not None and sight.verdict is SightVerdict.BLIND and not accept_blind:
         raise Misuse(
-            f"{sight.sentence}; nothing was asked. Check that the server was started with its vision part and takes "
+            f"{sight.sentence}; nothing was asked. Check that it was started with its vision part and takes "
             "images; --accept-blind (accept_blind=True) runs it all the same, and marks every value"
         )
     return sight
@@ -175,7 +179,7 @@ class _ServerSilent(Exception):
 class _Probes:
     """The probes of one model."""
 
-    def __init__(self, model: ServerModel, few: Sequence[Prompt], store: str | Path | None, seed: int) -> None:
+    def __init__(self, model: Model, few: Sequence[Prompt], store: str | Path | None, seed: int) -> None:
         self.model, self.few, self.store, self.random = model, few, store, random.Random(seed)
         self.requests = self.tokens_in = self.tokens_out = 0
         self.several = min(prompt.frames for prompt in few) > 1

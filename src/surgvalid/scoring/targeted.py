@@ -58,8 +58,7 @@ _HIGHEST_COUNT = 10**15
 """Counts beyond this are read as this: floats hold it exactly, and no surgery reaches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetedItem:
+class TargetedItem(NamedTuple):
     """One question: its reference and a model's response, both as `AnswerFormat.parse` gives them."""
 
     case: str

@@ -109,8 +109,9 @@ def task_board(
         runs: Folders that `task run` wrote; those below them count too.
         tasks: Further tasks whose published rows are wanted; all of a study by its name.
         published: Whether published rows are among the rows.
-        contrast: `shots` (with examples against without), `demands` (recognition against reasoning) or `models`
-            (those of `first` against those of `second`).
+        contrast: `shots` (with examples against without), `ways` (every prompt and number of examples that a model
+            was run with against the first of them), `demands` (recognition against reasoning) or `models` (those of
+            `first` against those of `second`).
         first: Models of one side.
         second: Models of the other.
 
@@ -254,6 +255,7 @@ def contrast_table(
 
 _NEEDED = {
     "shots": "run one model on one task with --shots and without",
+    "ways": "run one model on one task by several prompts or with several numbers of examples",
     "demands": "there must be tasks of recognition and of reasoning with one model",
     "models": "name models of both sides with --models A,B, with a task in common",
 }
@@ -261,13 +263,30 @@ _NEEDED = {
 
 def _shots(_: pl.DataFrame, runs: Sequence[StoredRun], __: object, ___: object, ____: object) -> list[dict[str, Any]]:
     """Runs of one model with examples against those without, on the same cases."""
-    plain = {(run.record["task"], run.record["spec"]): run for run in runs if not run.record["shots"]}
+    plain = {_asked(run, "prompt"): run for run in runs if not run.record["shots"]}
     rows = []
     for run in runs:
-        other = plain.get((run.record["task"], run.record["spec"]))
+        other = plain.get(_asked(run, "prompt"))
         if run.record["shots"] and other is not None:
             rows.append(_paired("examples against none", run, other))
     return [*rows, *_means(rows)]
+
+
+def _asked(run: StoredRun, *more: str) -> tuple[Any, ...]:
+    """The task and the model of a run, and further entries of its record."""
+    return tuple(run.record[name] for name in ("task", "spec", *more))
+
+
+def _ways(_: pl.DataFrame, runs: Sequence[StoredRun], __: object, ___: object, ____: object) -> list[dict[str, Any]]:
+    """Every way in which one model was asked one task, against that with the fewest examples and the first prompt."""
+    firsts: dict[tuple[Any, ...], StoredRun] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for run in sorted(runs, key=lambda run: run.record["shots"]):
+        first = firsts.setdefault(_asked(run), run)
+        if first is not run:
+            ways = [f"{one.record['version']}, {one.record['shots']}-shot" for one in (run, first)]
+            rows.setdefault(" against ".join(ways), []).append(_paired(" against ".join(ways), run, first))
+    return [row for listed in rows.values() for row in (*listed, *_means(listed))]
 
 
 def _models(
@@ -320,6 +339,7 @@ def _demands(
 
 CONTRAST_KINDS: Mapping[str, Callable[..., list[dict[str, Any]]]] = {
     "shots": _shots,
+    "ways": _ways,
     "demands": _demands,
     "models": _models,
 }

@@ -24,7 +24,7 @@ from surgvalid.tasks.task import TaskInstance
 
 FOLDER = Path(__file__).with_name("prompts")
 VERSIONS = ("mended", "faithful")
-"""The first that there is counts, unless one is asked for."""
+"""The first that there is counts, unless one is asked for; a task of one's own may have others besides."""
 _PLACEHOLDER = re.compile(r"<([A-Z][A-Z_]+)>")
 
 
@@ -161,8 +161,6 @@ def _problems(entry: Any, number: int) -> list[str]:
     problems += [f"{where} lacks {name!r}" for name in ("family", "version") if name not in entry]
     problems += [f"{where}: {name!r} is no text" for name in _WORDS if not isinstance(entry.get(name, ""), str)]
     problems += [f"{where}: {name!r} is no list of texts" for name in _LISTS if not _texts(entry.get(name, []))]
-    if entry.get("version", VERSIONS[0]) not in VERSIONS:
-        problems.append(f"{where}: version {entry['version']!r}; known: {', '.join(VERSIONS)}")
     asks = entry.get("asks", Asks.ONCE)
     if asks not in list(Asks):
         problems.append(f"{where}: asks {asks!r}; known: {', '.join(Asks)}")
@@ -196,7 +194,7 @@ def chosen_prompt(
         texts: Of the task.
         can: What the model can do.
         family: One of the task's families; by default the first that the model can answer.
-        version: `mended` or `faithful`; by default mended where there is such a version.
+        version: `mended`, `faithful` or another of the task; by default mended where there is such a version.
 
     Raises:
         UnknownName: No such family or version in this task.
@@ -205,15 +203,16 @@ def chosen_prompt(
     families = list(dict.fromkeys(one.family for one in texts))
     if family is not None and family not in families:
         raise UnknownName("family of prompts of this task", family, families)
-    if version is not None and version not in VERSIONS:
-        raise UnknownName("version of prompts", version, VERSIONS)
+    versions = dict.fromkeys((*VERSIONS, *(one.version for one in texts)))
+    if version is not None and version not in versions:
+        raise UnknownName("version of prompts", version, versions)
     fitting = [one for one in texts if (family in (None, one.family)) and _fits(one, can)]
     if not fitting:
         listed = ", ".join(families)
         raise Misuse(f"no prompt of this task is for a model that {_ability(can)}; there are {listed}")
     first = min(fitting, key=lambda one: _preference(one, can)).family
     of_family = {one.version: one for one in fitting if one.family == first}
-    wanted = version or next(name for name in VERSIONS if name in of_family)
+    wanted = version or next(name for name in versions if name in of_family)
     if wanted not in of_family:
         return of_family[next(iter(of_family))]
     return of_family[wanted]

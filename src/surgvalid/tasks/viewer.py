@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from surgvalid.errors import FileUnreadable, Misuse
-from surgvalid.models import Can, Clip, PromptImage
+from surgvalid.models import Can, Clip, PromptImage, QuestionMedia
 from surgvalid.schema.questions.question_files import load_questions, load_responses
 from surgvalid.tasks.asking import BETWEEN
 from surgvalid.tasks.cases import SPAN
@@ -45,7 +45,7 @@ class _Page:
         """The case of this name, made where it is new."""
         return self.cases.setdefault((task, name), {"task": task, "case": name, **about, "runs": []})
 
-    def shown(self, images: Iterable[PromptImage | Clip]) -> list[dict[str, Any]]:
+    def shown(self, images: Iterable[str | PromptImage | Clip]) -> list[dict[str, Any]]:
         """The places of images in the page, each kept once."""
         places = []
         for one in images:
@@ -61,7 +61,8 @@ def case_page(runs: Sequence[str | Path], *, data: str | Path | None = None, lim
 
     Args:
         runs: Folders that `task run` or `score` wrote; those of several models are set side by side.
-        data: The folder of the data set, where it is not where it was.
+        data: The folder of the data set, where it is not where it was; of the videos, for folders of `score`, whose
+            cases are shown without images otherwise.
         limit: So many cases of each task at most, evenly spread.
 
     Raises:
@@ -77,7 +78,7 @@ def case_page(runs: Sequence[str | Path], *, data: str | Path | None = None, lim
         for folder in folders:
             _add_run(page, folder, data, limit)
         if not folders:
-            _add_scores(page, place, limit)
+            _add_scores(page, place, data, limit)
     cases = list(page.cases.values())
     models = list(dict.fromkeys(run["model"] for one in cases for run in one["runs"]))
     facts = f"{len(cases):,} cases, {len(models)} models: {', '.join(models)}. Complete in itself."
@@ -186,7 +187,7 @@ def _score(task: TaskInstance, row: Mapping[str, Any], answer: str | None) -> fl
 # --- scores of questions -------------------------------------------------------------------------
 
 
-def _add_scores(page: _Page, folder: Path, limit: int) -> None:
+def _add_scores(page: _Page, folder: Path, data: str | Path | None, limit: int) -> None:
     """The questions of a folder of `score`, whose manifest names the files that it was made from."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -198,6 +199,12 @@ def _add_scores(page: _Page, folder: Path, limit: int) -> None:
     responses = {one.case: one for one in load_responses(given["responses"]).responses}
     model = str(manifest["settled"].get("model") or manifest["options"].get("model") or folder.name)
     step = max(1, -(-results.height // limit))
+    with TemporaryDirectory(prefix="sg-cases-") as frames:
+        shown = {}
+        if data is not None:
+            media = QuestionMedia(Path(data), "segment", Path(frames), frames=_FRAMES)
+            chosen = (questions.requests[case] for case in results.gather_every(step)["case"])
+            shown = {one.case: page.shown(media.pictures(one)) for one in chosen}
     for row in results.gather_every(step).iter_rows(named=True):
         request, reference = questions.requests[row["case"]], questions.references[row["case"]]
         one = page.case(
@@ -207,16 +214,18 @@ def _add_scores(page: _Page, folder: Path, limit: int) -> None:
             prompt=f"{request.question}\n[{request.start_s:g} to {request.end_s:g} s of {request.video}]",
             reference=reference.answer,
             classes=[reference.capability.value, reference.format],
-            pictures=[],
+            pictures=shown.get(row["case"], []),
         )
         response = responses.get(row["case"])
-        right = row["correctness"]
+        right, why = row["correctness"], row.get("flags") or ""
+        if response is not None and response.content and row.get("reason") == "unreadable":
+            why = questions.format_of(reference).explain(response.content).message
         one["runs"].append(
             {
                 "model": model,
                 "status": row.get("status") or "answered",
                 "reading": row.get("reason") or ("right" if right else "wrong"),
-                "why": row.get("flags") or "",
+                "why": why,
                 "answer": None if response is None else response.content,
                 "reply": "" if response is None else response.content or "",
                 "score": None if right is None else float(right),
@@ -225,6 +234,8 @@ def _add_scores(page: _Page, folder: Path, limit: int) -> None:
 
 
 _FILES = ("requests", "references", "responses")
+_FRAMES = 6
+"""Of the stretch that a question is about."""
 
 
 def _listed(given: Any) -> Iterator[Any]:

@@ -67,6 +67,14 @@ LOST = [
     ("4 in total, 2 on the duct and 2 on the artery", NUMBER, 4),
     ("By 00:10:00 there are 3 clips.", NUMBER, 3),
     ("My first guess was phase 2, but it is phase 1.", PHASES, "Calot Triangle Dissection"),
+    ("La fase es la número 1.", PHASES, "Calot Triangle Dissection"),
+    ("<phase>1</phase>", PHASES, "Calot Triangle Dissection"),
+    ("Calot's triangle dissection", PHASES, "Calot Triangle Dissection"),
+    ("错误类型：2", ERRORS, "Bile spillage"),
+    ("可以看到4个夹子。", NUMBER, 4),
+    ("00:14:00, no, 00:15:00", TIME, [900]),
+    ("- 00:15:00", TIME, [900]),
+    ("Urteil: INCORRECT", {"form": "verdict"}, False),
 ]
 NONE = [
     ("I cannot tell whether a clip is visible", CLIP),
@@ -103,6 +111,16 @@ NONE = [
     ("No and yes.", YES_NO),
     ("1, 2, 3", NUMBER),
     ("at 12:20 pm", TIME),
+    ("It took 12 minutes.", TIME),
+    ("I can see nothing because no image was sent.", CLIP),
+    ("0 images were provided.", NUMBER),
+    ("Clips are visible with a confidence of 90%.", NUMBER),
+    ("Without the video I am 0% able to answer.", SHARE),
+    ("On a scale from 1 to 5, 1 is the lowest and 5 the highest skill.", RATING),
+    ('{"error_type": 2, "description": "Bleeding"}', ERRORS),
+    ("yes/no", YES_NO),
+    ("- A: no\n- B: yes", OPTIONS),
+    ('{\n  "verdict": "CORRECT"', {"form": "verdict"}),
 ]
 
 

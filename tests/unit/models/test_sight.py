@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,11 @@ from sight_servers import is_probe, pictures_in, read_word, seen_colour
 from surgvalid import interval
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse
-from surgvalid.models import Prompt, PromptImage, check_sight, open_model
+from surgvalid.models import Can, ClusterModel, Outcome, Prompt, PromptImage, check_sight, open_model
+from surgvalid.models._local import LocalModel
+from surgvalid.models._open import ModelOptions
 from surgvalid.models._sight import verdict_of
+from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.score_table import read_score_table
 from surgvalid.tasks import parse_run, run_task
 from surgvalid.tasks.board import task_board
@@ -102,6 +107,50 @@ def test_every_server_is_known_for_what_it_does(name: str, tmp_path: Path) -> No
     assert str(sight.verdict) == verdict, sight
     assert bool(sight.findings) == (verdict != "sees")
     assert sight.requests <= 7 + 24
+
+
+class InProcess(LocalModel):
+    """A model that runs here and sees what a server of these behaviours sees."""
+
+    def __init__(self, behaviour: Behaviour, *, can: Can | None = None) -> None:
+        self.kind, self.name, self.revision, self.parameters = "here", "here:m", "1", {}
+        self.behaviour, self.options, self.can, self.asked = behaviour, ModelOptions(), can or Can(images=True), 0
+
+    def close(self) -> None:
+        pass
+
+    def answers(self, prompts: Sequence[Prompt]) -> list[Outcome]:
+        return [self._answer(prompt) for prompt in prompts]
+
+    def _answer(self, prompt: Prompt) -> Outcome:
+        self.asked += 1
+        parts = [
+            base64.b64encode(one.path.read_bytes()).decode() if isinstance(one, PromptImage) else one
+            for one in prompt.parts
+        ]
+        reply = json.loads(self.behaviour(self.asked, {"parts": parts}).body)
+        text, counted = reply["choices"][0]["message"]["content"], reply["usage"].get("prompt_tokens", 0)
+        return Outcome(Status.ANSWERED, text, tokens_in=counted, finish="stop")
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_every_model_that_runs_here_is_known_for_what_it_does(name: str, tmp_path: Path) -> None:
+    behaviour, count, verdict = SERVERS[name]
+    model = InProcess(behaviour)
+    for one in (model, ClusterModel(model, "transformers:m", {})):
+        if one is not model:
+            one.ask = model.ask  # type: ignore[method-assign]
+        sight = check_sight(one, prompts(tmp_path, count), accept_blind=True, seed=3)
+        assert sight is not None
+        assert str(sight.verdict) == verdict, sight
+
+
+def test_a_model_here_that_does_not_look_is_an_error_and_one_of_numbers_is_not_probed(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=r"does not see its images.*--accept-blind"):
+        check_sight(InProcess(does_not_look), prompts(tmp_path, 1))
+    numbers = InProcess(does_not_look, can=Can(text=False, images=True, scores=True))
+    assert check_sight(numbers, prompts(tmp_path, 1)) is None
+    assert numbers.asked == 0
 
 
 def test_pictures_go_out_in_the_encoding_and_size_of_the_task(tmp_path: Path) -> None:

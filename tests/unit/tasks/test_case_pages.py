@@ -17,7 +17,7 @@ from surgvalid.cli import build_app
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.tasks import open_task, run_task
 from surgvalid.tasks.viewer import case_page
-from task_folders import build, downloaded
+from task_folders import build, downloaded, scored_clip
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028 {}"
 
@@ -82,6 +82,19 @@ def test_scores_of_questions_have_their_cases(tmp_path: Path) -> None:
     by_case = {row.case: row.answer for row in references}
     assert {case["case"]: case["reference"] for case in held["cases"]} == by_case
     assert {run["model"] for case in held["cases"] for run in case["runs"]} == {"steady"}
+
+
+def test_scores_of_questions_show_the_stretch_and_why_an_answer_was_not_read(tmp_path: Path) -> None:
+    folder = scored_clip(tmp_path)
+    (bare,) = document(case_page([folder]))["cases"]
+    assert bare["pictures"] == []
+    held = document(case_page([folder], data=tmp_path / "videos"))
+    (one,) = held["cases"]
+    assert [picture["at"] for picture in one["pictures"]] == [pytest.approx(2 + 0.5 + n) for n in range(6)]
+    assert {picture["id"] for picture in one["pictures"]} == set(held["pictures"])
+    (run,) = one["runs"]
+    assert (run["reading"], run["reply"], run["score"]) == ("unreadable", "I think yes", 0.0)
+    assert "yes or no" in run["why"]
 
 
 def test_what_is_no_run_is_refused_and_nothing_is_replaced(runs: Path, tmp_path: Path) -> None:

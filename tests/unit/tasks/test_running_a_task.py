@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from fake_server import Answer, completion, says, serving
 from scripted_model import ScriptedModel, words_of
+from sight_servers import pictures_in
 from surgvalid.cli import build_app
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgvalid.models import Prompt, ask_all, open_model
@@ -304,3 +307,53 @@ def test_no_secret_of_an_address_or_a_key_is_written_or_said(clips: Path, monkey
     for secret in secrets:
         assert secret not in said.output + said_dry.output
         assert not [path for path in written if secret in str(path) or secret.encode() in path.read_bytes()]
+
+
+def test_prompts_and_examples_are_swept_in_one_command_and_compared_over_videos(tmp_path: Path) -> None:
+    """By the second wording one case more in every video is answered rightly, and two more in every other one."""
+    prompt = "[[prompt]]\nfamily = 'chat'\nversion = '{}'\ntext = '{}'\n"
+    task = _of_six_videos(tmp_path, prompt.format("short", "Clip?") + prompt.format("long", "Clip or nothing, please?"))
+
+    def answer(number: int, body: dict[str, Any]) -> Answer:
+        video, place = divmod(int(pictures_in(body)[-1].mean()) // 10, 4)
+        right, wrong = ("clip", "nothing") if place % 2 else ("nothing", "clip")
+        most = 2 + video % 2 if "please" in json.dumps(body) else 1
+        return completion(right if place <= most else wrong)
+
+    runner, app, runs = CliRunner(), build_app(), tmp_path / "runs"
+    with serving(answer, sees=True) as server:
+        line = ["task", "run", str(task), "--data", str(tmp_path), "--store", str(tmp_path / "store")]
+        line += ["--model", f"openai:m@{server.url}", "--out", str(runs), "--prompts", "short+long"]
+        swept = runner.invoke(app, line)
+    assert swept.exit_code == 0, swept.output
+    assert [path.parent.name.rpartition("-")[2] for path in sorted(runs.rglob("run.json"))] == ["long", "short"]
+    row = task_board([runs], published=False, contrast="ways").tables["contrasts"].row(0, named=True)
+    assert row["statement"] == "short, 0-shot against long, 0-shot"
+    assert row["difference"] == pytest.approx(-0.375)
+    assert -0.55 < row["low"] < row["difference"] < row["high"] < -0.2
+    assert "long, 0-shot against" in swept.output, "the first that was named is the one to compare with"
+    alone = runner.invoke(app, [*line[:-2], "--shots", "0,1", "--prompts", "short"])
+    assert alone.exit_code != 0, "the folder is taken"
+    for wrong, why in ((["--shots", "-1"], "of 0 or more"), (["--prompts", "short+best"], "best")):
+        refused = runner.invoke(app, [*line[:-2], *wrong, "--force"])
+        assert refused.exit_code
+        assert why in str(refused.exception)
+    missing = [word for word in line if word not in ("--out", str(runs))]
+    assert "--out: name a folder" in str(runner.invoke(app, missing).exception)
+
+
+def _of_six_videos(folder: Path, prompts: str) -> Path:
+    """A task of one's own with six videos of four images."""
+    rows = ["case,video,file,object"]
+    for number in range(24):
+        write_png(np.full((8, 8, 3), 10 * number, dtype=np.uint8), folder / f"{number}.png")
+        rows.append(f"c{number},v{number // 4},{number}.png,{'clip' if number % 2 else 'nothing'}")
+    (folder / "cases.csv").write_text("\n".join(rows), encoding="utf-8")
+    (folder / "prompts.toml").write_text(prompts)
+    task = folder / "clip.toml"
+    task.write_text(
+        'title = "Clip"\nsummary = "Whether a clip is there"\nprompts = "prompts.toml"\n[data]\nlayout = "cases"\n'
+        '[media]\nkind = "image"\nfiles = ["{file}"]\n[answer]\nform = "choice"\nclasses = ["clip", "nothing"]\n'
+        'column = "object"\n[metrics]\nnames = ["accuracy"]\nheadline = "accuracy"\n'
+    )
+    return task

@@ -20,6 +20,7 @@ from surgvalid.asking.reading.sentences import Clause, Mood, clauses, is_denied,
 _KEYS = (
     r"answer|label|class|category|phase|fase|phase name|score|rating|grade|grad|level|severity|gesture|action|motion"
     r"|movement|error(?:[ _.]type)?|type|step|stage|option|choice|value|bewertung|note|puntuación|阶段|答案|评分|选项"
+    r"|错误类型|类型|等级"
 )
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
@@ -108,7 +109,9 @@ def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
 
 def _names_it(key: str, schema: ReplySchema) -> bool:
     plain = plain_key(key)
-    return plain != plain_key(schema.key) and (plain_key(schema.key) in plain or plain in ("name", "label", "class"))
+    return plain != plain_key(schema.key) and (
+        plain_key(schema.key) in plain or plain in ("name", "label", "class", "description")
+    )
 
 
 def _exact(value: Any, schema: ReplySchema) -> str | None:
@@ -171,14 +174,8 @@ def _bare(text: str, schema: ReplySchema) -> ReplyReading | None:
     number = _NUMBER.fullmatch(stripped)
     if number or folded(stripped) in NUMBER_WORDS or (schema.options and len(stripped) == 1):
         name = _of_mark(number[0] if number else stripped, schema)
-        if name is None and schema.numbered_from is None and not schema.ordered and not schema.options:
-            return failed(f"{stripped!r} is the number of no class")
         return read_as(name, "bare value") if name else contradiction(f"{stripped!r} stands for no class")
-    text = _undressed(_SCALE.sub("", stripped)) if schema.ordered else stripped
-    if text != stripped and _NUMBER.fullmatch(text):
-        name = _of_mark(text, schema)
-        return read_as(name, "bare value") if name else contradiction(f"{text!r} stands for no class")
-    return _numbered(text, schema)
+    return _numbered(_undressed(_SCALE.sub("", stripped)) if schema.ordered else stripped, schema)
 
 
 def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
@@ -194,10 +191,6 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
     if schema.numbered_from is None and not schema.ordered and not schema.options:
         return None
     name, rest = _of_mark(match["mark"], schema), match["rest"]
-    named = _result(schema.names.exact(rest.strip(_DRESS)), schema)
-    if named is not None and not schema.ordered:
-        same = named == name
-        return read_as(named, "number and name") if same else contradiction(f"{text[:60]!r}: number and name disagree")
     if not marked or ("\n" in rest.strip() and _several_lines(text)):
         return None
     if _BEGINS_WITH_NUMBER.match(rest) or (schema.options and _BEGINS_WITH_LETTER.match(rest)):
@@ -213,7 +206,7 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
 
 
 def _several_lines(text: str) -> bool:
-    return sum(bool(re.match(r"\s*\(?\d+\s*[).:]", line)) for line in text.splitlines()) > 1
+    return sum(bool(re.match(r"[\s\-*•]*\(?(?:\d+|[A-Z])\s*[).:]", line)) for line in text.splitlines()) > 1
 
 
 _LINE = re.compile(r"^[\s>*#_\-•|]*(?P<key>[^\n:=|]{1,40}?)[*_\s|]*[:=|][*_\s]*(?P<value>[^\n]+?)[\s|]*$", re.MULTILINE)
@@ -284,8 +277,8 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
     keys = f"{_KEYS}|{re.escape(folded(schema.key))}" if schema.key else _KEYS
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?i:{keys})(?![a-zA-Z0-9])[\"'*]*\s*(?:is|was|=|:|of|no\.?|number|level|ist|est|es|是|为"
-        rf"|would be)?\s*"
+        rf"(?<![a-zA-Z0-9])(?i:{keys})(?![a-zA-Z0-9])[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?|number|level|ist|est|es|是|为"
+        rf"|would be|la|le|el|die|número|numéro|nummer)\s*){{0,3}}"
         rf"[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)

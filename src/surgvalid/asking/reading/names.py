@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-_APART = re.compile(r"[\W_]+")
+_APART = re.compile(r"(?:(?<!there)(?<!it)(?<!that)(?<!what)['’]s\b)?[\W_]+", re.IGNORECASE)
 _CHINESE = re.compile(r"([\u3040-\u30ff\u4e00-\u9fff])")
 _ANOTHER = re.compile(
     r" (?:appliers?|applicators?|hands?|sides?|graspers?|lobes?|quadrants?|forceps|shoulders?|corners?|arms?|lower"

@@ -40,9 +40,9 @@ def with_shares(text: str) -> str:
     return re.sub(r"(\d)\s+%", r"\1%", _SHARE_WORDS.sub("%", text))
 
 
-CLOCK = re.compile(r"(?<![\d:.])(?P<sign>[-−]\s?)?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
+CLOCK = re.compile(r"(?<![\d:.])(?P<sign>[-−])?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
 _UNITS = re.compile(
-    r"(?<![\d:.\w])(?P<sign>[-−]\s?)?(?:(?P<h>\d+(?:\.\d+)?)\s*(?:h|hours?|hrs?|std"
+    r"(?<![\d:.\w])(?P<sign>[-−])?(?:(?P<h>\d+(?:\.\d+)?)\s*(?:h|hours?|hrs?|std"
     r"|stunden?|heures?|horas?|小时)\b\s*(?:and|und|et|y)?\s*)?"
     r"(?:(?P<m>\d+(?:\.\d+)?)\s*(?:m|min|mins|minutes?|minuten?|minutos?|分钟?)(?![^\W\d_])\s*,?\s*(?:and|und|et|y)?\s*)?"
     r"(?:(?P<s>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?|sekunden?|secondes?|segundos?|秒)(?![^\W\d_]))?",

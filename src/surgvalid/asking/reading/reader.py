@@ -34,7 +34,7 @@ from surgvalid.asking.reading.stated import StatedPart, stated_parts
 from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
 
-PARSER_VERSION = "3"
+PARSER_VERSION = "4"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _ECHO_WORDS = 3
@@ -89,12 +89,12 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
         return failed(f"{len(text):,} letters are no answer")
     if not text:
         return ReplyReading(ReplyRead.CUT, problem="the reply was cut") if was_cut else failed("an empty answer")
+    if schema.form not in ("text", "open_ended") and text.count("{") > text.count("}"):
+        return ReplyReading(ReplyRead.CUT if was_cut else ReplyRead.FAILED, problem="an object is not closed")
     if schema.form == "verdict":
         return read_verdict(text, schema)
     if not schema.options and _is_echo(text, schema):
         return failed("the prompt is repeated")
-    if schema.form not in ("text", "open_ended") and text.count("{") > text.count("}"):
-        return ReplyReading(ReplyRead.CUT if was_cut else ReplyRead.FAILED, problem="an object is not closed")
     parts = stated_parts(text, one_line=schema.form in _ONE_LINE) or [StatedPart("", "")]
     readings = [_of_part(stated, schema) for stated in parts]
     reading = _agreed(readings)

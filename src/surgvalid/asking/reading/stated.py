@@ -9,7 +9,9 @@ import re
 from typing import NamedTuple
 
 _TAGS = re.compile(
-    r"<(answer|output|final_answer|final|response|result|verdict|solution)>(.*?)</\1>", re.DOTALL | re.IGNORECASE
+    r"<(answer|output|final_answer|final|response|result|verdict|solution|phase|action|score|severity|gesture|label|class|option"
+    r"|error_type)>(.*?)</\1>",
+    re.DOTALL | re.IGNORECASE,
 )
 _BOX_TOKENS = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
@@ -30,7 +32,7 @@ _CORRECTED = re.compile(
     r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正|revised(?: answer)?|"
     r"i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather|no[,.]? wait|"
     r"wait[,.]? no|actually[,.]? no|sorry[,.]? i meant)\b\s*[:,.\-—]*\s*"
-    r"|(?:\.\.\.|…|—|–|\s-)\s*(?:no|nein|non)[,:]\s+",
+    r"|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?|~~~\w*\n?")

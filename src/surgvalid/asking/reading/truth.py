@@ -14,59 +14,15 @@ from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import Mood, cannot_look, clauses, refuses
 
 _YES = frozenset(
-    {"true", "yes", "1", "present", "visible", "achieved", "met", "fulfilled", "positive", "y", "1.0", "ja", "oui"}
-    | {
-        "sí",
-        "si",
-        "是",
-        "有",
-        "是的",
-        "✓",
-        "✔",
-        "✅",
-        "☑",
-        "x",
-        "satisfied",
-        "seen",
-        "detected",
-        "in use",
-        "used",
-        "correct",
-    }
-    | {"wahr", "vrai", "verdadero", "vorhanden", "erfüllt", "sichtbar", "yes present", "is met", "is present"}
+    "true,yes,1,present,visible,achieved,met,fulfilled,positive,y,1.0,ja,oui,sí,si,是,有,是的,✓,✔,✅,☑,x,satisfied,seen,"
+    "detected,in use,used,correct,wahr,vrai,verdadero,vorhanden,erfüllt,sichtbar,yes present,is met,is present".split(
+        ","
+    )
 )
 _NO = frozenset(
-    {"false", "no", "0", "absent", "not present", "not visible", "not achieved", "not met", "unmet", "negative", "n"}
-    | {
-        "0.0",
-        "none",
-        "not fulfilled",
-        "invisible",
-        "nein",
-        "non",
-        "否",
-        "没有",
-        "无",
-        "不是",
-        "✗",
-        "✘",
-        "❌",
-        "☐",
-        "✕",
-        "×",
-    }
-    | {
-        "falsch",
-        "faux",
-        "falso",
-        "not seen",
-        "not detected",
-        "not satisfied",
-        "not used",
-        "nicht vorhanden",
-        "nicht erfüllt",
-    }
-    | {"is not met", "is not present", "no hay", "fehlt", "不", "not in use"}
+    "false,no,0,absent,not present,not visible,not achieved,not met,unmet,negative,n,0.0,none,not fulfilled,invisible,"
+    "nein,non,否,没有,无,不是,✗,✘,❌,☐,✕,×,falsch,faux,falso,not seen,not detected,not satisfied,not used,"
+    "nicht vorhanden,nicht erfüllt,is not met,is not present,no hay,fehlt,不,not in use".split(",")
 )
 _HALF = 0.5
 
@@ -119,7 +75,8 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _DOUBTS = re.compile(
-    r"\byes (?:or|and) no\b|\bno and yes\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b", re.IGNORECASE
+    r"\byes(?: or | and |\s*/\s*)no\b|\bno(?: and |\s*/\s*)yes\b|\b(?:not|n['’]t) (?:sure|certain)\b|\bunsure\b",
+    re.IGNORECASE,
 )
 _SEES = re.compile(
     r"^(?:yes\b)|\bthere (?:is|are) (?:definitely |clearly |indeed |at least )?(?:a|an|one|two|three|some|several"

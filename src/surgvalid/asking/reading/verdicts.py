@@ -52,7 +52,7 @@ _SPEAKS = re.compile(r"verdict|^(?:is)?(?:in)?correct(?:ness)?$")
 """Names of members that say whether the candidate is right."""
 _WORD = r"(?P<word>correct|incorrect|unsure)"
 _LINE = re.compile(
-    r"^[*_`\"']{0,3}(?P<label>(?:final +)?(?:verdict|answer)[*_`\"']{0,3} *[:=][*_]{0,2} *)?[*_`\"']{0,3}"
+    r"^[*_`\"']{0,3}(?P<label>(?:final +)?(?:verdict|urteil|answer)[*_`\"']{0,3} *[:=][*_]{0,2} *)?[*_`\"']{0,3}"
     rf"{_WORD}[*_`\"']{{0,3}}[.!]?[*_`\"']{{0,3}}$",
     _FLAGS,
 )
@@ -62,7 +62,7 @@ _SENTENCE = re.compile(
     _FLAGS | re.MULTILINE,
 )
 _LABELLED = re.compile(
-    rf"^[ \t>#*_`\"'-]{{0,6}}(?:final +)?(?:verdict|answer)[*_]{{0,2}} *:[*_]{{0,2}} *[*_`\"']{{0,3}}{_WORD}\b",
+    rf"^[ \t>#*_`\"'-]{{0,6}}(?:final +)?(?:verdict|urteil|answer)[*_]{{0,2}} *:[*_]{{0,2}} *[*_`\"']{{0,3}}{_WORD}\b",
     _FLAGS | re.MULTILINE,
 )
 _NO = (
