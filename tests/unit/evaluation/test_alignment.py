@@ -6,26 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from docs.aligned_studies import box_faults, box_study, phase_faults, phase_study
+from docs.validate_alignment import alarms, looked_at
 
-from aligned_studies import PhaseStudy, box_faults, box_study, phase_faults, phase_study
 from surgvalid.evaluation.alignment.boxes import box_alignment, lags_of
-from surgvalid.evaluation.alignment.classes import class_checks
-from surgvalid.evaluation.alignment.labels import LabelSequence, sequence_lag
 from surgvalid.evaluation.run import check
-from surgvalid.evaluation.sanity.sanity_finding import Looked
-
-
-def looked_at(study: PhaseStudy) -> Looked:
-    table = np.zeros((len(study.reference), study.classes, study.classes))
-    for video, (ours, theirs) in enumerate(zip(study.reference, study.prediction, strict=True)):
-        np.add.at(table[video], (ours, theirs), 1)
-    looked = dict(class_checks(table, [str(c) for c in range(study.classes)]))
-    videos = [LabelSequence(*sides, 1.0) for sides in zip(study.reference, study.prediction, strict=True)]
-    return {**looked, "predictions-shifted": None if looked["labels-renamed"] else sequence_lag(videos)}
-
-
-def alarms(looked: Looked) -> list[str]:
-    return [code for code, doubt in looked.items() if doubt and doubt.severity.value != "note"]
 
 
 @pytest.mark.parametrize("kind", ["usual", "fast"])
@@ -52,6 +37,38 @@ def test_a_steady_delay_of_phases_is_a_warning_and_crossed_phases_an_error(seed:
     doubt = looked_at(faults["25 s late"][1])["predictions-shifted"]
     assert doubt is not None
     assert "--format lag_s=-2" in doubt.hint
+
+
+def test_a_frame_late_is_seen_by_motion_where_overlaps_hardly_change() -> None:
+    seen = 0
+    for seed in range(30, 36):
+        _, study = box_study(seed, "weak")
+        assert alarms(box_alignment(study, scored=True)) == []
+        late = box_alignment(box_faults(study, seed)["1 frame late"][1], scored=True)["predictions-shifted"]
+        seen += late is not None and "1 image late" in late.evidence
+    assert seen >= 3
+
+
+def test_images_in_the_order_of_text_are_no_lag_and_boxes_at_random_no_order() -> None:
+    for seed in (330033, 330035):
+        looked = box_alignment(box_faults(box_study(seed)[1], seed)["text order"][1], scored=True)
+        assert "join=text-order" in str(looked["images-exchanged"])
+    for seed in (330001, 330050):
+        looked = box_alignment(box_faults(box_study(seed)[1], seed)["at random"][1], scored=True)
+        assert "no nearer to their own images" in str(looked["images-exchanged"])
+
+
+def test_classes_shifted_by_one_are_told_from_a_model_that_confuses_neighbours() -> None:
+    for seed in (330046, 330053):  # weak: half of the names are wrong anyhow
+        looked = box_alignment(box_faults(box_study(seed)[1], seed)["shifted, end lost"][1], scored=True)
+        assert looked["labels-renamed"] is not None
+    for seed in (350106, 350257):  # two thirds of every class are called by the name of the next
+        assert box_alignment(box_study(seed)[1], scored=True)["labels-renamed"] is None
+
+
+def test_mirrored_boxes_are_seen_though_some_videos_lie_in_the_middle() -> None:
+    looked = box_alignment(box_faults(box_study(95005)[1], 95005)["mirrored"][1], scored=True)
+    assert "mirrored left to right" in str(looked["boxes-elsewhere"])
 
 
 def test_what_a_lag_proposes_undoes_it() -> None:

@@ -16,8 +16,11 @@ from surgvalid.errors import Misuse, UnknownName
 from surgvalid.evaluation.alignment.box_readings import readings, typical_scale, typical_shift
 from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import (
+    LEAST_SHARE,
     EvidenceUnits,
+    Followed,
     Gain,
+    followed,
     gain_between,
     gain_of_means,
     runs,
@@ -32,7 +35,9 @@ from surgvalid.schema.findings import Severity
 
 LAGS = tuple(lag for step in range(1, 11) for lag in (step, -step))
 ON, FEWEST, MOST_IN_IMAGE = 0.5, 10, 10
-NOTHING = 0.02
+NOTHING, NEARER = 0.02, 0.03
+FOLLOWED_LAGS = 6
+"""So many of the least lags are looked for in the motion of boxes too."""
 DRAWS = 5
 CUT, CUT_NOTE, FEWEST_SCORED = 0.3, 0.05, 100
 SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
@@ -85,6 +90,20 @@ def best_overlaps(box: Floats, image: Indices, others: Floats, other_image: Indi
     return _largest(box, others[order], left, right)
 
 
+def _nearest(box: Floats, image: Indices, others: Floats, other_image: Indices) -> Indices:
+    """Which of the others overlaps every box most in its image; -1 where none does."""
+    order = np.argsort(other_image, kind="stable")
+    left, right = pairs(image, other_image[order])
+    right = order[right]
+    near = overlap(box[left], others[right])
+    ranked = np.lexsort((-near, left))
+    ranked = ranked[near[ranked] > 0]
+    at, first = np.unique(left[ranked], return_index=True)
+    nearest = np.full(len(box), -1)
+    nearest[at] = right[ranked[first]]
+    return nearest
+
+
 def _largest(box: Floats, others: Floats, left: Indices, right: Indices) -> Floats:
     best = np.zeros(len(box))
     np.maximum.at(best, left, overlap(box[left], others[right]))
@@ -126,6 +145,26 @@ class _Look(NamedTuple):
         code = self.code if kept is None else np.where(kept, self.code, -1)
         return gain_between(self.as_read, other, code, self.units)
 
+    def followed(self, ours: Indices, theirs: Indices) -> Followed:
+        """Whether predictions follow the motion of references under another reading: a slow scene overlaps anyhow.
+
+        Args:
+            ours: What the image of a reference is called under the other reading; of all references of the study.
+            theirs: The same of every prediction.
+        """
+        reference, given = self.study.reference, self.prediction
+        here = _nearest(given.box, given.image, reference.box, reference.image)
+        there = _nearest(given.box, theirs, reference.box, ours)
+        both = np.flatnonzero((here >= 0) & (there >= 0))
+        middle = [_middles(side) for side in (given.box[both], reference.box[here[both]], reference.box[there[both]])]
+        scale = reference.box[here[both], 2:]
+        away, other = ((middle[0] - one) / scale for one in middle[1:])
+        return followed(away, other, self.units.code[given.image[both]], self.units)
+
+
+def _middles(box: Floats) -> Floats:
+    return np.asarray(box[:, :2] + box[:, 2:] / 2)
+
 
 def _look(study: BoxStudy, prediction: LocatedBoxes) -> _Look:
     chosen = runs(study.video, study.place)
@@ -157,14 +196,16 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if len(study.reference.image) < FEWEST or not len(study.prediction.image):
         return looked
     look = _look(study, certain)
-    doubts = [doubt for doubt in (another_reading(look), lagging(look), another_order(look)) if doubt]
+    strange = unrelated(look)
+    tried = another_reading(look), lagging(look, moving=not strange), another_order(look, moving=not strange)
+    doubts = [doubt for doubt in tried if doubt]
     best = max(doubts, key=lambda doubt: doubt.fit, default=None)
     code = best.finding.code if best else ""
     others = dict.fromkeys(("boxes-elsewhere", "images-exchanged", "predictions-shifted"))
     looked |= others | ({code: best.finding} if best else {})
     if best is None:
-        looked["images-exchanged"] = unrelated(look)
-        looked["boxes-elsewhere"] = None if looked["images-exchanged"] else nowhere_near(look)
+        looked["images-exchanged"] = strange
+        looked["boxes-elsewhere"] = None if strange else nowhere_near(look)
     if study.names:
         looked |= {"labels-renamed": None, "classes-merged": None}
         if code in ("", "predictions-shifted"):
@@ -226,18 +267,23 @@ def _boxes_gain(look: _Look, best: Floats) -> Gain:
 
 
 def _speaks(gain: Gain) -> bool:
-    """A gain of 0.05 and 1.3 times with t of 5; where units are too few for a t, a gross one."""
-    if gain.units:
-        return gain.speaks(0.05, 5) and gain.other >= 1.3 * gain.as_read
-    return gain.other >= 0.3 and gain.other > 2 * gain.as_read + 0.1
+    """A gain of 0.05 and 1.3 times with t of 5; or a gross one, where videos that lie in the middle blur a t."""
+    if gain.speaks(0.05, 5) and gain.units and gain.other >= 1.3 * gain.as_read:
+        return True
+    return gain.better >= LEAST_SHARE * gain.units and gain.other >= 0.3 and gain.other > 2 * gain.as_read + 0.1
 
 
 def _in(gain: Gain, units: EvidenceUnits) -> str:
     return f" (better in {gain.better} of {gain.units} {units.what})" if gain.units else ""
 
 
-def lagging(look: _Look) -> _Doubt | None:
-    """Whether predictions lie on the references of an earlier or later moment, by how many, and in which videos."""
+def lagging(look: _Look, *, moving: bool) -> _Doubt | None:
+    """Whether predictions lie on the references of an earlier or later moment, by how many, and in which videos.
+
+    Args:
+        look: Both sides.
+        moving: Whether to look at the motion of boxes too, which says nothing of unrelated ones.
+    """
     study = look.study
     span = int(study.place.max(initial=0)) + 1 + 2 * max(LAGS)
     ours = study.video * span + study.place + max(LAGS)
@@ -253,10 +299,20 @@ def lagging(look: _Look) -> _Doubt | None:
     if speaking:
         lag = max(speaking, key=lambda one: speaking[one].mean)
         gain = speaking[lag]
-        fit = float(look.as_read.mean()) + gain.mean + (0.01 if abs(lag) == 1 else 0.0)
-        return _Doubt(fit, late_finding(lag, gain, look.units, study.moment))
+        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, gain, look.units, study.moment))
+    hopeful = [lag for lag in LAGS[:FOLLOWED_LAGS] if moving and lag in gains and gains[lag].mean > 0]
+    moved = {lag: look.followed(ours[study.reference.image] + lag, ours[look.prediction.image]) for lag in hopeful}
+    if following := {lag: one for lag, one in moved.items() if one.speaks}:
+        lag = min(following, key=lambda one: abs(following[one].share - 1))
+        gain = gains[lag]._replace(better=following[lag].better, units=following[lag].units)
+        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, gain, look.units, study.moment))
     single = _one_video(look, tried)
     return None if single is None else _Doubt(0.0, single)
+
+
+def _fit(look: _Look, lag: int, best: Floats, kept: np.ndarray) -> float:
+    """Beside an order of images that fits alike a lag of one is the simpler reading, a large one is not."""
+    return float(np.where(kept, best, look.as_read).mean()) + (0.01 if abs(lag) == 1 else -0.01)
 
 
 def _at(look: _Look, ours: Indices, lag: int) -> Floats:
@@ -322,17 +378,20 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     return [(1, int(one), "") if one.isdecimal() else (0, 0, one) for one in re.split(r"(\d+)", name)]
 
 
-def another_order(look: _Look) -> _Doubt | None:
-    """Whether predictions would lie on the references with the images in another order."""
-    if len(look.study.files) < 2:
+def another_order(look: _Look, *, moving: bool) -> _Doubt | None:
+    """Whether predictions would lie on the references with the images in another order; `moving` as for `lagging`."""
+    study = look.study
+    if len(study.files) < 2:
         return None
-    gains = {}
-    for join, image in orders(look.study.files).items():
+    speaking = {}
+    for join, image in orders(study.files).items():
         if (image != np.arange(len(image))).any():
-            best = look.under(image=image[look.prediction.image])
-            reached = np.isin(look.reference.image, image)
-            gains[join] = look.gain(best, reached)
-    speaking = {join: gain for join, gain in gains.items() if gain.speaks(0.02, 4)}
+            exchanged = image[look.prediction.image]
+            gain = look.gain(look.under(image=exchanged), np.isin(look.reference.image, image))
+            if gain.speaks(0.02, 4) or (
+                moving and gain.mean > 0 and look.followed(study.reference.image, exchanged).speaks
+            ):
+                speaking[join] = gain
     if not speaking:
         return None
     join = max(speaking, key=lambda one: speaking[one].mean)
@@ -361,7 +420,8 @@ def unrelated(look: _Look) -> SanityFinding | None:
         )
     alone = np.isin(look.reference.image, images)
     gain = gain_between(drawn, look.as_read, np.where(alone, look.code, -1), look.units)
-    if not gain.units or gain.t >= 2 or ours.mean() > 0.8 or _constant(look.prediction):
+    nearer = gain.t >= 2 and gain.mean >= NEARER * (1 - ours.mean())
+    if not gain.units or nearer or ours.mean() > 0.8 or _constant(look.prediction):
         return None
     evidence = (
         f"The predictions lie no nearer to their own images than to others: mean overlap {gain.other:.2f} in their "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from surgvalid.metrics.metric import Floats, Indices
 
@@ -20,6 +21,10 @@ FRAMES = 400
 """So many frames are looked at, in whole runs of neighbours: a spread sample cannot see a lag."""
 RUN = 20
 """No run of frames is shorter where a video has more."""
+FOLLOWED_CHANCES = 0.005, 0.05
+"""At which motion speaks: that predictions are as read, and that they are half-way as boxes at random are."""
+FAR, FEWEST_IN_UNIT = 9.0, 4
+"""Squared distances beyond nine medians are of other objects."""
 
 
 class EvidenceUnits(NamedTuple):
@@ -114,6 +119,60 @@ def gain_of_means(as_read: Floats, other: Floats, fewest: int = FEWEST_VIDEOS) -
     t = mean / spread if spread > 0 else float(np.sign(mean) * np.inf) if mean else 0.0
     better = int((change > 0).sum())
     return Gain(float(as_read[held].mean()), float(other[held].mean()), t, better, change.size)
+
+
+class Followed(NamedTuple):
+    """How far predictions lie where references are under another reading and not where they are as read."""
+
+    share: float
+    """Of the way from the references as read to those under the other reading: 0 or 1 where one of them is right."""
+    t: float
+    better: int
+    units: int
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the other reading is nearer, surely and nearly everywhere."""
+        if self.share <= 0.5 or self.better < LEAST_SHARE * self.units:
+            return False
+        chances = student.sf([self.t, (1 - 0.5 / self.share) * self.t], self.units - 1)
+        return bool((chances < FOLLOWED_CHANCES).all())
+
+
+def followed(away: Floats, other: Floats, code: Indices, units: EvidenceUnits) -> Followed:
+    """How far predictions follow the references of another reading.
+
+    With r the distance of a prediction from its reference as read, m the way from there to its reference under the
+    other reading, both less their means in the unit (a model may be off by a constant): share = sum(m r) / sum(m m),
+    its spread by leaving out units one at a time.
+
+    Args:
+        away: Of every prediction from its reference as read, x and y.
+        other: From its reference under the other reading.
+        code: The unit of every prediction; -1 leaves it out.
+        units: Which units there are.
+    """
+    least = np.minimum((away**2).sum(axis=1), (other**2).sum(axis=1))
+    kept = code >= 0
+    kept &= least <= FAR * np.median(least[kept]) if kept.any() else False
+    code, residual, way = code[kept], away[kept], away[kept] - other[kept]
+    count = np.bincount(code, minlength=units.number)
+
+    def centred(values: Floats) -> Floats:
+        sums = np.stack([np.bincount(code, one, minlength=units.number) for one in values.T], axis=1)
+        return np.asarray(values - (sums / np.maximum(count, 1)[:, None])[code])
+
+    residual, way = centred(residual), centred(way)
+    shared = np.bincount(code, (way * residual).sum(axis=1), minlength=units.number)
+    ways = np.bincount(code, (way * way).sum(axis=1), minlength=units.number)
+    held = (count >= FEWEST_IN_UNIT) & (ways > 0)
+    shared, ways, number = shared[held], ways[held], int(held.sum())
+    if number < units.fewest:
+        return Followed(0.0, 0.0, 0, 0)
+    left_out = (shared.sum() - shared) / (ways.sum() - ways)
+    spread = float(np.sqrt((number - 1) / number * ((left_out - left_out.mean()) ** 2).sum()))
+    share = float(shared.sum() / ways.sum())
+    return Followed(share, share / spread if spread > 0 else 0.0, int((shared > 0).sum()), number)
 
 
 def runs(video: Indices, place: Indices, frames: int = FRAMES) -> np.ndarray:

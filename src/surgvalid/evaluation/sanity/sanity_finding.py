@@ -16,16 +16,19 @@ from surgvalid.schema.metric_facts import MetricFacts
 RULES: Mapping[str, str] = {
     "boxes-elsewhere": (
         "speaks where another reading of the boxes raises the mean overlap of the references by 0.05, to 1.3 times or "
-        "more, with t of 5 over videos and in 80 % of them; or where fewer than 2 % of the references are overlapped "
-        "by half; classes are left aside; at most 400 images are looked at, in whole runs"
+        "more, with t of 5 over videos and in 80 % of them, or to 0.3 and twice as much; or where fewer than 2 % of the "
+        "references are overlapped by half; classes are left aside; at most 400 images are looked at, in whole runs"
     ),
     "images-exchanged": (
-        "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos, or where "
-        "predictions lie no nearer to their own images than to others (t below 2)"
+        "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos, or by any "
+        "amount where predictions follow the motion of that order; or where predictions lie no nearer to their own "
+        "images than to others (t below 2, or a gain below 0.03)"
     ),
     "predictions-shifted": (
         "speaks where predictions of up to 10 images earlier or later raise the mean overlap by 0.02 with t of 4 over "
-        "videos (one video alone: 0.1 with t of 5 over blocks of five images); for labels up to 60 s and 0.004, a "
+        "videos (one video alone: 0.1 with t of 5 over blocks of five images), or of up to three images and by any "
+        "amount where they go more than half of the way that the references went between (p below 0.005 over videos, "
+        "0.05 that it is half); for labels up to 60 s and 0.004, a "
         "warning where the videos' own lags are alike and it is 3 s or more"
     ),
     "videos-without-predictions": (
@@ -38,8 +41,9 @@ RULES: Mapping[str, str] = {
         "IoU of 0.95 or more; at most 400 images are looked at"
     ),
     "labels-renamed": (
-        "speaks where every class of a cycle, or of a shift by one, has at least five cases, half of them under "
-        "another name and 0.3 more than under its own, in 70 % of the videos that have it; for scores where a shift "
+        "speaks where every class of a cycle has at least five cases, 40 % of them under another name and 0.3 more "
+        "than under its own, in 70 % of the videos that have it; where that holds for a shift by one of all classes "
+        "together and the class at its end is never predicted; for scores where a shift "
         "lifts the mean AUROC from below 0.65 by 0.2 to 0.8 or more"
     ),
     "classes-merged": (
