@@ -11,6 +11,7 @@ import pytest
 import surgvalid
 from shared_data import shared_or_none
 from surgvalid.errors import SurgvalidError
+from surgvalid.evaluation.folders import meanings
 
 ROOT = shared_or_none("data", "real_predictions")
 FILES: dict[str, Any] = (
@@ -100,6 +101,16 @@ RIGHT = {
     *("phases-csv", "phases-semicolon", "phases-per-video-csv", "phases-json-by-video", "phases-json-by-video-frame"),
 }
 """Files that need no question."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_of_both_sides_tells_what_it_holds(name: str, tmp_path: Path) -> None:
+    one = FILES[name]
+    for side in ("references", "predictions"):
+        path = Path(str(ROOT)) / one[side]
+        (tmp_path / f"{side}{path.suffix}").symlink_to(path)
+    kinds = [meaning.kind for meaning in meanings(tmp_path)]
+    assert kinds == (["phases", "classification"] if one["kind"] == "phases" else [one["kind"]])
 
 
 @pytest.mark.parametrize("name", sorted(RIGHT & set(FILES)))

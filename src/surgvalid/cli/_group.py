@@ -57,6 +57,10 @@ class VerbGroup(TyperGroup):
         usual = USUAL.get(" ".join(self.path))
         if usual and args:
             args = self._with_usual(usual, args)
+        if self.path == ("evaluate",) and args and args[0] not in below(self.path) and Path(args[0]).exists():
+            from surgvalid.cli.evaluate import meant
+
+            args = meant(args, _takes)
         return super().parse_args(ctx, args)
 
     def _with_usual(self, usual: str, args: list[str]) -> list[str]:
@@ -227,6 +231,15 @@ def _check_options(verb: Verb, words: Sequence[str]) -> None:
             raise Misuse(_unknown(name, f"surgvalid {verb.name}", list(takes)))
         if name in takes and not equals and takes[name] not in (bool, bool | None):
             next(left, None)
+
+
+def _takes(kind: str, words: list[str]) -> bool:
+    """Whether `evaluate KIND` has every option among some words."""
+    try:
+        _check_options(_HOMES[f"evaluate {kind}"], words)
+    except Misuse:
+        return False
+    return True
 
 
 def _unknown(option: str, verb: str, listed: Sequence[str]) -> str:

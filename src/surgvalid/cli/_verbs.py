@@ -560,4 +560,6 @@ def group_help(path: tuple[str, ...]) -> str:
     if words in USUAL:
         usual = USUAL[words]
         lines += ["", f"`surgvalid {words} ...` is `surgvalid {words} {usual} ...`."]
+    if words == "evaluate":
+        lines += ["", "`surgvalid evaluate FOLDER` finds out what the folder holds, and says which command that is."]
     return "\n".join([*lines, "", f"`surgvalid {words} VERB --help` says more."])

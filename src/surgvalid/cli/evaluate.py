@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +53,34 @@ def evaluated(name: str, given: dict[str, Any]) -> None:
 
         written = give(result, share, site=site, minimum_cases=min_cases, cell_size=min_cell, force=force)
         talk(f"to share: {written}; what leaves: {written.with_suffix('.html')}; the key beside it stays here")
+
+
+def meant(words: list[str], takes: Callable[[str, list[str]], bool]) -> list[str]:
+    """The words of the verb that a folder or file without a kind means; the command is told.
+
+    Args:
+        words: The path first, then options.
+        takes: Whether the verb of a kind has all options among some words.
+
+    Raises:
+        Misuse: Several are meant, or none; names each.
+    """
+    from surgvalid.evaluation.folders import meanings
+
+    path, rest = words[0], words[1:]
+    stated = next((after for word, after in pairwise(rest) if word == "--references"), None)
+    listed = meanings(Path(path), Path(stated) if stated else None)
+    commands = [
+        [one.kind, "--predictions", str(one.predictions)]
+        + (["--references", str(one.references)] if one.references and not stated else [])
+        for one in listed
+        if takes(one.kind, rest)
+    ]
+    shown = [shlex.join(["surgvalid", "evaluate", *command, *rest]) for command in commands]
+    if len(commands) != 1:
+        raise Misuse(f"{path} can be evaluated in {len(shown)} ways; say which: {'; '.join(shown)}")
+    talk(f"means: {shown[0]}")
+    return [*commands[0], *rest]
 
 
 def _columns(mapping: dict[str, str], video_column: str | None) -> dict[str, str]:

@@ -9,6 +9,7 @@ __all__ = [
     "combine",
     "data_sets",
     "detection",
+    "folders",
     "measure",
     "predictions",
     "result",

@@ -234,3 +234,33 @@ def test_the_pooled_value_of_evaluate_is_that_of_every_later_verb(tmp_path: Path
     assert [entry["file"] for entry in read] == ["scores.parquet", "metrics.json", "statistics.parquet"] * 2
     alone = CliRunner().invoke(build_app(), ["analyse", "interval", f"{folders[1]}/scores.parquet", "--json"])
     assert json.loads(alone.stdout)["rows"][0]["value"] == pytest.approx(2.5, abs=1e-12)
+
+
+def test_a_folder_without_a_kind_is_told_as_the_command_that_it_means(tmp_path: Path) -> None:
+    (tmp_path / "gt.csv").write_text("video,frame,reference\n" + "".join(f"v{n % 5},{n},a\n" for n in range(20)))
+    (tmp_path / "results.csv").write_text("video,frame,prediction\n" + "".join(f"v{n % 5},{n},a\n" for n in range(20)))
+    both = run(tmp_path)
+    assert isinstance(both.exception, Misuse)
+    assert "surgvalid evaluate phases --predictions" in str(both.exception)
+    assert "surgvalid evaluate classification --predictions" in str(both.exception)
+    result = run(tmp_path, "--fps", 1, "--resamples", 20)  # which only phases have
+    assert result.exit_code == 0, result.output
+    command = f"surgvalid evaluate phases --predictions {tmp_path}/results.csv --references {tmp_path}/gt.csv --fps 1"
+    assert f"means: {command}" in result.stderr
+
+
+def test_a_folder_whose_references_nothing_names_is_asked_about(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("video,frame,label\n")
+    result = run(tmp_path)
+    assert isinstance(result.exception, Misuse)
+    assert "which are the references" in str(result.exception)
+
+
+def test_several_models_in_a_folder_are_named_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "references.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    for name in ("net", "base"):
+        (tmp_path / f"{name}.json").write_text("[]")
+    result = run(tmp_path)
+    assert isinstance(result.exception, Misuse)
+    assert str(result.exception).count("surgvalid evaluate detection") == 2
