@@ -25,7 +25,7 @@ _FAMILIES = (
     ("TRIPLETS", "Triplets", "triplet-metrics.md"),
     ("TRACKING", "Tracking", "tracking-metrics.md"),
 )
-_EXAMPLES = {"classes": (1, 2), "tolerance_px": 5.0, "tolerance_s": 10.0, "deadline_s": 1.0}
+_EXAMPLES = {"classes": (1, 2), "tolerance_px": 5.0, "tolerance_s": 10.0, "deadline_s": 1.0, "mm_per_px": 0.2}
 """Values for options without a default; the page says which those are."""
 
 

@@ -132,6 +132,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "as_read": component("--format", "as_read", "numbers although a check finds predictions misread", bool, False),
     "nifti_axes": component("--format", "nifti_axes", "xy or rows: what the first axis of square files is", str, ""),
+    "mm_per_px": component("--format", "mm_per_px", "side of a square pixel, for distances in mm", NUMBER),
     "instances": Option("--instances", "Labels are numbers of objects and not of classes.", bool | None),
     "colours": Option("--colours", "What colours of PNG files stand for: labelmap.txt, JSON or CSV.", FILE),
     "ignore": Option("--ignore", "A reference label whose pixels do not count; null: the null triplets."),

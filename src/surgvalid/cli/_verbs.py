@@ -180,8 +180,8 @@ VERBS: tuple[Verb, ...] = (
         "evaluate segmentation",
         "evaluate.evaluated",
         "Masks or label maps per image",
-        "label_maps reference_maps classes instances colours nifti_axes lag no_predictions ignored_label tolerance_px "
-        f"empty patient_pattern properties by {_SET} {_EVALUATED}",
+        "label_maps reference_maps classes instances colours nifti_axes mm_per_px lag no_predictions ignored_label "
+        f"tolerance_px empty patient_pattern properties by {_SET} {_EVALUATED}",
     ),
     Verb(
         "evaluate tracking",

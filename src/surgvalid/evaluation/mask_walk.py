@@ -24,7 +24,7 @@ from surgvalid.errors import InputInvalid
 from surgvalid.evaluation.measure import ClassJob
 from surgvalid.evaluation.sanity.trivial_predictors import Trivial
 from surgvalid.metrics.metric import CaseMean, ratio, units_of
-from surgvalid.metrics.segmentation.classes import ClassDistance, ClassDsc, ClassNsd, ImageClassDsc
+from surgvalid.metrics.segmentation.classes import ClassDsc, ClassMean, ImageClassDsc
 from surgvalid.metrics.segmentation.instances import InstanceCounts, MultiInstanceDsc, MultiInstanceNsd, instance_counts
 from surgvalid.metrics.segmentation.masks import MaskCases, pixel_counts
 from surgvalid.metrics.segmentation.overlap import (
@@ -47,7 +47,7 @@ _AT_ONCE = 256
 """Pairs handed to the threads together."""
 Maps = Mapping[str, np.ndarray]
 Pair = tuple[np.ndarray, np.ndarray]
-PixelMetric = CaseMean | ClassNsd | ClassDistance
+PixelMetric = CaseMean | ClassMean
 """Metrics that need the pixels of each image."""
 
 

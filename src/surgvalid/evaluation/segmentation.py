@@ -35,7 +35,7 @@ from surgvalid.evaluation.shards import Cut, Gathered, looked_as_data, looked_of
 from surgvalid.evaluation.video_names import videos_of_paths
 from surgvalid.metrics import METRICS, SEGMENTATION, metrics_for
 from surgvalid.metrics.metric import CaseMean
-from surgvalid.metrics.segmentation.classes import CLASS_MEANS, ClassDistance, ClassDsc, ClassNsd, ScoredClasses
+from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses
 from surgvalid.metrics.segmentation.instances import InstanceCounts
 from surgvalid.metrics.segmentation.masks import MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
@@ -65,6 +65,7 @@ def material(
     classes: Sequence[int | str] = (),
     ignore: int | None = None,
     tolerance_px: float | None = None,
+    mm_per_px: float | None = None,
     empty: str | None = None,
     video_pattern: str | None = None,
     properties: Any = None,
@@ -88,6 +89,7 @@ def material(
         classes: Numbers of the classes; those in the data if left out.
         ignore: A reference label whose pixels do not count.
         tolerance_px: For NSD.
+        mm_per_px: The side of a square pixel, for distances in millimetres.
         empty: Name of the rule for empty masks; each metric's own if left out.
         video_pattern: Pattern on the names; the folder is the video if left out.
         properties: Table with `case` and the columns of `by`.
@@ -133,7 +135,7 @@ def material(
     ]:
         raise InputInvalid("masks", problems + masks_walked(ours, theirs, _whole_numbers(classes), ignore).problems)
     labels = _whole_numbers(classes) or labels_in(ours, theirs, ignore)
-    given = {"tolerance_px": tolerance_px, "empty": empty, "ignore": ignore}
+    given = {"tolerance_px": tolerance_px, "mm_per_px": mm_per_px, "empty": empty, "ignore": ignore}
     asked = MaskRequest(
         {name: value for name, value in given.items() if value is not None},
         instances,
@@ -183,7 +185,7 @@ class MaskRequest(NamedTuple):
     """What was asked of the masks."""
 
     options: Mapping[str, Any]
-    """Of the metrics: `tolerance_px`, `empty`, `ignore`, where given."""
+    """Of the metrics: `tolerance_px`, `mm_per_px`, `empty`, `ignore`, where given."""
     instances: bool
     declared: bool
     """Whether somebody listed the classes."""
@@ -199,7 +201,9 @@ def _opened(metrics: Sequence[str], labels: Sequence[int], asked: MaskRequest) -
     default = INSTANCE_DEFAULT if asked.instances else default
     if len(labels) > 1 and not asked.instances and (unsaid := [name for name in metrics if name in OF_CLASSES]):
         raise Misuse(_which_reading(unsaid, labels))
-    opened = open_chosen(metrics, default, SEGMENTATION, ("masks",), classes=list(labels), **asked.options)
+    opened = open_chosen(
+        metrics, default, SEGMENTATION, ("masks",), classes=list(labels), instances=asked.instances, **asked.options
+    )
     _need_no_ignore(opened, ignore)
     return opened
 
@@ -282,7 +286,7 @@ def _material(
 ) -> EvaluationMaterial:
     whole = walked.counted(rows["video"].to_list())
     scores = {n: walked.scores[n] if _of_pixels(m) else m.scores(whole) for n, m in opened.items() if _per_image(m)}
-    of_classes = {n: m for n, m in opened.items() if isinstance(m, CLASS_MEANS)}
+    of_classes = {n: m for n, m in opened.items() if isinstance(m, ClassMean)}
     place = {case: index for index, case in enumerate(rows["case"])}
 
     def build(rows_here: pl.DataFrame) -> list[MeasureJob]:
@@ -292,7 +296,7 @@ def _material(
             MeasureJob(name, metric, counted, floors=trivial)
             if isinstance(metric, FROM_COUNTS)
             else MeasureJob(name, metric, ScoredClasses(walked.scores[name][chosen], video))
-            if isinstance(metric, CLASS_MEANS)
+            if isinstance(metric, ClassMean)
             else MeasureJob(name, Stored(metric), ScoredImages(scores[name][chosen], video))
             if _of_pixels(metric)
             else MeasureJob(name, metric, cases_of(rows_here))
@@ -325,7 +329,7 @@ def _apart(opened: Mapping[str, Metric], counts: np.ndarray, scores: Mapping[str
 
 
 def _class_jobs(
-    of_classes: Mapping[str, ClassDsc | ClassNsd | ClassDistance],
+    of_classes: Mapping[str, ClassMean],
     walked: Walked,
     whole: CountedMasks,
     labels: Sequence[int],
@@ -384,9 +388,9 @@ def _per_image(metric: Metric) -> TypeGuard[CaseMean]:
     return isinstance(metric, CaseMean)
 
 
-def _of_pixels(metric: Metric) -> TypeGuard[CaseMean | ClassNsd | ClassDistance]:
+def _of_pixels(metric: Metric) -> TypeGuard[CaseMean | ClassMean]:
     """Whether a metric needs the pixels of each image, and no more than that."""
-    return isinstance(metric, CaseMean | ClassNsd | ClassDistance) and not isinstance(metric, FROM_COUNTS)
+    return isinstance(metric, CaseMean | ClassMean) and not isinstance(metric, FROM_COUNTS)
 
 
 def _whole_numbers(classes: Sequence[int | str]) -> list[int]:

@@ -226,6 +226,31 @@ def stray_video(rng: np.random.Generator) -> tuple[list, list]:
     return [np.zeros(SHAPE, dtype=bool)] * 2, [perfect_pair(rng)[1] for _ in range(2)]
 
 
+def near_label_pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A map and itself but for a row or column, so that most segments match, and not fully."""
+    reference, prediction = (side.copy() for side in perfect_label_pair(rng))
+    prediction[:, int(rng.integers(prediction.shape[1]))] = int(rng.integers(0, max(CLASSES) + 1))
+    return reference, prediction
+
+
+def oracle_panoptic(units: list) -> dict[str, list[float]]:
+    """PQ, SQ and RQ of every class by counting segments one by one."""
+    values: dict[str, list[float]] = {"pq": [], "sq": [], "rq": []}
+    for label in CLASSES:
+        overlaps, alone = [], 0
+        for unit in units:
+            left, right = unit[0] == label, unit[1] == label
+            if (left & right).sum() > 0.5 * (left | right).sum() > 0:
+                overlaps.append((left & right).sum() / (left | right).sum())
+            else:
+                alone += int(left.any()) + int(right.any())
+        if overlaps or alone:
+            values["pq"].append(sum(overlaps) / (len(overlaps) + alone / 2))
+            values["rq"].append(len(overlaps) / (len(overlaps) + alone / 2))
+            values["sq"] += [sum(overlaps) / len(overlaps)] if overlaps else []
+    return values
+
+
 binary = partial(Example, random_pair, perfect_pair, cases, absent=stray_pair)
 labelled = partial(Example, random_label_pair, perfect_label_pair, cases, absent=stray_label_pair)
 declared = {"classes": CLASSES}
@@ -240,6 +265,13 @@ EXAMPLES = {
     "nsd_classes": labelled(partial(oracle_classes, one_border_nsd), options={**declared, **near}),
     "hd95_classes_px": labelled(partial(oracle_classes, lambda a, b: oracle_hd95([(a, b)])), options=declared),
     "assd_classes_px": labelled(partial(oracle_classes, one_assd), options=declared),
+    "hd95_classes_mm": labelled(
+        lambda units: 0.3 * oracle_classes(lambda a, b: oracle_hd95([(a, b)]), units),
+        options={**declared, "mm_per_px": 0.3},
+    ),
+    "assd_classes_mm": labelled(
+        lambda units: 0.3 * oracle_classes(one_assd, units), options={**declared, "mm_per_px": 0.3}
+    ),
     "iou": binary(oracle_iou),
     "miou_pooled": labelled(oracle_pooled, "scikit-learn", options=declared),
     "miou_per_image": labelled(oracle_per_image, "scikit-learn", options=declared),
@@ -248,5 +280,15 @@ EXAMPLES = {
     "hd95_px": binary(oracle_hd95),
     "mi_dsc": labelled(partial(oracle_multi, lambda a, b: oracle_dsc([(a, b)]))),
     "mi_nsd": labelled(partial(oracle_multi, one_border_nsd), options=near),
+    "panoptic_quality": labelled(lambda units: mean(oracle_panoptic(units)["pq"]), options=declared),
+    "segmentation_quality": Example(
+        near_label_pair,
+        perfect_label_pair,
+        cases,
+        lambda units: mean(oracle_panoptic(units)["sq"]),
+        options=declared,
+        absent=stray_label_pair,
+    ),
+    "recognition_quality": labelled(lambda units: mean(oracle_panoptic(units)["rq"]), options=declared),
     "mask_stability_gap": Example(random_video, perfect_video, videos, oracle_stability, absent=stray_video),
 }

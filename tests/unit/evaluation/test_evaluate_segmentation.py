@@ -280,3 +280,39 @@ def test_every_instrument_called_class_1_reaches_no_high_dsc_of_classes() -> Non
         surgvalid.evaluate("segmentation", merged, ours, classes=[1, 2, 3], metrics=["dsc_classes"])
     read = surgvalid.evaluate("segmentation", merged, ours, classes=[1, 2, 3], metrics=["dsc_classes"], as_read=True)
     assert read.value("dsc_classes") < 0.4
+
+
+def panoptic_maps() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Two objects of class 1 and one of class 2 in each of six images; one is missed in every second image."""
+    ours, theirs = {}, {}
+    for number in range(6):
+        labels = np.zeros((12, 12), np.uint16)
+        labels[1:5, 1:5], labels[1:5, 7:11], labels[7:11, 1:5] = 1001, 1002, 2001
+        guess = np.roll(labels, 1, axis=1)
+        guess[guess == 1002] = 1007 if number % 2 else 0
+        ours[f"v{number % 3}/{number}"], theirs[f"v{number % 3}/{number}"] = labels, guess
+    return ours, theirs
+
+
+def test_panoptic_quality_of_coded_objects_and_of_classes() -> None:
+    ours, theirs = panoptic_maps()
+    result = surgvalid.evaluate(
+        "segmentation", theirs, ours, instances=True, metrics=["panoptic_quality", "recognition_quality"]
+    )
+    iou = 12 / 20
+    assert result.value("recognition_quality") == pytest.approx((9 / (9 + 3 / 2) + 1) / 2)
+    assert result.value("panoptic_quality") == pytest.approx(iou * (9 / (9 + 3 / 2) + 1) / 2)
+    assert result.records["conventions"]["panoptic_quality"]["conventions"]["class of a segment"] == "label // 1000"
+    flat = [{name: one // 1000 for name, one in side.items()} for side in (theirs, ours)]
+    of_classes = surgvalid.evaluate("segmentation", *flat, classes=[1, 2], metrics=["panoptic_quality"])
+    classes = of_classes.tables["per_class"].filter(pl.col("metric") == "panoptic_quality")
+    assert classes["value"].to_list() == pytest.approx([24 / 40 * 3 / 6, iou])  # of half the images 12 of 36 pixels
+
+
+def test_distances_in_millimetres_need_the_size_of_a_pixel() -> None:
+    ours, theirs = ({name: (one > 0).astype(np.uint8) for name, one in side.items()} for side in panoptic_maps())
+    options = {"classes": [1], "metrics": ["hd95_classes_px", "hd95_classes_mm", "assd_classes_mm"]}
+    with pytest.raises(Misuse, match="mm_per_px"):
+        surgvalid.evaluate("segmentation", theirs, ours, **options)
+    result = surgvalid.evaluate("segmentation", theirs, ours, mm_per_px=0.25, **options)
+    assert result.value("hd95_classes_mm") == pytest.approx(result.value("hd95_classes_px") / 4)

@@ -16,8 +16,8 @@ from surgvalid.schema.metric_facts import MetricFacts
 RULES: Mapping[str, str] = {
     "boxes-elsewhere": (
         "speaks where another reading of the boxes raises the mean overlap of the references by 0.05, to 1.3 times or "
-        "more, with t of 5 over videos and in 80 % of them, or to 0.3 and twice as much; or where fewer than 2 % of the "
-        "references are overlapped by half; classes are left aside; at most 400 images are looked at, in whole runs"
+        "more, with t of 5 over videos and in 80 % of them, or to 0.3 and twice as much; or where fewer than 2 % of "
+        "the references are overlapped by half; classes are left aside; at most 400 images are looked at, in whole runs"
     ),
     "images-exchanged": (
         "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos, or by any "

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class ScoredClasses(NamedTuple):
     unit: Sequence[Hashable] | None = None
 
 
-class _ClassMean(WeightedMetric):
+class ClassMean(WeightedMetric):
     """The mean over classes of the mean over images of a score."""
 
     takes = ("masks",)
@@ -68,21 +69,23 @@ class _ClassMean(WeightedMetric):
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean over classes that have a value."""
-        return _mean_known(self.class_values(statistics, weights))
+        return mean_known(self.class_values(statistics, weights))
 
 
-def _mean_known(scores: Floats) -> Floats:
+def mean_known(scores: Floats) -> Floats:
+    """The mean over the last axis of what is known; NaN where nothing is."""
     known = ~np.isnan(scores)
     return ratio(np.where(known, scores, 0.0).sum(axis=-1), known.sum(axis=-1))
 
 
-def _listed(classes: Sequence[int]) -> str:
+def listed(classes: Sequence[int]) -> str:
+    """Class numbers as conventions show them."""
     return ", ".join(map(str, sorted(classes)))
 
 
 def _dsc_conventions(classes: Sequence[int], absent: AbsentRule, ignore: int | None) -> dict[str, str]:
     return {
-        "classes": _listed(classes),
+        "classes": listed(classes),
         "class in neither map": "left out",
         "class in the prediction only": "0" if absent == "nnunet" else "left out",
         "class in the reference only": "0",
@@ -90,7 +93,7 @@ def _dsc_conventions(classes: Sequence[int], absent: AbsentRule, ignore: int | N
     }
 
 
-class ClassDsc(_ClassMean):
+class ClassDsc(ClassMean):
     """The mean over classes of the mean over images of the DSC."""
 
     def __init__(self, *, classes: Sequence[int], absent: AbsentRule = "nnunet", ignore: int | None = None) -> None:
@@ -130,7 +133,7 @@ class ImageClassDsc(CaseMean):
     def scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The mean over classes of every image."""
         counts = class_counts(cases, classes=self.classes, ignore=self.ignore)
-        return _mean_known(dsc_of(counts, empty=_ABSENT["monai"]))
+        return mean_known(dsc_of(counts, empty=_ABSENT["monai"]))
 
 
 def _class_pairs(cases: MaskCases | CountedMasks, classes: Sequence[int]) -> Iterator[list[tuple[Labels, Labels]]]:
@@ -141,7 +144,7 @@ def _class_pairs(cases: MaskCases | CountedMasks, classes: Sequence[int]) -> Ite
         yield [(reference == label, prediction == label) for label in sorted(classes)]
 
 
-class ClassNsd(_ClassMean):
+class ClassNsd(ClassMean):
     """The mean over classes of the mean over images of the NSD of border pixels."""
 
     def __init__(self, *, classes: Sequence[int], tolerance_px: float) -> None:
@@ -151,7 +154,7 @@ class ClassNsd(_ClassMean):
     def facts(self) -> MetricFacts:
         """Range, direction, classes, tolerance and the rule for absent ones."""
         conventions = {
-            "classes": _listed(self.classes),
+            "classes": listed(self.classes),
             "tolerance": f"{self.tolerance_px:g} px, inclusive",
             "outline": "border",
             "class in neither map": "left out",
@@ -169,7 +172,7 @@ class ClassNsd(_ClassMean):
         return np.array(rows, dtype=np.float64).reshape(-1, len(self.classes))
 
 
-class ClassDistance(_ClassMean):
+class ClassDistance(ClassMean):
     """The mean over classes of the mean over images of HD95 or ASSD, in pixels."""
 
     def __init__(self, *, classes: Sequence[int], measure: Literal["hd95", "assd"] = "hd95") -> None:
@@ -185,7 +188,7 @@ class ClassDistance(_ClassMean):
             "assd": "mean over both outlines together",
         }
         conventions = {
-            "classes": _listed(self.classes),
+            "classes": listed(self.classes),
             "outline": "border",
             "distance": how[self.measure],
             "class in neither map": "left out",
@@ -204,4 +207,22 @@ class ClassDistance(_ClassMean):
         return np.array(rows, dtype=np.float64).reshape(-1, len(self.classes))
 
 
-CLASS_MEANS = (ClassDsc, ClassNsd, ClassDistance)
+class ClassDistanceMm(ClassDistance):
+    """The same in millimetres, for square pixels of one size."""
+
+    def __init__(self, *, classes: Sequence[int], mm_per_px: float, measure: Literal["hd95", "assd"] = "hd95") -> None:
+        super().__init__(classes=classes, measure=measure)
+        if not 0 < mm_per_px < math.inf:
+            raise Misuse(f"mm_per_px must be a positive number of millimetres, got {mm_per_px!r}")
+        self.mm_per_px = mm_per_px
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Those in pixels, with the size of a pixel."""
+        plain = super().facts
+        conventions = {**plain.conventions, "pixel": f"{self.mm_per_px:g} mm, square"}
+        return replace(plain, name=f"{self.measure}_classes_mm", unit="mm", conventions=conventions)
+
+    def class_scores(self, cases: MaskCases | CountedMasks) -> Floats:
+        """The distance of every image and class."""
+        return super().class_scores(cases) * self.mm_per_px

@@ -61,7 +61,7 @@ def instance_counts(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> list
          InstanceCounts(reference_id=2, prediction_id=None, true_positive=0, predicted=0, reference=1)]
     """
     ((left, right),) = MaskCases([reference], [prediction]).pairs()
-    reference_ids, prediction_ids, joint = _joint_counts(left, right)
+    reference_ids, prediction_ids, joint = joint_counts(left, right)
     shared, sizes, predicted = joint[1:, 1:], joint[1:].sum(axis=1), joint[:, 1:].sum(axis=0)
     dsc = ratio(2 * shared, sizes[:, None] + predicted[None, :])
     pairs = [(r, p) for r, p in zip(*linear_sum_assignment(dsc, maximize=True), strict=True) if shared[r, p] > 0]
@@ -75,7 +75,7 @@ def instance_counts(reference: npt.ArrayLike, prediction: npt.ArrayLike) -> list
     return listed + [InstanceCounts(None, prediction_ids[p], 0, int(predicted[p]), 0) for p in invented]
 
 
-def _joint_counts(reference: Labels, prediction: Labels) -> tuple[list[int], list[int], npt.NDArray[np.int64]]:
+def joint_counts(reference: Labels, prediction: Labels) -> tuple[list[int], list[int], npt.NDArray[np.int64]]:
     """The instances of both maps, and the pixels of each pair with background in row and column 0."""
     foreground = (reference != 0) | (prediction != 0)
     left, right = reference[foreground].astype(np.int64), prediction[foreground].astype(np.int64)
