@@ -114,13 +114,13 @@ def label_maps(_: Path) -> Input:
     rng = np.random.default_rng(7)
     sides = [{f"{video}/{n}": rng.integers(0, 4, (9, 8)) for video in VIDEOS for n in range(3)} for _ in range(2)]
     metrics = [name for name in SEGMENTATION if "masks" in METRICS[name].takes and name not in OF_CLASSES]
-    return "segmentation", *sides, {"metrics": metrics, "tolerance_px": 1}  # type: ignore[return-value]
+    return "segmentation", *sides, {"metrics": metrics, "tolerance_px": 1, "mm_per_px": 0.3}  # type: ignore[return-value]
 
 
 def masks_of_one_class(folder: Path) -> Input:
     kind, ours, theirs, _ = label_maps(folder)
     sides = [{name: (labels > 1).astype(np.uint8) for name, labels in side.items()} for side in (ours, theirs)]
-    return kind, *sides, {"metrics": list(OF_CLASSES), "tolerance_px": 1}  # type: ignore[return-value]
+    return kind, *sides, {"metrics": list(OF_CLASSES), "tolerance_px": 1, "mm_per_px": 0.3}  # type: ignore[return-value]
 
 
 def undeclared_label_maps(_: Path) -> Input:
