@@ -56,17 +56,25 @@ def areas_numba(curve: Curve, weights: Floats, references: Floats, slack: Floats
 
 @njit(cache=True, nogil=True)
 def _areas(unit, hit, ends, weights, references, slack, levels, areas):  # type: ignore[no-untyped-def]
-    """Fill `areas`, some weightings at a time so that their sums lie side by side."""  # pragma: no cover - compiled
-    steps, total, width, top = len(ends), weights.shape[1], 128, len(levels) - 1
+    """Fill `areas`, some weightings at a time so that their sums lie side by side.
+
+    Only steps with a hit are kept: precision falls from one to the next, so none between can be the largest.
+    """  # pragma: no cover - compiled
+    total, width, top = weights.shape[1], 128, len(levels) - 1
+    kept, steps, start = np.zeros(len(ends), dtype=np.bool_), 0, 0
+    for step in range(len(ends)):
+        for at in range(start, ends[step]):
+            kept[step] |= hit[at]
+        start, steps = ends[step], steps + kept[step]
     if steps == 0:
         return
     for first in range(0, total, width):
         size = min(width, total - first)
         seen, right = np.zeros(size), np.zeros(size)
         precision, hits = np.zeros((steps, size)), np.zeros((steps, size))
-        at = 0
-        for step in range(steps):
-            while at < ends[step]:
+        at, step = 0, 0
+        for end in range(len(ends)):
+            while at < ends[end]:
                 line = weights[unit[at], first : first + size]
                 for k in range(size):
                     seen[k] += line[k]
@@ -74,9 +82,12 @@ def _areas(unit, hit, ends, weights, references, slack, levels, areas):  # type:
                     for k in range(size):
                         right[k] += line[k]
                 at += 1
+            if not kept[end]:
+                continue
             for k in range(size):
                 precision[step, k] = right[k] / seen[k] if seen[k] > 0 else 0.0
                 hits[step, k] = right[k]
+            step += 1
         needed = _needed(references[first : first + size], slack[first : first + size], levels)
         level = np.full(size, top)
         best, area = np.zeros(size), np.zeros(size)
