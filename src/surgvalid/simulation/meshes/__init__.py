@@ -1,0 +1,1 @@
+"""Shapes of organs, instruments and foreign objects, as triangles."""

@@ -1,0 +1,1 @@
+"""The painter: triangles to samples, samples to light, light to an image."""
