@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.simulation.render.passes import Frame, Painter
+from surgvalid.simulation.render.raster import SIDE
 from surgvalid.simulation.render.world import World
 
 SMALL_CHANGE = 4
@@ -56,30 +57,25 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
         raise Misuse("the world lacks something already; pairs start from the whole scene")
     moment = world.at(time_s)
     first = painter.frame(moment)
-    shadow, spread = painter.shadow.copy(), painter.glare.copy()
+    shadow, spread, depths = painter.shadow.copy(), painter.glare.copy(), painter.samples.near.copy()
     bare = World(world.scene, without=frozenset({instance}))
     second = painter.frame(bare.at(time_s))
     number = next(at for at, thing in enumerate(moment.things) if thing.name == instance)
-    near = _grown(_touched(first, number) | _changed_samples(first, second))
+    moved = (depths != painter.samples.near).reshape(painter.height, SIDE, painter.width, SIDE).any(axis=(1, 3))
+    near = _grown(_touched(first, number) | moved)
     near |= np.abs(shadow - painter.shadow) > 1e-9
     blocks = np.abs(spread - painter.glare).max(axis=-1) > GLARE
     near |= _grown(np.kron(blocks, np.ones((4, 4), dtype=bool))[: near.shape[0], : near.shape[1]], 4)
     return Pair(first, second, near)
 
 
-GLARE = 0.004
+GLARE = 0.0003
 """Glare that differs by less changes no level by more than `SMALL_CHANGE`."""
 
 
 def _touched(frame: Frame, number: int) -> Flags:
     touched: Flags = (frame.labels == number) | (frame.film == number)
     return touched
-
-
-def _changed_samples(first: Frame, second: Frame) -> Flags:
-    """Pixels whose labels, films or depths differ."""
-    changed: Flags = (first.labels != second.labels) | (first.film != second.film) | (first.depth != second.depth)
-    return changed
 
 
 def _grown(flags: Flags, reach: int = 1) -> Flags:

@@ -14,7 +14,7 @@ from surgvalid.simulation.render.raster import NOTHING, SIDE, Samples
 from surgvalid.simulation.render.world import Moment
 
 Floats = NDArray[np.float64]
-FILM_OPACITY = 0.42
+FILM_OPACITY = 0.34
 Geometry = tuple[NDArray[Any], ...]
 """Triangles, their rows of the table, and by point: place in the lens's axes, normal, rest, inverse depth, sample."""
 

@@ -39,6 +39,7 @@ FIELD_DEG, DISTANCE_CM = 62.0, 7.4
 REACH_CM, PULL_CM = 1.7, 0.7
 _BREATH_S, _BREATH_CM = 3.9, 0.16
 _FOLD_S = 0.8
+_CONTACT_CM = 0.1
 _OPEN = frozenset(
     {
         "omentum",
@@ -360,7 +361,9 @@ class World:
             mesh = self._meshes[life.instance]
             points = self._rested(life, mesh.points, np.array([x * CM, -y * AWAY_CM]), angle, cloth)
             number = self._objects[life.instance]
-            under = heights.below(points[:, 0], points[:, 2])
+            gaps = points[:, 1] - heights.at(points[:, 0], points[:, 2])
+            touching = points[gaps <= np.quantile(gaps, 0.1) + _CONTACT_CM]
+            under = heights.below(touching[:, 0], touching[:, 2])
             under = under[under >= 0]
             below[number] = int(np.bincount(under).argmax()) if len(under) else -1
             cord = self._cord(life)
@@ -385,7 +388,7 @@ class World:
         elif life.class_name in _BEND:
             middle = float(ground.mean())
             bent = points[:, 1] + 0.75 * (ground - middle)
-            out[:, 1] = bent + float(np.quantile(ground - bent, 0.93))
+            out[:, 1] = bent + float(np.quantile(ground - bent, 0.8))
         else:
             out[:, 1] = points[:, 1] + float(np.quantile(ground - points[:, 1], 0.93))
         settled: Points = out.round(9)
@@ -423,9 +426,8 @@ class World:
         points[:, 2] += place[1]
         ripple = 0.16 * np.sin(points[:, 0] * 1.3 + life.seed % 7) * np.sin(points[:, 2] * 1.6)
         under = relief.at(points[:, 0], points[:, 2])
-        for _ in range(2):
-            near = [relief.at(points[:, 0] + dx, points[:, 2] + dz) for dx in (-0.45, 0.45) for dz in (-0.45, 0.45)]
-            under = np.maximum(under, np.mean(near, axis=0))
+        around = [relief.at(points[:, 0] + dx, points[:, 2] + dz) for dx in (-0.3, 0, 0.3) for dz in (-0.3, 0, 0.3)]
+        under = np.maximum(under, np.max(around, axis=0))
         points[:, 1] = under + (0.42 + ripple) * np.clip((1 - out) * 3.2, -0.6, 1) * share - 0.05 - 0.9 * (1 - share)
         return Piece(
             self._folds[life.instance],
