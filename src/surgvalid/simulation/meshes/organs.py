@@ -102,12 +102,12 @@ def _floor(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Organ:
 
 
 def _far_wall(rng: np.random.Generator) -> Organ:
-    angle, height = np.meshgrid(np.linspace(-1.45, 1.45, 44), np.linspace(-3, 17, 16))
+    angle, height = np.meshgrid(np.linspace(-2.2, 2.2, 60), np.linspace(-3, 26.5, 24))
     bulge = 1.1 * waves(angle * 14, height, rng, length=9.0, octaves=2)
-    radius = 25 + bulge - 0.05 * np.maximum(height - 6, 0) ** 2
+    radius = (25 + bulge) * np.sqrt(np.clip(1 - np.maximum(height - 4, 0) ** 2 / 23**2, 0.0004, 1))
     points = np.stack([radius * np.sin(angle), height, radius * np.cos(angle) - 3], axis=-1).reshape(-1, 3)
     return Organ(
-        "abdominal wall", mesh_of(points.round(9), grid_corners(16, 44)[:, ::-1]), ORGANS["wall"], carries=False
+        "abdominal wall", mesh_of(points.round(9), grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False
     )
 
 

@@ -57,6 +57,7 @@ class Painter:
     def __init__(self, center: Center, width_px: int, height_px: int, seed: int = 0) -> None:
         self.center, self.width, self.height, self.seed = center, width_px, height_px, seed
         self.samples, self.over = Samples.empty(width_px, height_px), Samples.empty(width_px, height_px)
+        self._bare = Samples.empty(width_px, height_px)
         self.cells = shade.noise_cells()
         self.mask, self.mix = _mask_of(center, width_px, height_px), _mix_of(center)
         size, rough = (height_px, width_px), (-(-height_px // 4), -(-width_px // 4))
@@ -151,10 +152,11 @@ class Painter:
         """
         foreign = (buffers.labels >= moment.movable) | (buffers.film >= 0)
         plain = self._light(moment, self.samples.front, self.samples.near, foreign)
-        front, near = self.samples.front.copy(), self.samples.near.copy()
-        raster.take_out(
-            front, near, moment.owner, moment.movable, buffers.labels, self.samples.behind, self.samples.far
-        )
+        front, near = self._bare.front, self._bare.near
+        np.copyto(front, self.samples.front)
+        np.copyto(near, self.samples.near)
+        behind, far = self.samples.behind, self.samples.far
+        raster.take_out(front, near, moment.owner, moment.movable, buffers.labels, behind, far)
         bare = self._light(moment, front, near, compared)
         shine = self._shine(moment, buffers)
         return Light(plain, _through(plain, shine, buffers)), Light(bare, _through(bare, shine, buffers))

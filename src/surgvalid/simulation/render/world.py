@@ -38,7 +38,7 @@ SCOPE = np.array([0.4, 12.0, -17.5])
 FIELD_DEG, DISTANCE_CM = 62.0, 7.4
 REACH_CM, PULL_CM = 1.7, 0.7
 _BREATH_S, _BREATH_CM = 3.9, 0.16
-_FOLD_S = 0.8
+_FOLD_S, _CLOSING_S = 0.8, 0.4
 _CONTACT_CM = 0.1
 _OPEN = frozenset(
     {
@@ -64,6 +64,14 @@ class Thing(NamedTuple):
     kind: str
     row: int
     """Where its materials begin in the table."""
+
+
+class Grip(NamedTuple):
+    """A hand holds something."""
+
+    stretch: Stretch
+    instance: str
+    tool: int
 
 
 class Piece(NamedTuple):
@@ -171,6 +179,7 @@ class World:
             if life.hidden or life.covered
         }
         self.lives = sorted(scene.lives, key=lambda life: -life.size[0] * life.size[1])
+        self._grips = self._assigned()
         self._meshes: dict[str, Mesh] = {}
         self._objects: dict[str, int] = {}
         for life in self.lives:
@@ -240,17 +249,18 @@ class World:
         lives = [life for life in self.lives if life.born_s <= time_s < life.gone_s]
         resting, heights, below = self._settle(lives, time_s, cut)
         tips = self._tips(time_s, heights)
+        self._at_clips(tips, time_s)
         pieces, held, inside = [], {}, {}
         for life in lives:
             number, mesh = self._objects[life.instance], self._meshes[life.instance]
-            hold = _hold_at(life, time_s)
+            hold = self._hold_at(life, time_s)
             if hold is None or life.class_name == "Clip":
                 pieces.append(Piece(number, mesh.moved(resting[life.instance]), True))
             else:
                 slot, tool = hold
                 points, tip = self._in_grip(life, time_s, heights)
                 tips[slot] = tip
-                held[number] = self._tools[slot][TOOLS.index(tool)]
+                held[number] = self._tools[slot][tool]
                 pieces.append(Piece(number, mesh.moved(points), False))
             pieces += self._fold(life, time_s, heights)
         placed = {piece.thing: piece for piece in pieces}
@@ -338,7 +348,7 @@ class World:
             if life.class_name == "Sponge":
                 row = self.things[self._objects[life.instance]].row
                 since = [time_s - change.second for change in life.changes if change.second <= time_s]
-                table[row, 16] = 0.12 + (0.75 * min(1.0, max(since) / 20 + 0.55) if since else 0.0)
+                table[row, 16] = 0.1 + (0.5 * min(1.0, max(since) / 20 + 0.5) if since else 0.0)
         return table
 
     # --- what rests ----------------------------------------------------------------------------
@@ -349,7 +359,7 @@ class World:
         poses = [
             (life, *life.path.at(now)[0])
             for life in lives
-            if life.class_name == "Clip" or _hold_at(life, time_s) is None
+            if life.class_name == "Clip" or self._hold_at(life, time_s) is None
         ]
         key = cut, tuple((life.instance, round(x, 6), round(y, 6), round(angle, 6)) for life, x, y, angle in poses)
         if self._settled is not None and self._settled[0] == key:
@@ -460,8 +470,21 @@ class World:
         handle = turned(np.array([hook]) * extent, 1, angle)[0]
         settled = self._rested(life, mesh.points, place, angle, relief)
         centre = settled.mean(axis=0) - local.mean(axis=0)
-        points = local + centre + (0.0, lift, 0.0)
-        return np.round(points, 9), np.round(handle + centre + (0.0, lift, 0.0), 9)
+        points, tip = local + centre + (0.0, lift, 0.0), handle + centre + (0.0, lift, 0.0)
+        if life.class_name == "Needle":  # its thread falls to what lies below
+            thread = np.unique(mesh.corners[mesh.parts == 1])
+            away = np.sqrt(((points[thread] - tip) ** 2).sum(axis=1))
+            low = relief.at(points[thread, 0], points[thread, 2]) + 0.06
+            points[thread, 1] = np.maximum(np.minimum(points[thread, 1], low + np.maximum(lift - 1.6 * away, 0)), low)
+        return np.round(points, 9), np.round(tip, 9)
+
+    def _at_clips(self, tips: Points, time_s: float) -> None:
+        """Put the tips of clip appliers where they set a clip."""
+        for life in self.lives:
+            hold = self._hold_at(life, time_s) if life.class_name == "Clip" else None
+            if hold is not None:
+                cord, x = self._cord(life), float(life.path.values[0, 0]) * CM
+                tips[hold[0]] = tips[hold[0]] if cord is None else cord.at(x)
 
     def _in_bag(self, life: Life, sac: Piece) -> Mesh:
         """An object that lies in a bag, seen through its film."""
@@ -489,9 +512,8 @@ class World:
 
     def _instruments(self, time_s: float, tips: Points) -> list[Piece]:
         pieces = []
-        now = np.array([time_s])
         for slot in range(SLOTS):
-            index = int(self.scene.instruments.tool_at(slot, now)[0])
+            index = self._tool_at(slot, time_s)
             if index != NO_TOOL:
                 opening = self._opening(slot, time_s)
                 mesh = pointed(
@@ -503,9 +525,40 @@ class World:
                 pieces.append(Piece(self._tools[slot][index], mesh._replace(points=np.round(mesh.points, 9)), False))
         return pieces
 
+    def _assigned(self) -> list[list[Grip]]:
+        """What each hand holds when; a hand that is busy already is spared by another that is free."""
+        grips: list[list[Grip]] = [[] for _ in range(SLOTS)]
+        wanted = [(hold, life) for life in self.scene.lives for hold in life.holds]
+        for hold, life in sorted(wanted, key=lambda row: (row[0].stretch.start_s, row[1].instance)):
+            start_s, end_s = hold.stretch
+            end_s += _CLOSING_S if life.class_name == "Clip" else 0.0
+            free = [
+                slot
+                for slot in (hold.slot, *range(SLOTS))
+                if all(end_s + 0.6 <= g.stretch.start_s or start_s >= g.stretch.end_s + 0.6 for g in grips[slot])
+            ]
+            slot = (free or [hold.slot])[0]
+            grips[slot].append(Grip(Stretch(start_s, end_s), life.instance, TOOLS.index(hold.tool)))
+        return grips
+
+    def _hold_at(self, life: Life, time_s: float) -> tuple[int, int] | None:
+        """The hand and the tool that hold an object."""
+        for slot, grips in enumerate(self._grips):
+            for grip in grips:
+                if grip.instance == life.instance and grip.stretch.start_s <= time_s < grip.stretch.end_s:
+                    return slot, grip.tool
+        return None
+
+    def _tool_at(self, slot: int, time_s: float) -> int:
+        """The tool in a hand; what holds something stays a moment longer."""
+        for grip in self._grips[slot]:
+            if grip.stretch.start_s - 0.5 <= time_s < grip.stretch.end_s + 0.5:
+                return grip.tool
+        return int(self.scene.instruments.tool_at(slot, np.array([time_s]))[0])
+
     def _opening(self, slot: int, time_s: float) -> float:
         """How far jaws are open: closed on what they hold or tug at."""
-        held = max((_closed(life, slot, time_s) for life in self.lives), default=0.0)
+        held = max((_closed(grip.stretch, time_s) for grip in self._grips[slot]), default=0.0)
         force = float(self.touches.force_at(slot, np.array([time_s]))[0])
         return float(
             max(0.0, min(1.0, 0.55 + 0.45 * sin(0.9 * time_s + self.hover[slot][2])))
@@ -515,10 +568,10 @@ class World:
 
     def _tugs(self, time_s: float, tips: Points) -> list[tuple[Points, Points]]:
         """Where tissue is pulled, and by how much."""
-        tugs, now = [], np.array([time_s])
+        tugs = []
         for slot in range(SLOTS):
-            index = int(self.scene.instruments.tool_at(slot, now)[0])
-            force = float(self.touches.force_at(slot, now)[0])
+            index = self._tool_at(slot, time_s)
+            force = float(self.touches.force_at(slot, np.array([time_s]))[0])
             if index != NO_TOOL and force > 0:
                 towards = PORTS[slot] - tips[slot]
                 towards = towards / np.sqrt((towards**2).sum())
@@ -552,8 +605,8 @@ class World:
 
     def _bits(self, tips: Points, levels: dict[str, float], time_s: float) -> list[Piece]:
         """A shred of tissue or lint at a tip, lint before the tissue."""
-        pieces, now = [], np.array([time_s])
-        busy = [slot for slot in range(SLOTS) if int(self.scene.instruments.tool_at(slot, now)[0]) != NO_TOOL]
+        pieces = []
+        busy = [slot for slot in range(SLOTS) if self._tool_at(slot, time_s) != NO_TOOL]
         size = levels.get("instrument_tissue", 0.0)
         if size > 0 and busy:
             bit = ball((0.16 + 0.25 * size, 0.12 + 0.2 * size, 0.15 + 0.2 * size), rows=9, columns=12)
@@ -620,23 +673,14 @@ def _tuft(size: float) -> Mesh:
     return joined(threads)
 
 
-def _hold_at(life: Life, time_s: float) -> tuple[int, str] | None:
-    for hold in life.holds:
-        if hold.stretch.start_s <= time_s < hold.stretch.end_s:
-            return hold.slot, hold.tool
-    return None
-
-
 def _bag_of(life: Life) -> str:
     """The bag that an object ends in, or nothing."""
     return next((str(event.details.get(Detail.BAG, "")) for event in life.events if event.kind is EventKind.BAGGED), "")
 
 
-def _closed(life: Life, slot: int, time_s: float) -> float:
-    for hold in life.holds:
-        if hold.slot == slot and hold.stretch.start_s - 0.5 <= time_s < hold.stretch.end_s + 0.5:
-            return min(1.0, 2 * min(time_s - hold.stretch.start_s + 0.5, hold.stretch.end_s + 0.5 - time_s))
-    return 0.0
+def _closed(stretch: Stretch, time_s: float) -> float:
+    """How far jaws are closed on what they hold."""
+    return float(np.clip(2 * min(time_s - stretch.start_s + 0.5, stretch.end_s + 0.5 - time_s), 0.0, 1.0))
 
 
 def _lift(life: Life, time_s: float) -> float:
