@@ -31,14 +31,10 @@ class Mesh(NamedTuple):
 
 
 def mesh_of(points: Points, corners: NDArray[np.integer], rest: Points | None = None, part: int = 0) -> Mesh:
-    """A mesh of one part."""
-    points = np.asarray(points, dtype=np.float64)
-    return Mesh(
-        points,
-        np.asarray(corners, dtype=np.int32).reshape(-1, 3),
-        np.full(len(corners), part, np.int32),
-        points.copy() if rest is None else np.asarray(rest, dtype=np.float64),
-    )
+    """A mesh of one part; what sines and cosines made is rounded, so that no processor's last digit counts."""
+    points = np.asarray(points, dtype=np.float64).round(9)
+    hung = points.copy() if rest is None else np.asarray(rest, dtype=np.float64).round(9)
+    return Mesh(points, np.asarray(corners, dtype=np.int32).reshape(-1, 3), np.full(len(corners), part, np.int32), hung)
 
 
 def joined(meshes: Sequence[Mesh]) -> Mesh:

@@ -15,6 +15,8 @@ PERIOD = 32
 """After so many cells the noise repeats."""
 LAMP = (0.75, -0.45, 0.0)
 """Where the lamp is, in centimetres to the right of, below and before the eye."""
+FAR_CM = 15.0
+"""What is farther away has neither fine relief nor shadows."""
 LAMP_CM2 = 58.0
 """Square of the distance at which the lamp lights with strength 1."""
 
@@ -54,7 +56,7 @@ def _ramp(low, high, x):  # type: ignore[no-untyped-def]
     return share * share * (3 - 2 * share)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: ignore[no-untyped-def]
     """Light that comes from a triangle at a place in the image: red, green, blue."""
     triangles, rows, local, normals, rest, inverse, places = geometry
@@ -109,7 +111,7 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
         sx, sy, sz = sx * strength, sy * strength, sz * strength
     fine = material[9]
     tx, ty, tz = 0.0, 0.0, 0.0
-    if fine > 0 and pz < 26:
+    if fine > 0 and pz < FAR_CM:
         scale = bump * 4.1
         value, tx, ty, tz = _noise(cells, rx * scale, ry * scale, rz * scale)
         tx, ty, tz = tx * fine, ty * fine, tz * fine
@@ -267,12 +269,12 @@ def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, col
 def _shadow(x, y, inverse_depth, focal, width, height, lamp):  # type: ignore[no-untyped-def]
     """How much of the lamp's light arrives: a walk from the surface towards the lamp, over the depths that are seen."""
     here = inverse_depth[2 * y, 2 * x]
-    if here <= 0:
+    if here * FAR_CM <= 1:
         return 1.0
     depth = 1.0 / here
     dark = 0.0
-    for step in range(1, 7):
-        way = 0.022 * step * (1 + 0.35 * step)
+    for step in range(1, 6):
+        way = 0.025 * step * (1 + 0.4 * step)
         at = depth * (1 - way)
         shift = focal * way / at
         column = np.int64((x + 0.5 + shift * lamp[0]) * 2)
