@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.render.passes import Frame, Painter
-from surgvalid.simulation.render.sight import Seen, Verdict, look
-from surgvalid.simulation.render.world import INSTRUMENT, Moment, World
+from surgvalid.simulation.render.sight import Seen, SeenAs, look
+from surgvalid.simulation.render.world import INSTRUMENT, SceneMoment, World
 from surgvalid.video.images import jpeg_of
 
 FIGURE = Path(__file__).with_suffix(".jpg")
@@ -55,7 +55,7 @@ class Shot(NamedTuple):
     """What a panel shows."""
 
     panel: Panel
-    moment: Moment
+    moment: SceneMoment
     frame: Frame
     seen: list[Seen]
 
@@ -82,9 +82,9 @@ def shot(panel: Panel, *, minutes: tuple[float, float] = (8, 9)) -> Shot:
     return Shot(panel, moment, painter.frame(moment, before=world.at(time_s - 0.04), open_s=0.02), seen)
 
 
-def rank(moment: Moment, painter: Painter, panel: Panel) -> float:
+def rank(moment: SceneMoment, painter: Painter, panel: Panel) -> float:
     """How much of what the panel is for can be seen."""
-    seen = [one for one in look(painter, moment) if one.verdict is Verdict.VISIBLE]
+    seen = [one for one in look(painter, moment) if one.verdict is SeenAs.VISIBLE]
     if not any(one.class_name == panel.classes[0] for one in seen):
         return 0.0
     asked = sum(min(one.seen_px, 2500) * one.shown for one in seen if one.class_name in panel.classes)
@@ -96,7 +96,7 @@ def coloured(frame: Frame, things: int) -> NDArray[np.uint8]:
     """Numbers as colours."""
     palette = np.random.default_rng(4).integers(50, 256, (things + 1, 3)).astype(np.uint8)
     palette[-1] = 0
-    ids = np.where(frame.film >= 0, frame.film, frame.labels)
+    ids = np.where(frame.foil >= 0, frame.foil, frame.labels)
     image: NDArray[np.uint8] = palette[ids]
     return image
 
@@ -120,7 +120,7 @@ def main() -> None:
     shots = [shot(panel) for panel in PANELS]
     FIGURE.write_bytes(jpeg_of(sheet(shots), quality=5))
     for one in shots:
-        names = sorted({seen.class_name for seen in one.seen if seen.verdict is Verdict.VISIBLE})
+        names = sorted({seen.class_name for seen in one.seen if seen.verdict is SeenAs.VISIBLE})
         tools = sorted({one.moment.things[number].class_name for number in one.moment.tips})
         print(f"{one.panel.kind}, {one.panel.center}, {one.moment.time_s:g} s: {', '.join(names + tools)}")
 

@@ -7,9 +7,9 @@ pytest.importorskip("numba")
 
 from surgvalid.simulation import PROCEDURE_TYPES, draw_scene
 from surgvalid.simulation.render import raster
-from surgvalid.simulation.render.passes import FILM_OPACITY, Painter
+from surgvalid.simulation.render.passes import FOIL_OPACITY, Painter
 from surgvalid.simulation.render.raster import NOTHING, SIDE
-from surgvalid.simulation.render.sight import RULE, Verdict, look
+from surgvalid.simulation.render.sight import RULE, SeenAs, look
 from surgvalid.simulation.render.world import World
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def test_samples_show_what_an_independent_caster_of_rays_meets(kind):
 
 
 def test_no_pixel_of_a_foreign_object_is_left_out_over_two_thousand_seconds():
-    seconds, verdicts = 0, dict.fromkeys(Verdict, 0)
+    seconds, verdicts = 0, dict.fromkeys(SeenAs, 0)
     for number in range(8):
         scene = draw_scene(67, number, minutes=(8, 9), width_px=240, height_px=136)
         world, painter = World(scene), Painter(scene.center, 240, 136, scene.seed)
@@ -68,17 +68,17 @@ def test_no_pixel_of_a_foreign_object_is_left_out_over_two_thousand_seconds():
             listed = look(painter, moment)
             buffers = painter.buffers(moment)
             foreign = buffers.labels >= moment.movable
-            film = buffers.film >= 0
-            share = painter.arrives * np.where(foreign & film, 1 - FILM_OPACITY, 1.0)
-            possible = (foreign | film) & (share >= RULE.least_share)
-            counted = np.any([one.pixels for one in listed], axis=0) if listed else np.zeros_like(film)
+            foil = buffers.foil >= 0
+            share = painter.arrives * np.where(foreign & foil, 1 - FOIL_OPACITY, 1.0)
+            possible = (foreign | foil) & (share >= RULE.least_share)
+            counted = np.any([one.pixels for one in listed], axis=0) if listed else np.zeros_like(foil)
             left = possible & ~counted
             if left.any():  # then it must be washed out or black
                 colour = painter.frame(moment).colour.astype(int)[left]
                 assert ((colour > 225).all(axis=-1) | (colour < 30).all(axis=-1)).all(), (number, time_s)
-            assert not (counted & ~(foreign | film)).any()
+            assert not (counted & ~(foreign | foil)).any()
             seconds += 1
             for one in listed:
                 verdicts[one.verdict] += 1
     assert seconds >= 2000
-    assert verdicts[Verdict.VISIBLE] > 5 * verdicts[Verdict.DOUBTFUL]
+    assert verdicts[SeenAs.VISIBLE] > 5 * verdicts[SeenAs.DOUBTFUL]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Row = NDArray[np.float64]
 Colour = tuple[float, float, float]
 
-TISSUE, FAT, GAUZE, METAL, FILM, PLASTIC = 0, 1, 2, 3, 4, 6
+TISSUE, FAT, GAUZE, METAL, FOIL, PLASTIC = 0, 1, 2, 3, 4, 6
 WIDTH = 24
 NO_LINE = 99.0
 """Where a marker line lies that is not there."""
@@ -179,7 +179,7 @@ OBJECTS: dict[str, Row] = {
     "metal": surface((176, 178, 186), kind=METAL, gloss=1.3, sharpness=6),
     "dark": surface((52, 54, 60), kind=PLASTIC, gloss=0.55, sharpness=4, bounce=0.7, wrap=0.1),
     "plastic": surface((228, 228, 222), kind=PLASTIC, gloss=0.9, sharpness=5, wrap=0.35, glow=0.3),
-    "film": surface((214, 226, 232), kind=FILM, bump=0.9, relief=0.3, gloss=1.3, sharpness=6, wrap=0.5),
+    "foil": surface((214, 226, 232), kind=FOIL, bump=0.9, relief=0.3, gloss=1.3, sharpness=6, wrap=0.5),
     "stone": surface((196, 158, 70), (120, 84, 34), patches=1.6, bump=2.2, relief=0.18, gloss=0.5, wrap=0.2),
     "flesh": surface(
         (226, 140, 130),
@@ -225,16 +225,16 @@ NAMED: dict[str, Colour] = {
 
 def coloured(row: Row, first: Colour, second: Colour | None = None) -> Row:
     """The same surface in another colour."""
-    own = row.copy()
-    own[0:3] = light_of(first)
-    own[3:6] = light_of(second or tuple(0.88 * level for level in first))
-    return own
+    painted = row.copy()
+    painted[0:3] = light_of(first)
+    painted[3:6] = light_of(second or tuple(0.88 * level for level in first))
+    return painted
 
 
 def changed(row: Row, **columns: float) -> Row:
     """The same surface with other values of soak (16), line (17), seed (21) and the like, by their names."""
     places = {"relief": 8, "fine": 9, "gloss": 11, "vessels": 13, "soak": 16, "line": 17, "seed": 21}
-    own = row.copy()
+    painted = row.copy()
     for name, value in columns.items():
-        own[places[name]] = value
-    return own
+        painted[places[name]] = value
+    return painted

@@ -97,7 +97,7 @@ def _bag(_: str, width: float, depth: float, rng: np.random.Generator, center: C
     points[:, 1] += 0.09 * waves(points[:, 0], points[:, 2], rng, length=1.1, octaves=2) * (points[:, 1] > 0.3)
     angles = np.linspace(0, 2 * np.pi, 26, endpoint=False)
     ring = np.stack([np.full(26, width * 0.46), 0.52 + 0.42 * np.sin(angles), 0.30 * depth * np.cos(angles)], axis=-1)
-    rim = tube(ring, 0.09, sides=7, closed=True).part(1)
+    rim = tube(ring, 0.09, sides=7, closed=True).as_part(1)
     string = tube(
         curve(
             [(width * 0.46, 0.95, 0), (width * 0.6, 0.5, 0.3), (width * 0.72, 0.12, -0.2), (width * 0.95, 0.08, 0.35)],
@@ -105,9 +105,9 @@ def _bag(_: str, width: float, depth: float, rng: np.random.Generator, center: C
         ),
         0.05,
         sides=6,
-    ).part(1)
+    ).as_part(1)
     plastic = coloured(OBJECTS["plastic"], _accent(center))
-    return joined([sac._replace(points=np.round(points, 9)), rim, string]), [OBJECTS["film"], plastic]
+    return joined([sac._replace(points=np.round(points, 9)), rim, string]), [OBJECTS["foil"], plastic]
 
 
 def _loop(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
@@ -142,7 +142,7 @@ def _drain(_: str, width: float, depth: float, rng: np.random.Generator, center:
     holes = []
     for at in range(15, 33, 3):
         hole = ball((0.1, 0.07, 0.085), rows=5, columns=8)
-        holes.append(hole.moved(hole.points + way[at] + (0, radius * 0.97, 0.06 * (-1) ** at)).part(1))
+        holes.append(hole.moved(hole.points + way[at] + (0, radius * 0.97, 0.06 * (-1) ** at)).as_part(1))
     row = changed(OBJECTS["plastic"], line=radius * 0.55)
     row[18:21] = np.array(center.accent) ** 2
     return joined([body, *holes]), [row, coloured(OBJECTS["dark"], (40, 22, 20))]
@@ -157,7 +157,7 @@ def _needle(_: str, width: float, __: float, rng: np.random.Generator, ___: Cent
     steps = np.cumsum(
         np.concatenate([[[0.35, 0.0, -0.25]], rng.normal((0.28, 0, 0.0), (0.25, 0.02, 0.42), (5, 3))]), axis=0
     )
-    thread = tube(curve([start, *(start + steps * (1, 0, 1) + (0, 0.0, 0))], 30), 0.032, sides=5).part(1)
+    thread = tube(curve([start, *(start + steps * (1, 0, 1) + (0, 0.0, 0))], 30), 0.032, sides=5).as_part(1)
     return joined([steel, thread]), [OBJECTS["metal"], OBJECTS["thread"]]
 
 

@@ -72,7 +72,7 @@ def body_of(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Body:
 
 
 class _Heights:
-    """The height of a floor that was made as a grid."""
+    """The height of ground that was made as a grid."""
 
     def __init__(self, mesh: Mesh) -> None:
         self.x, self.z = np.unique(mesh.points[:, 0]), np.unique(mesh.points[:, 2])

@@ -25,16 +25,16 @@ class Mesh(NamedTuple):
         """The same triangles elsewhere; texture stays where it hangs."""
         return self._replace(points=points)
 
-    def part(self, number: int) -> Mesh:
+    def as_part(self, number: int) -> Mesh:
         """All of it as another part."""
         return self._replace(parts=np.full(len(self.corners), number, np.int32))
 
 
-def mesh_of(points: Points, corners: NDArray[np.integer], rest: Points | None = None, part: int = 0) -> Mesh:
+def mesh_of(points: Points, corners: NDArray[np.integer], rest: Points | None = None) -> Mesh:
     """A mesh of one part; what sines and cosines made is rounded, so that no processor's last digit counts."""
     points = np.asarray(points, dtype=np.float64).round(9)
     hung = points.copy() if rest is None else np.asarray(rest, dtype=np.float64).round(9)
-    return Mesh(points, np.asarray(corners, dtype=np.int32).reshape(-1, 3), np.full(len(corners), part, np.int32), hung)
+    return Mesh(points, np.asarray(corners, dtype=np.int32).reshape(-1, 3), np.zeros(len(corners), np.int32), hung)
 
 
 def joined(meshes: Sequence[Mesh]) -> Mesh:

@@ -18,9 +18,9 @@ def tool_mesh(tool: str, opening: float) -> Mesh:
     radius = RADII.get(tool, 0.26)
     end, ends = _ENDS[tool](opening)
     lengths = end + (SHAFT_CM - end) * np.linspace(0, 1, 18) ** 1.5
-    shaft = tube(_along(lengths), radius, sides=12).part(STEEL if tool == "suction" else SHAFT)
-    collar = tube(_along(np.array([end - 0.05, end + 0.1, end + 0.5])), radius * 1.06, sides=12).part(STEEL)
-    ring = tube(_along(np.array([end + 1.0, end + 1.25])), radius * 1.04, sides=12).part(MARK)
+    shaft = tube(_along(lengths), radius, sides=12).as_part(STEEL if tool == "suction" else SHAFT)
+    collar = tube(_along(np.array([end - 0.05, end + 0.1, end + 0.5])), radius * 1.06, sides=12).as_part(STEEL)
+    ring = tube(_along(np.array([end + 1.0, end + 1.25])), radius * 1.04, sides=12).as_part(MARK)
     return joined([shaft, collar, ring, *ends])
 
 
@@ -32,7 +32,7 @@ def _jaw(length: float, radius: float, *, bent: float = 0.0, flat: float = 0.55)
     """One jaw from its joint, at z = 0, to its end at minus its length."""
     steps = np.linspace(0, 1, 9)
     path = np.stack([bent * steps**2, 0.10 * steps * (1 - steps), -length * steps], axis=-1)
-    return tube(path, radius * (1 - 0.55 * steps), sides=8, flat=flat).part(STEEL)
+    return tube(path, radius * (1 - 0.55 * steps), sides=8, flat=flat).as_part(STEEL)
 
 
 def _pair(
@@ -66,14 +66,14 @@ def _driver(opening: float) -> tuple[float, list[Mesh]]:
 
 def _applier(opening: float) -> tuple[float, list[Mesh]]:
     jaws = _pair(1.5, 0.13, opening, 0.34, bent=0.1)
-    throat = tube(_along(np.array([1.3, 1.7, 2.2])), np.array([0.28, 0.4, 0.5]), sides=12).part(STEEL)
+    throat = tube(_along(np.array([1.3, 1.7, 2.2])), np.array([0.28, 0.4, 0.5]), sides=12).as_part(STEEL)
     return 2.2, [*jaws, throat]
 
 
 def _hook(_: float) -> tuple[float, list[Mesh]]:
     way = curve([(0.0, 0.45, 0.12), (0.0, 0.3, 0.0), (0.0, 0.02, 0.05), (0.0, 0.0, 0.5), (0.0, 0.0, 1.4)], 18)
-    white = tube(_along(np.array([1.1, 1.7])), 0.17, sides=10).part(MARK)
-    return 1.7, [tube(way, 0.065, sides=7).part(STEEL), white]
+    white = tube(_along(np.array([1.1, 1.7])), 0.17, sides=10).as_part(MARK)
+    return 1.7, [tube(way, 0.065, sides=7).as_part(STEEL), white]
 
 
 def _suction(_: float) -> tuple[float, list[Mesh]]:
@@ -82,14 +82,14 @@ def _suction(_: float) -> tuple[float, list[Mesh]]:
         for angle in (0.6, 2.7, 4.6):
             hole = ball((0.075, 0.075, 0.11), rows=5, columns=7)
             at = np.array([np.cos(angle) * 0.2, np.sin(angle) * 0.2, place])
-            holes.append(hole.moved(hole.points + at).part(MARK))
-    return 0.25, [tube(_along(np.array([0.05, 0.3, 1.9])), 0.25, sides=12).part(STEEL), *holes]
+            holes.append(hole.moved(hole.points + at).as_part(MARK))
+    return 0.25, [tube(_along(np.array([0.05, 0.3, 1.9])), 0.25, sides=12).as_part(STEEL), *holes]
 
 
 def _stapler(opening: float) -> tuple[float, list[Mesh]]:
     parts = []
     for side in (1.0, -1.0):
-        bar = ball((0.42, 0.2, 2.6), rows=9, columns=14, power=0.35).part(STEEL)
+        bar = ball((0.42, 0.2, 2.6), rows=9, columns=14, power=0.35).as_part(STEEL)
         points = bar.points + np.array((0.0, side * 0.26, -2.6))
         parts.append(bar.moved(turned(points, 0, side * 0.2 * opening) + np.array((0.0, 0.0, 5.2))))
     return 5.2, parts

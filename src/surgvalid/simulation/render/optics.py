@@ -32,9 +32,9 @@ def glare_of(colour, rough, spread):  # type: ignore[no-untyped-def]
                     for dx in range(-3, 4):
                         y, x = j + dy, i + dx
                         if 0 <= y < rows and 0 <= x < columns:
-                            part = 1.0 / (1.0 + dy * dy + dx * dx)
-                            total += part * rough[y, x, k]
-                            weight += part
+                            nearness = 1.0 / (1.0 + dy * dy + dx * dx)
+                            total += nearness * rough[y, x, k]
+                            weight += nearness
                 spread[j, i, k] = total / weight
 
 

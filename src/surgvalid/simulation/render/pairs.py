@@ -22,7 +22,7 @@ SMALL_CHANGE = 4
 Flags = NDArray[np.bool_]
 
 
-class Pair(NamedTuple):
+class FramePair(NamedTuple):
     """Two frames that differ in one thing."""
 
     with_it: Frame
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
         return int(((change > SMALL_CHANGE) & ~self.may_differ).sum())
 
 
-def pair_without(world: World, painter: Painter, time_s: float, instance: str) -> Pair:
+def pair_without(world: World, painter: Painter, time_s: float, instance: str) -> FramePair:
     """A moment with an object, and without it.
 
     Args:
@@ -66,7 +66,7 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
     near |= np.abs(shadow - painter.shadow) > 1e-9
     blocks = np.abs(spread - painter.glare).max(axis=-1) > GLARE
     near |= _grown(np.kron(blocks, np.ones((4, 4), dtype=bool))[: near.shape[0], : near.shape[1]], 4)
-    return Pair(first, second, near)
+    return FramePair(first, second, near)
 
 
 GLARE = 0.0003
@@ -74,7 +74,7 @@ GLARE = 0.0003
 
 
 def _touched(frame: Frame, number: int) -> Flags:
-    touched: Flags = (frame.labels == number) | (frame.film == number)
+    touched: Flags = (frame.labels == number) | (frame.foil == number)
     return touched
 
 

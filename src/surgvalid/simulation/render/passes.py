@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from surgvalid.simulation.centers import CIRCLE_RADIUS, Center
 from surgvalid.simulation.render import optics, raster, shade
 from surgvalid.simulation.render.raster import NOTHING, SIDE, Samples
-from surgvalid.simulation.render.world import Moment
+from surgvalid.simulation.render.world import SceneMoment
 
 Floats = NDArray[np.float64]
-FILM_OPACITY = 0.34
+FOIL_OPACITY = 0.34
 Geometry = tuple[NDArray[Any], ...]
 """Triangles, their rows of the table, and by point: place in the lens's axes, normal, rest, inverse depth, sample."""
 
@@ -25,7 +25,7 @@ class Frame(NamedTuple):
     colour: NDArray[np.uint8]
     labels: NDArray[np.int32]
     """The thing that most samples of a pixel show, or -1."""
-    film: NDArray[np.int32]
+    foil: NDArray[np.int32]
     """The thing that lets light through in front of it, or -1."""
     arrives: Floats
     """The share of the light that comes through smoke, fog, dirt and the lens."""
@@ -39,16 +39,16 @@ class Buffers(NamedTuple):
     """What is where, before any light."""
 
     labels: NDArray[np.int32]
-    film: NDArray[np.int32]
+    foil: NDArray[np.int32]
     over: Samples | None
     """The samples of what lets light through."""
 
 
 class Light(NamedTuple):
-    """Light of a scene, as it is and through the films in front of it."""
+    """Light of a scene, as it is and through the foils in front of it."""
 
     plain: Floats
-    filmed: Floats
+    veiled_light: Floats
 
 
 class Painter:
@@ -65,9 +65,11 @@ class Painter:
         self._rough, self._around = np.zeros(rough), np.zeros(rough)
         self._glow, self.glare = np.zeros((*rough, 3)), np.zeros((*rough, 3))
         self.drops = _drops(seed)
-        self._lit: Moment | None = None
+        self._lit: SceneMoment | None = None
 
-    def frame(self, moment: Moment, *, number: int = 0, before: Moment | None = None, open_s: float = 0.0) -> Frame:
+    def frame(
+        self, moment: SceneMoment, *, number: int = 0, before: SceneMoment | None = None, open_s: float = 0.0
+    ) -> Frame:
         """Everything about one moment.
 
         Args:
@@ -104,16 +106,16 @@ class Painter:
         )
         near = self.samples.near[::SIDE, ::SIDE]
         depth = np.where(near > 0, 1 / np.maximum(near, 1e-9), 0.0)
-        return Frame(picture, buffers.labels, buffers.film, self.arrives.copy(), depth, flow)
+        return Frame(picture, buffers.labels, buffers.foil, self.arrives.copy(), depth, flow)
 
-    def exposure(self, moment: Moment) -> float:
+    def exposure(self, moment: SceneMoment) -> float:
         """What the camera makes of the light: it follows the distance, and has episodes."""
         bright, dark = moment.levels.get("image_too_bright", 0.0), moment.levels.get("image_too_dark", 0.0)
         far = moment.lens.distance_cm
         meter = float(((far * far + 6) / 56) ** 0.8)
         return round(1.22 * self.center.gain * meter * (1 + 7 * bright * bright) * (1 - 0.93 * dark), 9)
 
-    def buffers(self, moment: Moment, window: tuple[int, int, int, int] | None = None) -> Buffers:
+    def buffers(self, moment: SceneMoment, window: tuple[int, int, int, int] | None = None) -> Buffers:
         """What is at every sample and pixel, and how much light arrives from there; in a window of pixels, or all."""
         self.seen = raster.seen_through(moment.lens, moment.points)
         self.samples.clear()
@@ -131,26 +133,26 @@ class Painter:
             ]
         )
         optics.share_that_arrives(self.samples.near, numbers, self.drops, self.cells, self.mask, self.arrives)
-        if not len(moment.film.corners):
+        if not len(moment.foil.corners):
             return Buffers(labels, np.full_like(labels, NOTHING), None)
         over = self.over
         over.clear()
-        self.seen_film = raster.seen_through(moment.lens, moment.film.points)
-        _, places, inverse = self.seen_film
-        sides = np.zeros(len(moment.film.corners), np.uint8)
-        raster.fill(moment.film.corners, moment.film.parts, sides, len(moment.things), places, inverse, within, *over)
+        self.seen_foil = raster.seen_through(moment.lens, moment.foil.points)
+        _, places, inverse = self.seen_foil
+        sides = np.zeros(len(moment.foil.corners), np.uint8)
+        raster.fill(moment.foil.corners, moment.foil.parts, sides, len(moment.things), places, inverse, within, *over)
         behind = over.near <= self.samples.near
         over.front[behind], over.near[behind] = NOTHING, 0
-        return Buffers(labels, labels_of(over.front, moment.film.parts), over)
+        return Buffers(labels, labels_of(over.front, moment.foil.parts), over)
 
     def light_with_and_without(
-        self, moment: Moment, buffers: Buffers, compared: NDArray[np.bool_]
+        self, moment: SceneMoment, buffers: Buffers, compared: NDArray[np.bool_]
     ) -> tuple[Light, Light]:
         """Light where foreign objects are: as it is, and as it would be without the one at each pixel.
 
         The second is only worked out where it is to be compared.
         """
-        foreign = (buffers.labels >= moment.movable) | (buffers.film >= 0)
+        foreign = (buffers.labels >= moment.movable) | (buffers.foil >= 0)
         plain = self._light(moment, self.samples.front, self.samples.near, foreign)
         front, near = self._bare.front, self._bare.near
         np.copyto(front, self.samples.front)
@@ -169,17 +171,17 @@ class Painter:
         levels: Floats = 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
         return levels
 
-    def alone(self, moment: Moment, number: int) -> NDArray[np.bool_]:
+    def alone(self, moment: SceneMoment, number: int) -> NDArray[np.bool_]:
         """The pixels that a thing would have if nothing were before it."""
         layers = [(moment.corners, moment.owner, self.seen)]
-        if len(moment.film.corners):
-            layers.append((moment.film.corners, moment.film.parts, self.seen_film))
+        if len(moment.foil.corners):
+            layers.append((moment.foil.corners, moment.foil.parts, self.seen_foil))
         held = np.zeros((self.height, self.width), np.uint8)
         for corners, owner, (_, places, inverse) in layers:
             raster.cover(corners, owner, number, places, inverse, held)
         return _bits(held) >= 2
 
-    def _light(self, moment: Moment, front: NDArray[np.int32], near: Floats, wanted: NDArray[np.bool_]) -> Floats:
+    def _light(self, moment: SceneMoment, front: NDArray[np.int32], near: Floats, wanted: NDArray[np.bool_]) -> Floats:
         local, places, inverse = self.seen
         if self._lit is not moment:
             self._normals, self._lit = np.empty_like(moment.points), moment
@@ -196,7 +198,7 @@ class Painter:
         front: NDArray[np.int32],
         near: Floats,
         geometry: Geometry,
-        moment: Moment,
+        moment: SceneMoment,
         shadow: Floats,
         light: Floats,
         wanted: NDArray[np.bool_],
@@ -204,21 +206,21 @@ class Painter:
         optic = moment.lens.focal_px, self.width, self.height, moment.lens.axes
         shade.shade(front, near, geometry, optic, moment.table, self.cells, np.array(shade.LAMP), shadow, light, wanted)
 
-    def _shine(self, moment: Moment, buffers: Buffers) -> Floats | None:
-        """The light of films themselves."""
+    def _shine(self, moment: SceneMoment, buffers: Buffers) -> Floats | None:
+        """The light of foils themselves."""
         if buffers.over is None:
             return None
-        film, (local, places, inverse) = moment.film, self.seen_film
-        normals = np.empty_like(film.points)
-        raster.normals_of(film.points, film.corners, normals)
-        rows = np.array([thing.row for thing in moment.things], np.int32)[film.parts]
-        geometry = film.corners, rows, local, normals, film.rest, inverse, places
-        wanted = buffers.film >= 0
+        foil, (local, places, inverse) = moment.foil, self.seen_foil
+        normals = np.empty_like(foil.points)
+        raster.normals_of(foil.points, foil.corners, normals)
+        rows = np.array([thing.row for thing in moment.things], np.int32)[foil.parts]
+        geometry = foil.corners, rows, local, normals, foil.rest, inverse, places
+        wanted = buffers.foil >= 0
         shine = np.zeros((self.height, self.width, 3))
         self._shaded(buffers.over.front, buffers.over.near, geometry, moment, np.ones(wanted.shape), shine, wanted)
         return shine
 
-    def _flow(self, moment: Moment, before: Moment) -> Floats:
+    def _flow(self, moment: SceneMoment, before: SceneMoment) -> Floats:
         """How far what is at every pixel has moved."""
         points = moment.points.copy()
         for thing, now in moment.starts.items():
@@ -235,12 +237,12 @@ class Painter:
 
 
 def _through(light: Floats, shine: Floats | None, buffers: Buffers) -> Floats:
-    """Light with the films before it."""
+    """Light with the foils before it."""
     if shine is None:
         return light
-    veiled = buffers.film >= 0
+    veiled = buffers.foil >= 0
     through = light.copy()
-    through[veiled] = (1 - FILM_OPACITY) * light[veiled] + FILM_OPACITY * shine[veiled]
+    through[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine[veiled]
     return through
 
 

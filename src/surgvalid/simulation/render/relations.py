@@ -12,8 +12,8 @@ import numpy as np
 
 from surgvalid.simulation.render.passes import Buffers, Painter
 from surgvalid.simulation.render.raster import SIDE
-from surgvalid.simulation.render.sight import RULE, Rule, Seen, Verdict
-from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, ORGAN, Moment
+from surgvalid.simulation.render.sight import RULE, Rule, Seen, SeenAs
+from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, ORGAN, SceneMoment
 
 CLEARLY_NEARER = 1.5
 """The second nearest structure must be so many times as far away as the nearest."""
@@ -21,7 +21,7 @@ _LEAST_BORDER = 6
 _LEAST_GAP_CM = 0.4
 
 
-class Relation(StrEnum):
+class SceneRelation(StrEnum):
     """How two things stand to each other."""
 
     ON = "lies on"
@@ -32,15 +32,15 @@ class Relation(StrEnum):
     NEAREST = "is nearest to"
 
 
-class Fact(NamedTuple):
+class SceneFact(NamedTuple):
     """One relation at one moment."""
 
     subject: str
-    relation: Relation
+    relation: SceneRelation
     object: str
 
 
-def organs_in_view(painter: Painter, moment: Moment, buffers: Buffers, rule: Rule = RULE) -> dict[str, int]:
+def organs_in_view(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Rule = RULE) -> dict[str, int]:
     """Organs that are visible, by how many of their pixels are seen; one name may stand for several."""
     clear = painter.arrives >= rule.least_share
     counts = np.bincount(buffers.labels[clear & (buffers.labels >= 0)], minlength=len(moment.things))
@@ -51,7 +51,7 @@ def organs_in_view(painter: Painter, moment: Moment, buffers: Buffers, rule: Rul
     return organs
 
 
-def facts(painter: Painter, moment: Moment, buffers: Buffers, seen: list[Seen]) -> list[Fact]:
+def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, seen: list[Seen]) -> list[SceneFact]:
     """Every relation between things that are visible at the moment.
 
     Args:
@@ -61,7 +61,7 @@ def facts(painter: Painter, moment: Moment, buffers: Buffers, seen: list[Seen]) 
         seen: What can be seen of foreign objects.
     """
     names = [thing.name for thing in moment.things]
-    shown = {one.instance for one in seen if one.verdict is Verdict.VISIBLE} | set(
+    shown = {one.instance for one in seen if one.verdict is SeenAs.VISIBLE} | set(
         organs_in_view(painter, moment, buffers)
     )
     counts = np.bincount(buffers.labels[buffers.labels >= 0], minlength=len(names))
@@ -71,8 +71,12 @@ def facts(painter: Painter, moment: Moment, buffers: Buffers, seen: list[Seen]) 
         if thing.kind == INSTRUMENT and count >= RULE.visible_px
     }
     listed = [
-        Fact(names[subject], Relation.CLOSES if subject in moment.closing else relation, names[other])
-        for relation, pairs in ((Relation.ON, moment.below), (Relation.IN, moment.inside), (Relation.HELD, moment.held))
+        SceneFact(names[subject], SceneRelation.CLOSES if subject in moment.closing else relation, names[other])
+        for relation, pairs in (
+            (SceneRelation.ON, moment.below),
+            (SceneRelation.IN, moment.inside),
+            (SceneRelation.HELD, moment.held),
+        )
         for subject, other in pairs.items()
         if other >= 0
     ]
@@ -81,7 +85,7 @@ def facts(painter: Painter, moment: Moment, buffers: Buffers, seen: list[Seen]) 
     return [fact for fact in dict.fromkeys(listed) if {fact.subject, fact.object} <= shown]
 
 
-def _before(painter: Painter, moment: Moment, buffers: Buffers) -> list[Fact]:
+def _before(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SceneFact]:
     """Where two outlines meet, the one that is clearly nearer is in front: of foreign objects and instruments only."""
     labels, near = buffers.labels, painter.samples.near[::SIDE, ::SIDE]
     gaps: dict[tuple[int, int], list[float]] = {}
@@ -105,11 +109,11 @@ def _before(painter: Painter, moment: Moment, buffers: Buffers) -> list[Fact]:
         middle = float(np.median(steps))
         if len(steps) >= _LEAST_BORDER and abs(middle) >= _LEAST_GAP_CM:
             front, back = (a, b) if middle > 0 else (b, a)
-            listed.append(Fact(moment.things[front].name, Relation.BEFORE, moment.things[back].name))
+            listed.append(SceneFact(moment.things[front].name, SceneRelation.BEFORE, moment.things[back].name))
     return listed
 
 
-def _nearest(moment: Moment) -> list[Fact]:
+def _nearest(moment: SceneMoment) -> list[SceneFact]:
     """The organ nearest to the tip of each instrument, where no other is nearly as near."""
     listed = []
     for number, tip in moment.tips.items():
@@ -120,5 +124,5 @@ def _nearest(moment: Moment) -> list[Fact]:
                 gaps[moment.things[other].name] = min(away, gaps.get(moment.things[other].name, np.inf))
         nearest, *others = sorted(gaps, key=lambda name: gaps[name])
         if others and gaps[others[0]] >= CLEARLY_NEARER * gaps[nearest]:
-            listed.append(Fact(nearest, Relation.NEAREST, moment.things[number].name))
+            listed.append(SceneFact(nearest, SceneRelation.NEAREST, moment.things[number].name))
     return listed

@@ -1,4 +1,4 @@
-"""Light on surfaces: one lamp beside the lens, wet tissue with relief that hangs on it, metal, gauze, film.
+"""Light on surfaces: one lamp beside the lens, wet tissue with relief that hangs on it, metal, gauze, foil.
 
 Every surface is shaded once per pixel, at the middle of the samples that it has there, and mixed by how many they are.
 Kernels use only + - * / and square roots, so their bytes are those of every processor.
@@ -260,8 +260,8 @@ def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, col
                 if count == 4 and triangle[3] != t:
                     t = triangle[3] if (x + y) % 2 else t
                 r, g, b = _lit(x + column / count, y + row / count, t, geometry, lens, table, cells, lamp, shadow[y, x])
-                part = count * 0.25
-                red, green, blue = red + part * r, green + part * g, blue + part * b
+                portion = count * 0.25
+                red, green, blue = red + portion * r, green + portion * g, blue + portion * b
             colour[y, x, 0], colour[y, x, 1], colour[y, x, 2] = red, green, blue
 
 

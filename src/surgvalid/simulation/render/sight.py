@@ -1,6 +1,6 @@
 """What can be seen of every foreign object at a moment: read from the buffers that the image was made of.
 
-A pixel *belongs* to a thing that holds most of its samples, and to the bag whose film lies before it. It is *seen*
+A pixel *belongs* to a thing that holds most of its samples, and to the bag whose foil lies before it. It is *seen*
 when at least `least_share` of its light arrives and it is neither washed out nor black. An object is visible when
 enough such pixels differ enough from the same scene without it, not visible when there are next to none, and doubtful
 between; a frame with a doubtful object answers no question that counts, or says only, all or none. The numbers are
@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgvalid.simulation.render import raster
-from surgvalid.simulation.render.passes import FILM_OPACITY, Painter
-from surgvalid.simulation.render.world import Moment, World
+from surgvalid.simulation.render.passes import FOIL_OPACITY, Painter
+from surgvalid.simulation.render.world import SceneMoment, World
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-class Verdict(StrEnum):
+class SeenAs(StrEnum):
     """Whether an object can be seen."""
 
     VISIBLE = "visible"
@@ -47,17 +47,17 @@ class Rule(NamedTuple):
     occluded_share: float = 0.2
     """Partly hidden: something solid lies before this part of what would be seen of it alone."""
 
-    def verdict(self, seen_px: float, contrast: float) -> Verdict:
+    def verdict(self, seen_px: float, contrast: float) -> SeenAs:
         """What so many pixels (scaled to 480 by 270) of so much contrast mean.
 
         Example:
             >>> [Rule().verdict(*case) for case in ((40, 6), (39, 50), (3, 50))]
-            [<Verdict.VISIBLE: 'visible'>, <Verdict.DOUBTFUL: 'doubtful'>, <Verdict.UNSEEN: 'not visible'>]
+            [<SeenAs.VISIBLE: 'visible'>, <SeenAs.DOUBTFUL: 'doubtful'>, <SeenAs.UNSEEN: 'not visible'>]
         """
         if seen_px < self.unseen_px or contrast < self.unseen_contrast:
-            return Verdict.UNSEEN
+            return SeenAs.UNSEEN
         enough = seen_px >= self.visible_px and contrast >= self.visible_contrast
-        return Verdict.VISIBLE if enough else Verdict.DOUBTFUL
+        return SeenAs.VISIBLE if enough else SeenAs.DOUBTFUL
 
 
 RULE = Rule()
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
     instance: str
     class_name: str
-    verdict: Verdict
+    verdict: SeenAs
     pixels: Flags
     """The whole image: which pixels are seen."""
     seen_px: float
@@ -97,7 +97,7 @@ class Seen(NamedTuple):
         return int(columns[0]), int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
 
 
-def look(painter: Painter, moment: Moment, rule: Rule = RULE) -> list[Seen]:
+def look(painter: Painter, moment: SceneMoment, rule: Rule = RULE) -> list[Seen]:
     """Every foreign object of which a pixel shows, in the order of the scene's things."""
     if moment.masked:
         return []
@@ -105,33 +105,33 @@ def look(painter: Painter, moment: Moment, rule: Rule = RULE) -> list[Seen]:
     if window is None:
         return []
     buffers = painter.buffers(moment, window)
-    places = np.flatnonzero((buffers.labels >= moment.movable) | (buffers.film >= 0))
+    places = np.flatnonzero((buffers.labels >= moment.movable) | (buffers.foil >= 0))
     if not len(places):
         return []
-    labels, film = buffers.labels.reshape(-1)[places], buffers.film.reshape(-1)[places]
-    compared = _sampled(labels, film, places, painter.width)
+    labels, foil = buffers.labels.reshape(-1)[places], buffers.foil.reshape(-1)[places]
+    compared = _sampled(labels, foil, places, painter.width)
     flags = np.zeros(buffers.labels.shape, dtype=bool)
     flags.reshape(-1)[places[compared]] = True
     with_it, without = painter.light_with_and_without(moment, buffers, flags)
     exposure = painter.exposure(moment)
-    level = painter.levels_of(with_it.filmed, exposure, places)
-    bare = painter.levels_of(without.filmed, exposure, places[compared])
-    change, film_change = np.zeros(len(places)), np.zeros(len(places))
+    level = painter.levels_of(with_it.veiled_light, exposure, places)
+    bare = painter.levels_of(without.veiled_light, exposure, places[compared])
+    change, foil_change = np.zeros(len(places)), np.zeros(len(places))
     change[compared] = np.abs((level[compared] - bare) @ GREY)
     if buffers.over is not None:
-        film_change = np.abs((level - painter.levels_of(with_it.plain, exposure, places)) @ GREY)
+        foil_change = np.abs((level - painter.levels_of(with_it.plain, exposure, places)) @ GREY)
     clear = ~((level > 250).all(axis=-1) | (level < 5).all(axis=-1))
     arrives = painter.arrives.reshape(-1)[places]
     near = painter.samples.near[:: raster.SIDE, :: raster.SIDE].reshape(-1)[places]
     scale = 480 * 270 / buffers.labels.size
     listed = []
-    for number in np.unique(np.concatenate([labels[labels >= moment.movable], film[film >= 0]])).tolist():
-        solid, veil = labels == number, film == number
-        behind_film = solid & (film >= 0) & ~veil
-        share = np.where(behind_film, arrives * (1 - FILM_OPACITY), arrives)
+    for number in np.unique(np.concatenate([labels[labels >= moment.movable], foil[foil >= 0]])).tolist():
+        solid, veil = labels == number, foil == number
+        behind_foil = solid & (foil >= 0) & ~veil
+        share = np.where(behind_foil, arrives * (1 - FOIL_OPACITY), arrives)
         pixels = (solid | veil) & (share >= rule.least_share) & clear
         count, told_by = int(pixels.sum()), pixels & (compared | ~solid)
-        contrast = float(np.where(solid, change, film_change)[told_by].mean()) if told_by.any() else 0.0
+        contrast = float(np.where(solid, change, foil_change)[told_by].mean()) if told_by.any() else 0.0
         alone = painter.alone(moment, number) & (painter.mask >= rule.least_share)
         whole = max(int(alone.sum()), 1)
         hidden = whole - int(alone.reshape(-1)[places][solid | veil].sum())
@@ -151,8 +151,8 @@ def look(painter: Painter, moment: Moment, rule: Rule = RULE) -> list[Seen]:
                 hidden >= rule.occluded_share * whole,
             )
         )
-    visible = sum(one.verdict is Verdict.VISIBLE for one in listed)
-    return [one._replace(clutter=visible - (one.verdict is Verdict.VISIBLE)) for one in listed]
+    visible = sum(one.verdict is SeenAs.VISIBLE for one in listed)
+    return [one._replace(clutter=visible - (one.verdict is SeenAs.VISIBLE)) for one in listed]
 
 
 def watch(world: World, times_s: Sequence[float]) -> Iterator[tuple[float, list[Seen]]]:
@@ -164,15 +164,15 @@ def watch(world: World, times_s: Sequence[float]) -> Iterator[tuple[float, list[
         yield time_s, [] if outside else look(painter, world.at(time_s))
 
 
-def _sampled(labels: NDArray[np.int32], film: NDArray[np.int32], places: NDArray[np.intp], width: int) -> Flags:
+def _sampled(labels: NDArray[np.int32], foil: NDArray[np.int32], places: NDArray[np.intp], width: int) -> Flags:
     """At which pixels contrast is measured: all of a small object, every fourth of a large one."""
-    shown = np.where(labels >= 0, labels, film)
+    shown = np.where(labels >= 0, labels, foil)
     many = np.bincount(shown[shown >= 0])[np.maximum(shown, 0)] > MANY_PX
     sampled: Flags = ~many | ((places % width % 2 == 0) & (places // width % 2 == 0))
     return sampled
 
 
-def window_of(painter: Painter, moment: Moment) -> tuple[int, int, int, int] | None:
+def window_of(painter: Painter, moment: SceneMoment) -> tuple[int, int, int, int] | None:
     """The pixels (left, top, right, bottom) in which foreign objects can be, with a margin; None: nowhere."""
     inside = []
     for number in range(moment.movable, len(moment.things)):
@@ -193,4 +193,4 @@ def window_of(painter: Painter, moment: Moment) -> tuple[int, int, int, int] | N
 
 def usable(seen: list[Seen], class_name: str | None = None) -> bool:
     """Whether nothing at the moment is doubtful (of one class, where one is named): then it may be counted."""
-    return not any(one.verdict is Verdict.DOUBTFUL for one in seen if class_name in (None, one.class_name))
+    return not any(one.verdict is SeenAs.DOUBTFUL for one in seen if class_name in (None, one.class_name))

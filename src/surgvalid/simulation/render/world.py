@@ -96,7 +96,7 @@ class Ground(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class SceneMoment:
     """Everything at one time, as triangles."""
 
     time_s: float
@@ -110,7 +110,7 @@ class Moment:
     """By triangle, its row of the table."""
     owner: NDArray[np.int32]
     """By triangle, its thing."""
-    film: Mesh
+    foil: Mesh
     """What lets light through; `parts` are things."""
     levels: dict[str, float]
     """The strength of every artefact."""
@@ -216,7 +216,7 @@ class World:
                 relief.add(organ.mesh.points, organ.mesh.corners, at)
             starts[at] = slice(count, count + len(organ.mesh.points))
             count += len(organ.mesh.points)
-            meshes.append(organ.mesh.part(self.things[at].row))
+            meshes.append(organ.mesh.as_part(self.things[at].row))
             owners.append(np.full(len(organ.mesh.corners), at, np.int32))
         return Ground(relief, relief.bridged(), joined(meshes), np.concatenate(owners), starts)
 
@@ -240,7 +240,7 @@ class World:
 
     # --- everything at a time ------------------------------------------------------------------
 
-    def at(self, time_s: float, *, lens: Lens | None = None) -> Moment:
+    def at(self, time_s: float, *, lens: Lens | None = None) -> SceneMoment:
         """Everything at one time."""
         scene = self.scene
         cut = bool(time_s >= self.cut_s)
@@ -273,8 +273,8 @@ class World:
         pieces += self._blood(time_s, ground.relief)
         pieces += self._bits(tips, levels, time_s)
         tugs = self._tugs(time_s, tips)
-        mesh, owner, starts, film = self._whole(ground, pieces, time_s, tugs)
-        return Moment(
+        mesh, owner, starts, foil = self._whole(ground, pieces, time_s, tugs)
+        return SceneMoment(
             time_s=time_s,
             lens=lens or self.lens_at(time_s),
             things=tuple(self.things),
@@ -285,7 +285,7 @@ class World:
             rows=mesh.parts,
             owner=owner,
             closed=self._closed[owner],
-            film=film,
+            foil=foil,
             levels=levels,
             below=below,
             held=held,
@@ -298,9 +298,9 @@ class World:
     def _whole(
         self, ground: Ground, pieces: list[Piece], time_s: float, tugs: list[tuple[Points, Points]]
     ) -> tuple[Mesh, NDArray[np.int32], dict[int, slice], Mesh]:
-        """Everything in one mesh whose parts are rows of the table, with its owners, where things start, and films."""
+        """Everything in one mesh whose parts are rows of the table, with its owners, where things start, and foils."""
         meshes, owners = [ground.mesh.moved(_swayed(ground.mesh.points, time_s, tugs))], [ground.owner]
-        films, starts, count = (
+        foils, starts, count = (
             [mesh_of(np.zeros((0, 3)), np.zeros((0, 3), np.int32))],
             dict(ground.starts),
             len(ground.mesh.points),
@@ -313,14 +313,14 @@ class World:
                 _swayed(piece.mesh.points, time_s if piece.carried else 0.0, tugs if piece.carried else [])
             )
             if thing.class_name == "Specimen Bag":
-                film = mesh.parts == 0
-                films.append(mesh._replace(corners=mesh.corners[film]).part(piece.thing))
-                mesh = mesh._replace(corners=mesh.corners[~film], parts=mesh.parts[~film])
+                foil = mesh.parts == 0
+                foils.append(mesh._replace(corners=mesh.corners[foil]).as_part(piece.thing))
+                mesh = mesh._replace(corners=mesh.corners[~foil], parts=mesh.parts[~foil])
             meshes.append(mesh._replace(parts=mesh.parts + np.int32(thing.row)))
             owners.append(np.full(len(mesh.corners), piece.thing, np.int32))
             starts[piece.thing] = slice(count, count + len(mesh.points))
             count += len(mesh.points)
-        return joined(meshes), np.concatenate(owners), starts, joined(films)
+        return joined(meshes), np.concatenate(owners), starts, joined(foils)
 
     def levels(self, time_s: float) -> dict[str, float]:
         """The strength of every artefact that has episodes."""
@@ -487,12 +487,12 @@ class World:
                 tips[hold[0]] = tips[hold[0]] if cord is None else cord.at(x)
 
     def _in_bag(self, life: Life, sac: Piece) -> Mesh:
-        """An object that lies in a bag, seen through its film."""
+        """An object that lies in a bag, seen through its foil."""
         mesh = self._meshes[life.instance]
-        film = sac.mesh.points[np.unique(sac.mesh.corners[sac.mesh.parts == 0])]
-        room = np.ptp(film, axis=0) * (0.62, 0.62, 0.62)
+        foil = sac.mesh.points[np.unique(sac.mesh.corners[sac.mesh.parts == 0])]
+        room = np.ptp(foil, axis=0) * (0.62, 0.62, 0.62)
         scale = min(1.0, float((room / np.maximum(np.ptp(mesh.points, axis=0), 1e-9)).min() * 1.25))
-        middle = (film.max(axis=0) + film.min(axis=0)) / 2
+        middle = (foil.max(axis=0) + foil.min(axis=0)) / 2
         small = (mesh.points - mesh.points.mean(axis=0)) * scale
         return mesh.moved(np.round(small + middle, 9))
 

@@ -31,7 +31,7 @@ def painter_of(one):
 
 
 def digest(frame):
-    parts = (frame.colour, frame.labels, frame.film, frame.arrives, frame.depth, frame.flow)
+    parts = (frame.colour, frame.labels, frame.foil, frame.arrives, frame.depth, frame.flow)
     return hashlib.blake2b(b"".join(np.ascontiguousarray(part).tobytes() for part in parts), digest_size=8).hexdigest()
 
 

@@ -11,8 +11,8 @@ from surgvalid.errors import UnknownName
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.render.pairs import pair_without
 from surgvalid.simulation.render.passes import Painter
-from surgvalid.simulation.render.relations import Relation, facts
-from surgvalid.simulation.render.sight import Verdict, look
+from surgvalid.simulation.render.relations import SceneRelation, facts
+from surgvalid.simulation.render.sight import SeenAs, look
 from surgvalid.simulation.render.world import World
 
 
@@ -39,7 +39,7 @@ def test_a_pair_differs_only_where_it_may(number):
             pair = pair_without(world, painter, moment.time_s, one.instance)
             assert pair.strays == 0
             away = np.abs(pair.with_it.colour.astype(int) - pair.without.colour).max(axis=-1)
-            if one.verdict is Verdict.VISIBLE:
+            if one.verdict is SeenAs.VISIBLE:
                 assert away[one.pixels].max() > 6
             compared += 1
     assert compared > 3
@@ -69,13 +69,13 @@ def test_every_fact_has_its_proof_in_the_buffers():
                 kinds.add(fact.relation)
                 subjects = [at for at, name in enumerate(names) if name == fact.subject]
                 assert np.isin(buffers.labels, subjects).any() or fact.subject in shown
-                if fact.relation is Relation.ON:
+                if fact.relation is SceneRelation.ON:
                     assert rests(moment, names.index(fact.subject), fact.object)
-                if fact.relation is Relation.HELD:
+                if fact.relation is SceneRelation.HELD:
                     tip = moment.tips[names.index(fact.object)]
                     points = moment.points[moment.starts[names.index(fact.subject)]]
                     assert np.sqrt(((points - tip) ** 2).sum(axis=1)).min() < 1.2
-    assert {Relation.ON, Relation.BEFORE} <= kinds
+    assert {SceneRelation.ON, SceneRelation.BEFORE} <= kinds
 
 
 def rests(moment, number, under):

@@ -13,7 +13,7 @@ from surgvalid.simulation import draw_scene
 from surgvalid.simulation.instruments import NO_TOOL
 from surgvalid.simulation.lives import SIZES, Life
 from surgvalid.simulation.render.passes import Painter
-from surgvalid.simulation.render.sight import RULE, Rule, Verdict, look, usable, watch
+from surgvalid.simulation.render.sight import RULE, Rule, SeenAs, look, usable, watch
 from surgvalid.simulation.render.world import World
 from surgvalid.simulation.timelines import Episode, Path, Stretch
 
@@ -48,7 +48,7 @@ def seen(*lives, at_s=50.0, scene=None, **changes):
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_class_is_visible_where_it_lies_in_good_light(name):
     [one] = seen(life(name, look="gallbladder" if name == "Specimen" else "silver")).values()
-    assert one.verdict is Verdict.VISIBLE
+    assert one.verdict is SeenAs.VISIBLE
     assert one.shown > 0.75
     assert not one.occluded
     assert one.transmitted > 0.5
@@ -57,13 +57,13 @@ def test_every_class_is_visible_where_it_lies_in_good_light(name):
 def test_nothing_is_seen_of_what_lies_elsewhere_or_under_a_fold():
     assert seen(life("Sponge", (2.4, 0.3))) == {}
     under = seen(life("Gallstone", hidden=(Stretch(10.0, 200.0),)))
-    assert all(one.verdict is Verdict.UNSEEN for one in under.values())
-    assert seen(life("Gallstone", hidden=(Stretch(100.0, 200.0),)))["gallstone_1"].verdict is Verdict.VISIBLE
+    assert all(one.verdict is SeenAs.UNSEEN for one in under.values())
+    assert seen(life("Gallstone", hidden=(Stretch(100.0, 200.0),)))["gallstone_1"].verdict is SeenAs.VISIBLE
 
 
 def test_a_fold_that_covers_a_part_makes_it_occluded():
     one = seen(life("Sponge", covered=(Stretch(10.0, 200.0),)))["sponge_1"]
-    assert one.verdict is Verdict.VISIBLE
+    assert one.verdict is SeenAs.VISIBLE
     assert 0.05 < one.shown < 0.85
     assert one.occluded
 
@@ -78,19 +78,19 @@ def test_of_two_that_overlap_the_smaller_lies_on_the_larger_and_hides_it():
     assert names == {"mesh_1": "omentum", "sponge_1": "mesh_1"}
 
 
-def test_what_is_in_a_bag_is_seen_through_its_film():
+def test_what_is_in_a_bag_is_seen_through_its_foil():
     bag = life("Specimen Bag", name="bag_1")
     event = Event(EventKind.BAGGED, 20, "specimen_1", {Detail.BAG.value: "bag_1"})
     inside = life("Specimen", look="gallbladder", gone_s=20.0, events=(event,))
     both = seen(bag, inside)
-    assert both["specimen_1"].verdict is Verdict.VISIBLE
-    assert both["bag_1"].verdict is Verdict.VISIBLE
+    assert both["specimen_1"].verdict is SeenAs.VISIBLE
+    assert both["bag_1"].verdict is SeenAs.VISIBLE
     assert both["specimen_1"].transmitted < 0.7 * both["bag_1"].transmitted
     thick = Rule(least_share=0.7)
     scene = replace(bare(), lives=(bag, inside))
     painter = Painter(scene.center, scene.width_px, scene.height_px, scene.seed)
     verdicts = {one.instance: one.verdict for one in look(painter, World(scene).at(50.0), thick)}
-    assert verdicts.get("specimen_1", Verdict.UNSEEN) is Verdict.UNSEEN
+    assert verdicts.get("specimen_1", SeenAs.UNSEEN) is SeenAs.UNSEEN
 
 
 def test_clips_close_the_structure_that_their_event_names():
@@ -138,7 +138,7 @@ def test_the_limits_of_the_rule():
 
 def test_a_frame_with_a_doubtful_object_counts_nothing_of_its_class():
     [one] = seen(life("Sponge")).values()
-    doubtful = one._replace(verdict=Verdict.DOUBTFUL)
+    doubtful = one._replace(verdict=SeenAs.DOUBTFUL)
     assert usable([one])
     assert not usable([doubtful])
     assert usable([doubtful], "Clip")
@@ -154,9 +154,9 @@ def test_every_pixel_of_a_foreign_object_belongs_to_one_that_is_listed(number):
         moment = world.at(time_s)
         listed = look(painter, moment)
         frame = painter.frame(moment)
-        foreign = (frame.labels >= moment.movable) | (frame.film >= 0)
+        foreign = (frame.labels >= moment.movable) | (frame.foil >= 0)
         clear = (
-            frame.arrives * np.where((frame.film >= 0) & (frame.labels >= moment.movable), 0.66, 1) >= RULE.least_share
+            frame.arrives * np.where((frame.foil >= 0) & (frame.labels >= moment.movable), 0.66, 1) >= RULE.least_share
         )
         level = frame.colour.astype(int)
         washed = (level > 225).all(axis=-1) | (level < 30).all(axis=-1)  # grain and glare move levels
