@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("numba")
 
 from surgvalid.simulation import CENTERS, PROCEDURE_TYPES, draw_scene
+from surgvalid.simulation.instruments import Touches
 from surgvalid.simulation.render.export import write_passes
 from surgvalid.simulation.render.passes import Painter
 from surgvalid.simulation.render.world import OBJECT, World
@@ -129,6 +130,28 @@ def test_flow_is_that_of_a_known_motion_of_the_camera():
     told = frame.flow[organs] - np.stack([columns + 0.25 - was[..., 0], rows + 0.25 - was[..., 1]], axis=-1)[organs]
     assert np.quantile(np.abs(told), 0.99) < 0.1  # outlines belong to two things
     assert np.abs(frame.flow[organs]).mean() > 0.5
+
+
+def test_flow_follows_breathing_while_the_camera_stands_and_carries_what_lies_on_tissue():
+    scene = world(number=1).scene
+    nobody = Touches(np.zeros(scene.instruments.tools.shape, np.float32))  # tools neither draw nor push
+    one = World(replace(scene, episodes=(), touches=nobody))
+    painter, moved, compared = painter_of(one), [], 0
+    for time_s in np.arange(62.4, 340.0, 7.8):  # the fastest of a breath
+        lens = one.lens_at(time_s)
+        now, before = one.at(time_s, lens=lens), one.at(time_s - 0.3, lens=lens)
+        if now.masked:
+            continue
+        frame = painter.frame(now, before=before)
+        moved.append(np.abs(frame.flow[frame.depth > 9]).max(initial=0))
+        for number, under in now.below.items():
+            pixels = frame.labels == number
+            rim = np.roll(pixels, 3, 1) & (frame.labels == under)
+            if pixels.sum() > 30 and rim.sum() > 5 and np.abs(frame.flow[pixels]).max() < 3:
+                assert np.abs(frame.flow[pixels].mean(axis=0) - frame.flow[rim].mean(axis=0)).max() < 0.5
+                compared += 1
+    assert max(moved) > 0.2
+    assert compared > 3
 
 
 def test_what_lies_on_tissue_breathes_with_it():

@@ -57,6 +57,24 @@ def test_neighbours_share_an_edge_without_a_gap_or_an_overlap():
     assert whole.sum() > 5000
 
 
+@pytest.mark.parametrize("turn", range(4))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_sample_on_a_shared_edge_belongs_to_exactly_one_triangle(turn, flipped):
+    half, side = STEPS // 2, 10 * STEPS
+    square = np.roll(np.array([[0, 0], [side, 0], [side, side], [0, side]]), turn, axis=0) + 2 * STEPS + half
+    places = square.astype(np.int64)  # corners and the diagonal lie on samples
+    halves = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    counts = np.zeros((32, 32), int)
+    for corners in halves:
+        samples = Samples.empty(16, 16)
+        one = corners[None, ::-1].copy() if flipped else corners[None]
+        raster.fill(one, np.zeros(1, np.int32), np.zeros(1, np.uint8), 9, places, np.ones(4), (0, 0, 32, 32), *samples)
+        counts += samples.front != NOTHING
+    assert counts.max() == 1
+    assert counts.sum() == 100
+    assert (counts[3:12, 3:12] == 1).all()
+
+
 @pytest.mark.parametrize("number", range(25))
 def test_a_closed_body_has_no_hole(number):
     rng = np.random.default_rng(number)
