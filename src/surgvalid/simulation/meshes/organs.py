@@ -1,0 +1,206 @@
+"""The body of one procedure: what lies where, as meshes in centimetres; x to the right, y up, z away from the eye."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surgvalid.simulation.meshes.materials import ORGANS, Row, changed, coloured
+from surgvalid.simulation.meshes.objects import CM
+from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, grid_corners, mesh_of, tube, waves
+from surgvalid.simulation.procedure_types import ProcedureType
+
+AWAY_CM = 10.0
+"""Centimetres away from the camera that a view height upwards in the plane of sites means."""
+
+
+class Organ(NamedTuple):
+    """One organ."""
+
+    name: str
+    mesh: Mesh
+    material: Row
+    carries: bool = True
+    """Whether things may lie on it."""
+    cut_out: bool = False
+    """Whether it is gone once a specimen is there."""
+
+
+class Cord(NamedTuple):
+    """A structure that clips close: a tube along x."""
+
+    name: str
+    way: Points
+    radius: float
+
+    def at(self, x: float) -> Points:
+        """The middle of the tube there."""
+        return np.array([x, *(float(np.interp(x, self.way[:, 0], self.way[:, k])) for k in (1, 2))])
+
+
+Cords = dict[tuple[str, str], Cord]
+"""By place and name of the structure."""
+
+
+class Body(NamedTuple):
+    """All organs."""
+
+    organs: tuple[Organ, ...]
+    cords: Cords
+
+
+def spot(site: tuple[float, float]) -> tuple[float, float]:
+    """x and z of a place in the plane of sites."""
+    return site[0] * CM, -site[1] * AWAY_CM
+
+
+def body_of(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Body:
+    """The body of a type of procedure; `fat` is how much relief and yellow there is."""
+    organs = [_floor(kind, rng, fat), _far_wall(rng)]
+    height = _Heights(organs[0].mesh)
+    cords: Cords = {}
+    for rule in kind.objects:
+        for number, structure in enumerate(rule.structures):
+            if (rule.place, structure) not in cords:
+                cords[rule.place, structure] = _cord(structure, spot(kind.sites[rule.place]), number, height, rng)
+    organs += _MAKERS.get(kind.specimen, _pelvis)(kind, cords, rng)
+    organs += [
+        Organ(cord.name, tube(cord.way, cord.radius, sides=12), _cord_material(cord.name)) for cord in cords.values()
+    ]
+    return Body(tuple(organs), cords)
+
+
+class _Heights:
+    """The height of ground that was made as a grid."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.x, self.z = np.unique(mesh.points[:, 0]), np.unique(mesh.points[:, 2])
+        self.y = mesh.points[:, 1].reshape(len(self.z), len(self.x))
+
+    def at(self, x: float, z: float) -> float:
+        column = int(np.clip(np.searchsorted(self.x, x), 1, len(self.x) - 1))
+        row = int(np.clip(np.searchsorted(self.z, z), 1, len(self.z) - 1))
+        return float(self.y[row - 1 : row + 1, column - 1 : column + 1].max())
+
+
+def _floor(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Organ:
+    x, z = np.linspace(-27, 27, 136), np.linspace(-15, 24, 98)
+    across, away = np.meshgrid(x, z)
+    height = 0.85 * waves(across, away, rng, length=8.0, octaves=2) + 0.30 * fat * waves(
+        across, away, rng, length=2.6, octaves=2
+    )
+    for site in kind.sites.values():
+        sx, sz = spot(site)
+        near = np.exp(-((across - sx) ** 2 + (away - sz) ** 2) / 14)
+        height = height * (1 - 0.45 * near) - 0.5 * near
+    height += 0.004 * np.maximum(np.abs(across) - 12, 0) ** 2 + 0.010 * np.maximum(away - 12, 0) ** 2
+    points = np.stack([across, np.round(height, 9), away], axis=-1).reshape(-1, 3)
+    walls = kind.organs.count("wall") > kind.organs.count("fat") and kind.specimen == "tissue"
+    material = changed(ORGANS["wall"], relief=0.12) if walls else ORGANS["fat"]
+    return Organ("peritoneum" if walls else "omentum", mesh_of(points, grid_corners(98, 136)), material)
+
+
+def _far_wall(rng: np.random.Generator) -> Organ:
+    angle, height = np.meshgrid(np.linspace(-2.2, 2.2, 60), np.linspace(-3, 26.5, 24))
+    bulge = 1.1 * waves(angle * 14, height, rng, length=9.0, octaves=2)
+    radius = (25 + bulge) * np.sqrt(np.clip(1 - np.maximum(height - 4, 0) ** 2 / 23**2, 0.0004, 1))
+    points = np.stack([radius * np.sin(angle), height, radius * np.cos(angle) - 3], axis=-1).reshape(-1, 3)
+    return Organ(
+        "abdominal wall", mesh_of(points.round(9), grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False
+    )
+
+
+def _gallbladder(kind: ProcedureType, cords: Cords, rng: np.random.Generator) -> list[Organ]:
+    lobe = ball((21, 5.2, 7.4), rows=44, columns=80, power=0.92)
+    ripple = 1 + 0.035 * waves(lobe.points[:, 0], lobe.points[:, 1] * 2, rng, length=9.0, octaves=2)
+    liver = mesh_of(np.round(lobe.points * ripple[:, None] + (2.5, 6.3, 11.2), 9), lobe.corners)
+    x, z = spot(kind.sites["Calot's triangle"])
+    neck = cords["Calot's triangle", "cystic duct"].way[-9]
+    bends = [(x + 2.5, 1.35, z + 0.2), (x + 3.1, 2.0, z + 1.6), (x + 3.8, 2.9, z + 3.2), (x + 4.5, 4.0, z + 4.5)]
+    way = curve([neck, neck + np.array((0.45, 0.3, 0.05)), *bends], 40)
+    steps = np.linspace(0, 1, 40)
+    swell = 0.25 + 1.0 * np.clip((steps - 0.2) / 0.5, 0, 1) ** 1.2 * np.sqrt(
+        1 - np.clip((steps - 0.72) / 0.285, 0, 1) ** 2
+    )
+    organ = tube(np.round(way, 9), np.round(swell, 9), sides=22)
+    sick = rng.random()
+    row = ORGANS["gallbladder"]
+    if sick < 0.3:
+        row = coloured(row, (196, 110, 92), (150, 128, 86))
+    return [
+        Organ(
+            "liver",
+            liver,
+            ORGANS["liver"] if rng.random() < 0.75 else coloured(ORGANS["liver"], (176, 100, 60), (150, 76, 44)),
+            carries=False,
+        ),
+        Organ("gallbladder", organ, row, carries=False, cut_out=True),
+        _bowel([(-19, 0.9, 8.2), (-13, 1.3, 6.8), (-8.5, 0.9, 6.0), (-6.5, 0.0, 4.6)], 1.35, rng, "duodenum"),
+        _bowel(
+            [(13.0, -0.5, -7.5), (9.6, 0.9, -3.5), (9.4, 1.1, 0.8), (13.5, 0.6, 3.2), (19, 0.4, 3.4)], 1.7, rng, "colon"
+        ),
+    ]
+
+
+def _pelvis(kind: ProcedureType, _: Cords, rng: np.random.Generator) -> list[Organ]:
+    organs = [
+        _bowel(
+            [(-20, 0.4, 4.5), (-13.5, 1.1, 6.4), (-8.0, 0.9, 8.2), (-2.0, 1.2, 9.0), (3.5, 0.8, 10.2)],
+            1.9,
+            rng,
+            "sigmoid colon",
+        ),
+        _bowel([(21, 0.3, 2.5), (15.5, 1.2, 5.2), (11.0, 1.0, 8.6), (13.0, 0.7, 13.0)], 1.7, rng, "small bowel"),
+        _bowel([(16, -0.4, -8), (12.2, 0.8, -4.2), (14.5, 0.9, -0.2), (20, 0.5, 0.5)], 1.6, rng, "small bowel"),
+    ]
+    if kind.specimen != "tissue":
+        body = ball((3.4, 2.1, 2.4), rows=22, columns=30)
+        organs.append(
+            Organ("uterus", mesh_of(body.points + np.array((4.5, 1.9, 14.5)), body.corners), ORGANS["uterus"])
+        )
+    return organs
+
+
+def _appendix(kind: ProcedureType, cords: Cords, rng: np.random.Generator) -> list[Organ]:
+    x, z = spot(kind.sites["cecal base"])
+    way = curve(
+        [(x + 0.6, 0.8, z + 1.6), (x - 0.6, 0.9, z + 0.9), (x - 2.2, 0.6, z + 1.5), (x - 3.6, 0.5, z + 0.7)], 30
+    )
+    worm = tube(way, np.linspace(0.46, 0.34, 30), sides=14)
+    red = coloured(ORGANS["bowel"], (214, 112, 98), (186, 66, 60))
+    caecum = _bowel([(x + 6.0, 0.3, z + 8.5), (x + 3.6, 1.0, z + 5.2), (x + 1.4, 0.9, z + 2.4)], 1.9, rng, "caecum")
+    return [*_pelvis(kind, cords, rng), caecum, Organ("appendix", worm, red, cut_out=True)]
+
+
+def _bowel(keys: list[tuple[float, float, float]], radius: float, rng: np.random.Generator, name: str) -> Organ:
+    count = 70
+    way = curve(keys, count)
+    haustra = np.sin(np.arange(count) * rng.uniform(0.75, 0.95) + rng.uniform(0, 6))
+    radii = radius * (1 + 0.085 * haustra - 0.05 * haustra**2)
+    return Organ(
+        name,
+        tube(np.round(way, 9), np.round(radii, 9), sides=26, flat=0.85),
+        changed(ORGANS["bowel"], seed=float(rng.uniform(0, 9))),
+    )
+
+
+def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, rng: np.random.Generator) -> Cord:
+    x, z = place
+    radius = 0.27 if any(word in name for word in ("duct", "cord", "base", "rectum", "ureter", "sac")) else 0.19
+    across = np.linspace(x - 3.6, x + 2.4, 30)
+    away = z - 0.35 + 0.95 * number + 0.10 * np.sin(across * 1.1 + rng.uniform(0, 6))
+    ground = np.array([height.at(a, b) for a, b in zip(across, away, strict=True)])
+    smooth = np.convolve(np.pad(ground, 4, mode="edge"), np.ones(9) / 9, mode="valid")
+    lift = smooth + 0.42 + 0.10 * np.sin(across * 0.9 + number)
+    ends = np.minimum(np.arange(30), np.arange(30)[::-1])
+    lift -= 0.9 * np.clip(1 - ends / 5, 0, 1) ** 2
+    way: Points = np.stack([across, lift, away], axis=-1)
+    return Cord(name, way.round(9), radius)
+
+
+def _cord_material(name: str) -> Row:
+    return ORGANS["artery" if "artery" in name else "vein" if "vein" in name or "vessel" in name else "duct"]
+
+
+_MAKERS = {"gallbladder": _gallbladder, "appendix": _appendix}

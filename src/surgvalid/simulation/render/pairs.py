@@ -1,0 +1,89 @@
+"""Counterfactual pairs: the same moment with and without one thing, and the pixels that may differ.
+
+Everything else is frozen: other objects keep their place even where they lay on it, instruments stay closed about it,
+and light, exposure and grain are the same. So a question whose answer differs within a pair can only be answered by
+looking.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surgvalid.errors import Misuse, UnknownName
+from surgvalid.simulation.render.passes import Frame, Painter
+from surgvalid.simulation.render.raster import SIDE
+from surgvalid.simulation.render.world import World
+
+SMALL_CHANGE = 4
+"""Glare may change any pixel by so many levels."""
+Flags = NDArray[np.bool_]
+
+
+class FramePair(NamedTuple):
+    """Two frames that differ in one thing."""
+
+    with_it: Frame
+    without: Frame
+    may_differ: Flags
+    """Its pixels and those next to them, and all whose shadow it changed; elsewhere only glare differs."""
+
+    @property
+    def strays(self) -> int:
+        """Pixels that differ by more than glare may, and where nothing should."""
+        change = np.abs(self.with_it.colour.astype(np.int16) - self.without.colour).max(axis=-1)
+        return int(((change > SMALL_CHANGE) & ~self.may_differ).sum())
+
+
+def pair_without(world: World, painter: Painter, time_s: float, instance: str) -> FramePair:
+    """A moment with an object, and without it.
+
+    Args:
+        world: The scene in space.
+        painter: What draws both.
+        time_s: The moment.
+        instance: The object that is taken out.
+
+    Raises:
+        UnknownName: The scene has no such object.
+        Misuse: Something was taken out already.
+    """
+    names = [life.instance for life in world.lives]
+    if instance not in names:
+        raise UnknownName("object", instance, names)
+    if world.without:
+        raise Misuse("the world lacks something already; pairs start from the whole scene")
+    moment = world.at(time_s)
+    first = painter.frame(moment)
+    shadow, spread, depths = painter.shadow.copy(), painter.glare.copy(), painter.samples.near.copy()
+    bare = World(world.scene, without=frozenset({instance}))
+    second = painter.frame(bare.at(time_s))
+    number = next(at for at, thing in enumerate(moment.things) if thing.name == instance)
+    moved = (depths != painter.samples.near).reshape(painter.height, SIDE, painter.width, SIDE).any(axis=(1, 3))
+    near = _grown(_touched(first, number) | moved)
+    near |= np.abs(shadow - painter.shadow) > 1e-9
+    blocks = np.abs(spread - painter.glare).max(axis=-1) > GLARE
+    near |= _grown(np.kron(blocks, np.ones((4, 4), dtype=bool))[: near.shape[0], : near.shape[1]], 4)
+    return FramePair(first, second, near)
+
+
+GLARE = 0.0003
+"""Glare that differs by less changes no level by more than `SMALL_CHANGE`."""
+
+
+def _touched(frame: Frame, number: int) -> Flags:
+    touched: Flags = (frame.labels == number) | (frame.foil == number)
+    return touched
+
+
+def _grown(flags: Flags, reach: int = 1) -> Flags:
+    """With a rim around."""
+    grown = flags.copy()
+    for _ in range(reach):
+        grown[1:] |= grown[:-1].copy()
+        grown[:-1] |= grown[1:].copy()
+        grown[:, 1:] |= grown[:, :-1].copy()
+        grown[:, :-1] |= grown[:, 1:].copy()
+    return grown

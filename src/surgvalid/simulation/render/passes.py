@@ -1,0 +1,319 @@
+"""One frame: colour, and beside it the number of the thing at every pixel, depth, flow, and how much light arrives."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from surgvalid.simulation.centers import CIRCLE_RADIUS, Center
+from surgvalid.simulation.render import optics, raster, shade
+from surgvalid.simulation.render.raster import NOTHING, SIDE, Samples
+from surgvalid.simulation.render.world import SceneMoment
+
+Floats = NDArray[np.float64]
+FOIL_OPACITY = 0.34
+Geometry = tuple[NDArray[Any], ...]
+"""Triangles, their rows of the table, and by point: place in the lens's axes, normal, rest, inverse depth, sample."""
+
+
+class Frame(NamedTuple):
+    """The passes of one frame."""
+
+    colour: NDArray[np.uint8]
+    labels: NDArray[np.int32]
+    """The thing that most samples of a pixel show, or -1."""
+    foil: NDArray[np.int32]
+    """The thing that lets light through in front of it, or -1."""
+    arrives: Floats
+    """The share of the light that comes through smoke, fog, dirt and the lens."""
+    depth: Floats
+    """In centimetres; 0 where there is nothing."""
+    flow: Floats
+    """Columns and rows that what is at a pixel has moved since the moment before; zeros where none was given."""
+
+
+class Buffers(NamedTuple):
+    """What is where, before any light."""
+
+    labels: NDArray[np.int32]
+    foil: NDArray[np.int32]
+    over: Samples | None
+    """The samples of what lets light through."""
+
+
+class Light(NamedTuple):
+    """Light of a scene, as it is and through the foils in front of it."""
+
+    plain: Floats
+    veiled_light: Floats
+
+
+class Painter:
+    """Draws moments of one size for one centre. It holds its buffers, which the next frame uses again."""
+
+    def __init__(self, center: Center, width_px: int, height_px: int, seed: int = 0) -> None:
+        self.center, self.width, self.height, self.seed = center, width_px, height_px, seed
+        self.samples, self.over = Samples.empty(width_px, height_px), Samples.empty(width_px, height_px)
+        self._bare = Samples.empty(width_px, height_px)
+        self.cells = shade.noise_cells()
+        self.mask, self.mix = _mask_of(center, width_px, height_px), _mix_of(center)
+        size, rough = (height_px, width_px), (-(-height_px // 4), -(-width_px // 4))
+        self.shadow, self.arrives = np.ones(size), np.zeros(size)
+        self._rough, self._around = np.zeros(rough), np.zeros(rough)
+        self._glow, self.glare = np.zeros((*rough, 3)), np.zeros((*rough, 3))
+        self.drops = _drops(seed)
+        self._lit: SceneMoment | None = None
+
+    def frame(
+        self, moment: SceneMoment, *, number: int = 0, before: SceneMoment | None = None, open_s: float = 0.0
+    ) -> Frame:
+        """Everything about one moment.
+
+        Args:
+            moment: What is painted.
+            number: The frame's, for its grain.
+            before: The moment that flow is told from.
+            open_s: How long the shutter is open; what moves meanwhile is blurred, where a moment before is given.
+        """
+        size = self.height, self.width
+        if moment.masked:
+            nothing = np.full(size, NOTHING, np.int32)
+            return Frame(
+                np.zeros((*size, 3), np.uint8),
+                nothing,
+                nothing.copy(),
+                np.zeros(size),
+                np.zeros(size),
+                np.zeros((*size, 2)),
+            )
+        buffers = self.buffers(moment)
+        light = self._light(moment, self.samples.front, self.samples.near, self.mask > 0)
+        light = _through(light, self._shine(moment, buffers), buffers)
+        flow = np.zeros((*size, 2)) if before is None else self._flow(moment, before)
+        if before is not None and open_s > 0:
+            optics.smeared(light.copy(), flow, open_s / max(moment.time_s - before.time_s, 1e-9), light)
+        if self.center.lens_blur:
+            light = _blurred(light, self.center.lens_blur * self.height)
+        optics.glare_of(light, self._glow, self.glare)
+        picture = np.empty((*size, 3), np.uint8)
+        veil = self.mask - self.arrives
+        exposure = self.exposure(moment)
+        optics.recorded(
+            light, self.glare, self.arrives, veil, self.mix, exposure, self.center.grain, self.seed, number, picture
+        )
+        near = self.samples.near[::SIDE, ::SIDE]
+        depth = np.where(near > 0, 1 / np.maximum(near, 1e-9), 0.0)
+        return Frame(picture, buffers.labels, buffers.foil, self.arrives.copy(), depth, flow)
+
+    def exposure(self, moment: SceneMoment) -> float:
+        """What the camera makes of the light: it follows the distance, and has episodes."""
+        bright, dark = moment.levels.get("image_too_bright", 0.0), moment.levels.get("image_too_dark", 0.0)
+        far = moment.lens.distance_cm
+        meter = float(((far * far + 6) / 56) ** 0.8)
+        return round(1.22 * self.center.gain * meter * (1 + 7 * bright * bright) * (1 - 0.93 * dark), 9)
+
+    def buffers(self, moment: SceneMoment, window: tuple[int, int, int, int] | None = None) -> Buffers:
+        """What is at every sample and pixel, and how much light arrives from there; in a window of pixels, or all."""
+        self.seen = raster.seen_through(moment.lens, moment.points)
+        self.samples.clear()
+        _, places, inverse = self.seen
+        within = tuple(SIDE * edge for edge in window or (0, 0, self.width, self.height))
+        raster.fill(moment.corners, moment.owner, moment.closed, moment.movable, places, inverse, within, *self.samples)
+        labels = labels_of(self.samples.front, moment.owner)
+        levels = moment.levels
+        numbers = np.array(
+            [
+                2.4 * levels.get("background_smoke", 0.0),
+                round(0.11 * moment.time_s, 9),
+                levels.get("image_lens_fog", 0.0),
+                levels.get("image_lens_dirty", 0.0),
+            ]
+        )
+        optics.share_that_arrives(self.samples.near, numbers, self.drops, self.cells, self.mask, self.arrives)
+        if not len(moment.foil.corners):
+            return Buffers(labels, np.full_like(labels, NOTHING), None)
+        over = self.over
+        over.clear()
+        self.seen_foil = raster.seen_through(moment.lens, moment.foil.points)
+        _, places, inverse = self.seen_foil
+        sides = np.zeros(len(moment.foil.corners), np.uint8)
+        raster.fill(moment.foil.corners, moment.foil.parts, sides, len(moment.things), places, inverse, within, *over)
+        behind = over.near <= self.samples.near
+        over.front[behind], over.near[behind] = NOTHING, 0
+        return Buffers(labels, labels_of(over.front, moment.foil.parts), over)
+
+    def light_with_and_without(
+        self, moment: SceneMoment, buffers: Buffers, compared: NDArray[np.bool_]
+    ) -> tuple[Light, Light]:
+        """Light where foreign objects are: as it is, and as it would be without the one at each pixel.
+
+        The second is only worked out where it is to be compared.
+        """
+        foreign = (buffers.labels >= moment.movable) | (buffers.foil >= 0)
+        plain = self._light(moment, self.samples.front, self.samples.near, foreign)
+        front, near = self._bare.front, self._bare.near
+        np.copyto(front, self.samples.front)
+        np.copyto(near, self.samples.near)
+        behind, far = self.samples.behind, self.samples.far
+        raster.take_out(front, near, moment.owner, moment.movable, buffers.labels, behind, far)
+        bare = self._light(moment, front, near, compared)
+        shine = self._shine(moment, buffers)
+        return Light(plain, _through(plain, shine, buffers)), Light(bare, _through(bare, shine, buffers))
+
+    def levels_of(self, light: Floats, exposure: float, places: NDArray[np.intp]) -> Floats:
+        """What the sensor makes of light at pixels (in reading order), 0 to 255, without glare and grain."""
+        arrives = self.arrives.reshape(-1)[places]
+        veil = (self.mask.reshape(-1)[places] - arrives)[:, None] * optics.VEIL
+        mixed = np.maximum((light.reshape(-1, 3)[places] * arrives[:, None] + veil) @ self.mix.T * exposure, 0)
+        levels: Floats = 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
+        return levels
+
+    def alone(self, moment: SceneMoment, number: int) -> NDArray[np.bool_]:
+        """The pixels that a thing would have if nothing were before it."""
+        layers = [(moment.corners, moment.owner, self.seen)]
+        if len(moment.foil.corners):
+            layers.append((moment.foil.corners, moment.foil.parts, self.seen_foil))
+        held = np.zeros((self.height, self.width), np.uint8)
+        for corners, owner, (_, places, inverse) in layers:
+            raster.cover(corners, owner, number, places, inverse, held)
+        return _bits(held) >= 2
+
+    def _light(self, moment: SceneMoment, front: NDArray[np.int32], near: Floats, wanted: NDArray[np.bool_]) -> Floats:
+        local, places, inverse = self.seen
+        if self._lit is not moment:
+            self._normals, self._lit = np.empty_like(moment.points), moment
+            raster.normals_of(moment.points, moment.corners, self._normals)
+        geometry = moment.corners, moment.rows, local, self._normals, moment.rest, inverse, places
+        light = np.zeros((self.height, self.width, 3))
+        shade.creases_of(near, self._rough, 3, self._around)
+        shade.shade_of_surroundings(near, self._around, wanted, self.shadow)
+        self._shaded(front, near, geometry, moment, self.shadow, light, wanted)
+        return light
+
+    def _shaded(
+        self,
+        front: NDArray[np.int32],
+        near: Floats,
+        geometry: Geometry,
+        moment: SceneMoment,
+        shadow: Floats,
+        light: Floats,
+        wanted: NDArray[np.bool_],
+    ) -> None:
+        optic = moment.lens.focal_px, self.width, self.height, moment.lens.axes
+        shade.shade(front, near, geometry, optic, moment.table, self.cells, np.array(shade.LAMP), shadow, light, wanted)
+
+    def _shine(self, moment: SceneMoment, buffers: Buffers) -> Floats | None:
+        """The light of foils themselves."""
+        if buffers.over is None:
+            return None
+        foil, (local, places, inverse) = moment.foil, self.seen_foil
+        normals = np.empty_like(foil.points)
+        raster.normals_of(foil.points, foil.corners, normals)
+        rows = np.array([thing.row for thing in moment.things], np.int32)[foil.parts]
+        geometry = foil.corners, rows, local, normals, foil.rest, inverse, places
+        wanted = buffers.foil >= 0
+        shine = np.zeros((self.height, self.width, 3))
+        self._shaded(buffers.over.front, buffers.over.near, geometry, moment, np.ones(wanted.shape), shine, wanted)
+        return shine
+
+    def _flow(self, moment: SceneMoment, before: SceneMoment) -> Floats:
+        """How far what is at every pixel has moved."""
+        points = moment.points.copy()
+        for thing, now in moment.starts.items():
+            then = before.starts.get(thing)
+            if then is not None and then.stop - then.start == now.stop - now.start:
+                points[now] = before.points[then]
+        _, places, inverse = self.seen
+        flow = np.zeros((self.height, self.width, 2))
+        lens = before.lens
+        raster.flow_of(
+            self.samples.front, moment.corners, places, inverse, points, lens.eye, lens.axes, lens.focal_px, flow
+        )
+        return flow
+
+
+def _through(light: Floats, shine: Floats | None, buffers: Buffers) -> Floats:
+    """Light with the foils before it."""
+    if shine is None:
+        return light
+    veiled = buffers.foil >= 0
+    through = light.copy()
+    through[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine[veiled]
+    return through
+
+
+def _bits(samples: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """How many of four samples are set."""
+    counts: NDArray[np.uint8] = (samples & 1) + (samples >> 1 & 1) + (samples >> 2 & 1) + (samples >> 3 & 1)
+    return counts
+
+
+def labels_of(front: NDArray[np.int32], owner: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The thing that most samples of every pixel show; of equal counts the first sample's."""
+    height, width = front.shape[0] // SIDE, front.shape[1] // SIDE
+    labels = np.empty((height, width), np.int32)
+    _vote(front, owner, labels)
+    return labels
+
+
+@njit(cache=True)
+def _vote(front, owner, labels):  # type: ignore[no-untyped-def]
+    things = np.empty(4, np.int64)
+    for y in range(labels.shape[0]):
+        for x in range(labels.shape[1]):
+            for k in range(4):
+                t = front[2 * y + k // 2, 2 * x + k % 2]
+                things[k] = owner[t] if t >= 0 else -1
+            best, most = things[0], 0
+            for k in range(4):
+                count = 0
+                for m in range(4):
+                    if things[m] == things[k]:
+                        count += 1
+                if count > most:
+                    best, most = things[k], count
+            labels[y, x] = best
+
+
+def _mask_of(center: Center, width: int, height: int) -> Floats:
+    """How much light the optics pass at every pixel: darker corners, and nothing outside a round image."""
+    x, y = (np.arange(width) + 0.5 - width / 2) / height, (np.arange(height) + 0.5 - height / 2) / height
+    square = x[None, :] ** 2 + y[:, None] ** 2
+    light = 1 - center.vignette * np.minimum(square / 1.04, 1.0)
+    if center.circle:
+        edge = (CIRCLE_RADIUS**2 - square) * height / 3
+        light = light * np.clip(edge, 0, 1)
+    return np.asarray(np.round(light, 9))
+
+
+def _mix_of(center: Center) -> Floats:
+    """A centre's colours as one matrix: tint, saturation and the turn of all hues."""
+    grey = np.array([0.299, 0.587, 0.114])
+    full = np.eye(3) * center.saturation + (1 - center.saturation) * grey[None, :]
+    turn = np.deg2rad(center.hue_deg)
+    axis = np.ones(3) / np.sqrt(3)
+    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    rotation = np.cos(turn) * np.eye(3) + np.sin(turn) * cross + (1 - np.cos(turn)) * np.outer(axis, axis)
+    return np.asarray(np.round(np.diag(np.array(center.tint) ** 2) @ rotation @ full, 9))
+
+
+def _drops(seed: int) -> Floats:
+    """Where dirt sits on the lens: rows x, y, radius, opacity."""
+    rng = np.random.default_rng([seed, 5])
+    count = 9
+    ranges = (0.1, 1.7), (0.05, 0.95), (0.05, 0.2), (0.5, 1.0)
+    return np.asarray([rng.uniform(*limits, count).round(9) for limits in ranges]).T.copy()
+
+
+def _blurred(light: Floats, sigma_px: float) -> Floats:
+    """Light spread by a soft lens: two boxes each way."""
+    reach = max(int(sigma_px), 1)
+    out = light
+    for axis in (0, 1):
+        for _ in range(2):
+            out = np.mean([np.roll(out, k, axis) for k in range(-reach, reach + 1)], axis=0)
+    return out
