@@ -22,7 +22,7 @@ from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, build_forma
 from surgvalid.stats.intervals.video_jackknife import FEWEST_VIDEOS, mean_interval
 
 if TYPE_CHECKING:
-    from surgvalid.questions.release import Part
+    from surgvalid.questions.release import QuestionRows
 
 LEAST_ALIKE = 0.7
 LEAST_PAIRS = 5
@@ -34,7 +34,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def human_ceiling(parts: Mapping[str, Part], history: History) -> tuple[pl.DataFrame, list[Finding]]:
+def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[pl.DataFrame, list[Finding]]:
     """The accuracy of people on questions, by SPLIT/TRACK: overall, by track, template, capability and rater."""
     answers: dict[str, dict[str, str]] = defaultdict(dict)
     for entry in history.entries:

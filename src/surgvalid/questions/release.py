@@ -39,7 +39,7 @@ _BESIDE = ("LICENSE*", "LICENCE*", "CITATION*", "data_card.*", "history.csv")
 Row = Mapping[str, Any]
 
 
-class Part(NamedTuple):
+class QuestionRows(NamedTuple):
     """The questions of one split and track, row by row as they lie in the files."""
 
     requests: list[dict[str, Any]]
@@ -48,7 +48,7 @@ class Part(NamedTuple):
     table: pl.DataFrame
 
 
-def parts_in(folder: Path) -> dict[str, Part]:
+def parts_in(folder: Path) -> dict[str, QuestionRows]:
     """By `SPLIT/TRACK`, the questions of a folder.
 
     Raises:
@@ -60,7 +60,7 @@ def parts_in(folder: Path) -> dict[str, Part]:
     if lacking := [str(place) for place in places if not (place / "references.json").is_file()]:
         raise FileUnreadable(lacking[0], ["holds no references: it was released without them; name the full release"])
     return {
-        place.relative_to(folder).as_posix(): Part(
+        place.relative_to(folder).as_posix(): QuestionRows(
             read_json(place / "requests.json"),
             read_json(place / "references.json"),
             list(read_rows(place / "proofs.jsonl")),
@@ -74,7 +74,7 @@ def parts_in(folder: Path) -> dict[str, Part]:
 class Release(Result):
     """One version of a set of questions."""
 
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, QuestionRows] = field(default_factory=dict)
     facts_of: Mapping[str, Any] = field(default_factory=dict)
     """What `release.json` says beside the digests."""
     parent: Path | None = None
@@ -144,7 +144,7 @@ def freeze(
     folder, log = Path(keep), history_in(history)
     if confirmed < 0:
         raise Misuse(f"confirmed (--min confirmed) must be at least 0, got {confirmed}")
-    before, parts = parts_in(folder), dict[str, Part]()
+    before, parts = parts_in(folder), dict[str, QuestionRows]()
     verdicts = _verdicts(log, confirmed)
     earlier = read_json(folder / RELEASE) if (folder / RELEASE).is_file() else {}
     retired = pl.read_csv(folder / "retired.csv", infer_schema=False) if (folder / "retired.csv").is_file() else None
@@ -227,7 +227,7 @@ def _fresh(replacements: Benchmark | None, used: set[str]) -> dict[tuple[str, st
     return fresh
 
 
-def _left(share: Part, gone: set[str], corrected: Mapping[str, str], new: Sequence[Any]) -> Part:
+def _left(share: QuestionRows, gone: set[str], corrected: Mapping[str, str], new: Sequence[Any]) -> QuestionRows:
     def kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row for row in rows if row["qID"] not in gone]
 
@@ -237,7 +237,7 @@ def _left(share: Part, gone: set[str], corrected: Mapping[str, str], new: Sequen
     table = share.table.filter(~pl.col("id").is_in(list(gone)))
     table = table.with_columns(pl.col("id").replace_strict(right, default=None).alias("answer"))
     added = [table_of(new)] if new else []
-    return Part(
+    return QuestionRows(
         kept(share.requests) + [question.request.as_row() for question in new],
         references + [{**row, "strata": {**row.get("strata", {}), **_UNREVIEWED}} for row in more],
         kept(share.proofs) + [question.proof_row() for question in new],
@@ -245,7 +245,7 @@ def _left(share: Part, gone: set[str], corrected: Mapping[str, str], new: Sequen
     )
 
 
-def _no_longer_kept(parts: Mapping[str, Part]) -> Iterator[Finding]:
+def _no_longer_kept(parts: Mapping[str, QuestionRows]) -> Iterator[Finding]:
     """Templates that one answer has taken over; nothing is balanced again, it is only said."""
     for name, share in parts.items():
         answers: dict[str, Counter[str]] = defaultdict(Counter)

@@ -253,6 +253,7 @@ def oracle_panoptic(units: list) -> dict[str, list[float]]:
 
 binary = partial(Example, random_pair, perfect_pair, cases, absent=stray_pair)
 labelled = partial(Example, random_label_pair, perfect_label_pair, cases, absent=stray_label_pair)
+nearly = partial(Example, near_label_pair, perfect_label_pair, cases, absent=stray_label_pair)
 declared = {"classes": CLASSES}
 near = {"tolerance_px": 1.5}
 
@@ -280,15 +281,8 @@ EXAMPLES = {
     "hd95_px": binary(oracle_hd95),
     "mi_dsc": labelled(partial(oracle_multi, lambda a, b: oracle_dsc([(a, b)]))),
     "mi_nsd": labelled(partial(oracle_multi, one_border_nsd), options=near),
-    "panoptic_quality": labelled(lambda units: mean(oracle_panoptic(units)["pq"]), options=declared),
-    "segmentation_quality": Example(
-        near_label_pair,
-        perfect_label_pair,
-        cases,
-        lambda units: mean(oracle_panoptic(units)["sq"]),
-        options=declared,
-        absent=stray_label_pair,
-    ),
-    "recognition_quality": labelled(lambda units: mean(oracle_panoptic(units)["rq"]), options=declared),
+    "panoptic_quality": nearly(lambda units: mean(oracle_panoptic(units)["pq"]), options=declared),
+    "segmentation_quality": nearly(lambda units: mean(oracle_panoptic(units)["sq"]), options=declared),
+    "recognition_quality": nearly(lambda units: mean(oracle_panoptic(units)["rq"]), options=declared),
     "mask_stability_gap": Example(random_video, perfect_video, videos, oracle_stability, absent=stray_video),
 }
