@@ -199,6 +199,8 @@ def test_lists_of_names_under_a_key() -> None:
     assert nothing.status is ReplyRead.OK
     assert not present(nothing)
     assert read('{"instrument": ["hook"]}', VERBS).status is ReplyRead.FAILED
+    by_name = dict.fromkeys(VERBS.classes, False) | {"cut": True}
+    assert present(read(json.dumps(by_name), VERBS)) == {"cut"}
     assert read('{"verb": ["lasering"]}', VERBS).status is ReplyRead.FAILED
 
 

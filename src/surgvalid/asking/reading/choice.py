@@ -174,8 +174,14 @@ def _bare(text: str, schema: ReplySchema) -> ReplyReading | None:
     number = _NUMBER.fullmatch(stripped)
     if number or folded(stripped) in NUMBER_WORDS or (schema.options and len(stripped) == 1):
         name = _of_mark(number[0] if number else stripped, schema)
+        if name is None and schema.numbered_from is None and not schema.ordered and not schema.options:
+            return failed(f"{stripped!r} is the number of no class")
         return read_as(name, "bare value") if name else contradiction(f"{stripped!r} stands for no class")
-    return _numbered(_undressed(_SCALE.sub("", stripped)) if schema.ordered else stripped, schema)
+    text = _undressed(_SCALE.sub("", stripped)) if schema.ordered else stripped
+    if text != stripped and _NUMBER.fullmatch(text):
+        name = _of_mark(text, schema)
+        return read_as(name, "bare value") if name else contradiction(f"{text!r} stands for no class")
+    return _numbered(text, schema)
 
 
 def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
@@ -191,6 +197,10 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
     if schema.numbered_from is None and not schema.ordered and not schema.options:
         return None
     name, rest = _of_mark(match["mark"], schema), match["rest"]
+    named = _result(schema.names.exact(rest.strip(_DRESS)), schema)
+    if named is not None and not schema.ordered:
+        same = named == name
+        return read_as(named, "number and name") if same else contradiction(f"{text[:60]!r}: number and name disagree")
     if not marked or ("\n" in rest.strip() and _several_lines(text)):
         return None
     if _BEGINS_WITH_NUMBER.match(rest) or (schema.options and _BEGINS_WITH_LETTER.match(rest)):

@@ -23,6 +23,7 @@ NONE = "None"
 """What stands for no object at all in FOCUS questions."""
 _NOTHING = frozenset({"null", "none", "nothing", "no", "n a", "", "empty", "null instrument"})
 _UNKNOWN = frozenset({"unknown", "unclear", "uncertain", "unidentified", "not sure", "undetermined"})
+_SHORT = 3
 _FEW = 2
 _ALL = re.compile(
     r"^(?:yes )?all (?:of )?(?:the |these )?(?:two |three |four |five |six |seven |cvs )*(?:criteria|tools"
@@ -30,6 +31,7 @@ _ALL = re.compile(
     r"(?: \w+){0,3}? (?:are|were|have been) (?:clearly |fully )?(?:met|visible|present|achieved|fulfilled"
     r"|satisfied|seen|shown)$"
 )
+_SEEN = re.compile(r"\b(?:is|are|visible|see|seen|shows?|no|not|voit|sieht|ve|a|an)\b|[有没]", re.IGNORECASE)
 _LONGER = (" longer", " more", " sign", " of")
 _AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
 _DOUBTS = re.compile(r"(?:^| )(?:neither|nor|without|if|whether|unclear|may|might|would)(?![^\W_])")
@@ -100,6 +102,11 @@ def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading 
         if pairs:
             return _settled(pairs, schema, "list of objects")
         inner = [reading for one in value if (reading := _of_object(one, schema, depth + 1)) is not None]
+        usable = [one for one in inner if one.usable]
+        if len(value) > 1 and usable and all(len(one) == 1 for one in value):
+            return _settled(
+                [(schema.names.exact(k) or "", v) for one in value for k, v in one], schema, "list of objects"
+            )
         return _agreed(inner, whole=False) if inner else None
     names = [schema.names.exact(one) for one in value if isinstance(one, str)]
     if _is_echo(names, schema):
@@ -186,7 +193,7 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
         match = _PAIR.match(piece) if piece and len(piece) < _LONGEST_PAIR and _BETWEEN.search(piece) else None
         if match is None:
             continue
-        name = schema.names.exact(match["name"]) or _before_brackets(match["name"], schema)
+        name = schema.names.exact(match["name"]) or _last_name(match["name"], schema)
         if name is not None:
             yield name, match["value"]
 
@@ -216,8 +223,12 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
     return [] if waiting or refuses(text) or _DOUBTS.search(plain) else pairs
 
 
-def _before_brackets(words: str, schema: ReplySchema) -> str | None:
-    """The class before what stands in brackets."""
+def _last_name(words: str, schema: ReplySchema) -> str | None:
+    """The class that ends a few words, such as `criterion C1`."""
+    plain = folded(words)
+    mentions = schema.names.mentions(plain)
+    if len(mentions) == 1 and len(plain.split()) <= 8 and mentions[0].end == len(plain):
+        return mentions[0].name
     first = re.match(r"([^(]+)\(", words)
     return schema.names.exact(first[1]) if first else None
 
@@ -234,6 +245,12 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
             return silent_settled(dict.fromkeys(schema.classes, False), schema, "nothing is there")
         if not groups and _ALL.match(folded(clause.text)):
             return silent_settled(dict.fromkeys(schema.classes, True), schema, "all are there")
+        if (
+            len(groups) == 1
+            and _is_echo(groups[0].names, schema)
+            and folded(clause.text).startswith(folded(schema.classes[0]))
+        ):
+            return failed("the list of all classes is repeated")
         for group in (one for one in groups if one.denied or not one.either):
             for name in group.names:
                 opposed = opposed or labels[name] is (group.denied)
@@ -273,6 +290,9 @@ def read_lists(text: str, schema: ReplySchema) -> ReplyReading:
         if any(set(one.value) != set(usable[0].value) for one in usable):
             return contradiction("two objects say different things")
         return usable[0] if usable else readings[0]
+    listed = [one for one in asserted_objects(text) if isinstance(one.value, list) and not _TUPLE.search(text)]
+    if len(listed) == 1 and not refuses(text):
+        return _named(listed[0].value, schema, "list of names")
     return _of_rows(text, schema)
 
 
@@ -288,6 +308,11 @@ def _under_key(value: Any, schema: ReplySchema) -> ReplyReading:
         given += [one for held in values[:1] for one in (held if isinstance(held, list) else [held])]
     if keyed:
         return _named(given, schema, AS_ASKED)
+    truths = [(name, one) for entry in entries for key, one in entry if (name := schema.names.exact(key))]
+    if truths:
+        settled = _settled(truths, schema, "truth values")
+        names = [name for name, held in (settled.value or {}).items() if held]
+        return read_as(names, "truth values") if settled.usable else settled
     inner = [one for entry in entries for key, one in entry if not is_aside(key) and isinstance(one, list)]
     if len(inner) == 1:
         reading = (
@@ -380,6 +405,8 @@ def read_classes(text: str, schema: ReplySchema) -> ReplyReading:
         return read_as(names, "pairs") if names else failed("no class is said to be there")
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
+    if "," in text and all(len(piece.split()) <= _SHORT for piece in pieces) and not _SEEN.search(text):
+        return contradiction(f"{text[:60]!r} names what is no class")
     spoken = [clause for clause in clauses(text) if clause.counts]
     nothing = any(says_nothing_is_there(clause.text) for clause in spoken)
     groups = [one for clause in spoken for one in named_groups(clause.text, schema.names) if not one.denied]

@@ -72,6 +72,9 @@ def read_number(text: str, schema: ReplySchema) -> ReplyReading:
     plain = (value if held else text).strip()
     if re.fullmatch(r"\d+", plain):
         return read_as(int(plain), AS_ASKED if not held else "object")
+    bare = with_digits(plain.strip(" *`\"'.!"))
+    if re.fullmatch(r"[-+−]?\d+(?:[.,]\d+)?", bare):
+        return _count(bare.replace(",", ".").replace("−", "-"), "bare value")
     return _of_clauses(plain, schema)
 
 
@@ -162,7 +165,18 @@ _RANGE = re.compile(r"^\s*(?:-|–|—|to|bis|until|à|hasta|or|oder)\s*$", re.I
 
 def read_moments(text: str, schema: ReplySchema) -> ReplyReading:
     """Moments in seconds, in order; one unless several were asked for."""
+    held, value = _listed_value(text)
+    if held and value is None:
+        return refused("no value is given")
     times: list[float] = []
+    if held:
+        given = value if isinstance(value, list) and not isinstance(value, KeyedPairs) else [value]
+        for one in given:
+            reading = _moment(moments(str(one)), schema) if isinstance(one, str) else _plain_time(one)
+            if not isinstance(reading, float):
+                return reading
+            times.append(reading)
+        return _in_order(times, schema, "object")
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
     for clause in clauses(text):
@@ -173,6 +187,24 @@ def read_moments(text: str, schema: ReplySchema) -> ReplyReading:
             times += stated
     asked = re.fullmatch(r"\d\d:\d\d:\d\d(?:,\s*\d\d:\d\d:\d\d)*", text.strip())
     return _in_order(times, schema, AS_ASKED if asked else "words") if times else failed(f"no time in {text[:60]!r}")
+
+
+def _listed_value(text: str) -> tuple[bool, Any]:
+    objects = asserted_objects(text)
+    if not objects:
+        return False, None
+    value = objects[0].value
+    if len(objects) > 1 and any(repr(one.value) != repr(value) for one in objects):
+        return True, ["two objects"]
+    while isinstance(value, KeyedPairs):
+        kept = [inner for key, inner in value if not is_aside(key)]
+        value = kept[0] if len(kept) == 1 else ["several values"]
+    return True, value
+
+
+def _plain_time(value: Any) -> float | ReplyReading:
+    seconds = seconds_of(value)
+    return failed(f"{value!r} is no time") if seconds is None else float(seconds)
 
 
 def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:

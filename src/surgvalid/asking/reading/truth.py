@@ -14,15 +14,59 @@ from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import Mood, cannot_look, clauses, refuses
 
 _YES = frozenset(
-    "true,yes,1,present,visible,achieved,met,fulfilled,positive,y,1.0,ja,oui,sí,si,是,有,是的,✓,✔,✅,☑,x,satisfied,seen,"
-    "detected,in use,used,correct,wahr,vrai,verdadero,vorhanden,erfüllt,sichtbar,yes present,is met,is present".split(
-        ","
-    )
+    {"true", "yes", "1", "present", "visible", "achieved", "met", "fulfilled", "positive", "y", "1.0", "ja", "oui"}
+    | {
+        "sí",
+        "si",
+        "是",
+        "有",
+        "是的",
+        "✓",
+        "✔",
+        "✅",
+        "☑",
+        "x",
+        "satisfied",
+        "seen",
+        "detected",
+        "in use",
+        "used",
+        "correct",
+    }
+    | {"wahr", "vrai", "verdadero", "vorhanden", "erfüllt", "sichtbar", "yes present", "is met", "is present"}
 )
 _NO = frozenset(
-    "false,no,0,absent,not present,not visible,not achieved,not met,unmet,negative,n,0.0,none,not fulfilled,invisible,"
-    "nein,non,否,没有,无,不是,✗,✘,❌,☐,✕,×,falsch,faux,falso,not seen,not detected,not satisfied,not used,"
-    "nicht vorhanden,nicht erfüllt,is not met,is not present,no hay,fehlt,不,not in use".split(",")
+    {"false", "no", "0", "absent", "not present", "not visible", "not achieved", "not met", "unmet", "negative", "n"}
+    | {
+        "0.0",
+        "none",
+        "not fulfilled",
+        "invisible",
+        "nein",
+        "non",
+        "否",
+        "没有",
+        "无",
+        "不是",
+        "✗",
+        "✘",
+        "❌",
+        "☐",
+        "✕",
+        "×",
+    }
+    | {
+        "falsch",
+        "faux",
+        "falso",
+        "not seen",
+        "not detected",
+        "not satisfied",
+        "not used",
+        "nicht vorhanden",
+        "nicht erfüllt",
+    }
+    | {"is not met", "is not present", "no hay", "fehlt", "不", "not in use"}
 )
 _HALF = 0.5
 
