@@ -65,7 +65,7 @@ REPEATED = {
         "classification", "phases", "cvs", "triplets", "detection", "segmentation", "tracking", "shard-1-of-2",
     )},
     **{f"tables/{name}.manifest.json": "tables" for name in TABLES},
-    "procedures/simulated": "procedures", "procedures/questions": "procedures", "registration/run": "registration",
+    "procedures/simulated": "procedures", "registration/run": "registration",
 }  # fmt: skip
 """Runs that are repeated from their manifests, and where they were started."""
 NOT_WRITTEN = ("badge.svg", "guideline_items.csv", "label_errors.csv")
@@ -297,6 +297,29 @@ def test_a_run_is_repeated_from_its_manifest_with_equal_files(manifest: str, sta
     for entry in json.loads(file.read_text())["outputs"]:
         written = re.sub("^boxes-", "videos-", entry["file"])
         assert (again / written).is_file() or written in (*NOT_WRITTEN, *NOT_DRAWN)
+
+
+def references_in(folder: Path) -> dict[tuple[Any, ...], Any]:
+    """The reference of every question of a set, by its video, window and wording."""
+    questions = {}
+    for requests in sorted(folder.glob("*/*/requests.json")):
+        answers = {row["qID"]: row["answer"] for row in json.loads((requests.parent / "references.json").read_text())}
+        for row in json.loads(requests.read_text()):
+            questions[row["videoID"], row["start_time"], row["end_time"], row["question"]] = answers[row["qID"]]
+    return questions
+
+
+def test_questions_are_made_again_by_the_templates_of_today(tmp_path: Path) -> None:
+    words = ("tools", "rerun", OLD / "procedures/questions", "--from", OLD / "procedures")
+    assert json.loads(invoke(*words, "--out", tmp_path / "again", "--json").stdout)["verb"] == "questions"
+    assert len(references_in(tmp_path / "again")) == len(references_in(OLD / "procedures/questions"))
+    invoke(
+        "data", "questions", OLD / "procedures/simulated/procedures", "--per-video", 2000, "--out", tmp_path / "many"
+    )
+    now, then = references_in(tmp_path / "many"), references_in(OLD / "procedures/questions")
+    both = now.keys() & then.keys()
+    assert both, "moments and options are drawn anew; what is asked again has the same reference"
+    assert {key: now[key] for key in both} == {key: then[key] for key in both}
 
 
 def test_monitoring_is_repeated_by_the_test_of_today(tmp_path: Path) -> None:
