@@ -120,6 +120,6 @@ def _ranged(
 
 LOOKS = (
     declared("hyperparameters", "a reason for thresholds and tolerances"),
-    Look("winners over thresholds", over_thresholds, needed=False),
+    Look("winners over thresholds", over_thresholds, needed=False, scored=True),
     Look("winners over tolerances", over_tolerances, needed=False),
 )

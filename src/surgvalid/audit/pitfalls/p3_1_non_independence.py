@@ -196,7 +196,7 @@ def _decimals(number: float) -> int:
 
 
 LOOKS = (
-    Look("how much videos matter", widths),
-    Look("units of intervals and tests", units),
-    Look("widths of printed intervals", printed_widths, needed=False),
+    Look("how much videos matter", widths, scored=True),
+    Look("units of intervals and tests", units, scored=True),
+    Look("widths of printed intervals", printed_widths, needed=False, scored=True),
 )

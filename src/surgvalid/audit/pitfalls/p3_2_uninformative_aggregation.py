@@ -250,7 +250,7 @@ def _by_condition(study: AuditedStudy) -> bool:
 
 LOOKS = (
     Look("how scores were aggregated", stated),
-    Look("winners under other aggregations", six_ways, needed=False),
-    Look("weight of single videos", one_video_decides, needed=False),
-    Look("critical phases", critical_phases, needed=False),
+    Look("winners under other aggregations", six_ways, needed=False, scored=True),
+    Look("weight of single videos", one_video_decides, needed=False, scored=True),
+    Look("critical phases", critical_phases, needed=False, scored=True),
 )
