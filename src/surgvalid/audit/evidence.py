@@ -107,7 +107,7 @@ def looked(looks: Iterable[Look], study: AuditedStudy) -> Iterator[SeenEvidence]
     for one in looks:
         try:
             for evidence in one.look(study):
-                sentence = called(evidence.sentence, word) if one.scored else evidence.sentence
+                sentence = called(evidence.sentence, word if one.scored else "video")
                 yield SeenEvidence(one.about, one.needed, replace(evidence, sentence=sentence))
         except NotThere as lacking:
             needed = one.needed or isinstance(lacking, NamedNotThere)

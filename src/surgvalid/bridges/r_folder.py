@@ -103,7 +103,7 @@ def write(result: StudyResult, folder: str | Path, *, force: bool = False, prima
         result.table.select("model", "value", "sd", "low", "high").write_csv(stage / "data" / "expected.csv")
         pairs.select("model_a", "model_b", "difference", "low", "high").write_csv(stage / "data" / "pairs.csv")
         if primary is not None:
-            primary.select("model", "name", "accuracy", "low", "high").write_csv(stage / "data" / "primary.csv")
+            primary.write_csv(stage / "data" / "primary.csv")
         _dictionary(result, scores).write_csv(stage / "data" / "dictionary.csv")
         text = _ANALYSIS.format(metric=result.metric.name, unit=result.unit)
         (stage / "analysis.Rmd").write_text(text, encoding="utf-8")

@@ -136,5 +136,5 @@ LOOKS = (
     Look("width of intervals over videos", how_wide, needed=False, scored=True),
     Look("classes by video", classes_per_video, needed=False),
     Look("classes by split", classes_in_splits, needed=False),
-    Look("difference that would be found", difference_that_shows, needed=False, scored=True),
+    Look("difference that would be found", difference_that_shows, needed=False),
 )

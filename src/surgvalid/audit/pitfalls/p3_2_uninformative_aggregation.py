@@ -97,7 +97,7 @@ def six_ways(study: AuditedStudy) -> Iterator[AuditEvidence]:
     flips = {name: rival for name, rival in rivals.items() if rival != winner}
     text = f"{matrix.models[winner]} is best frame by frame"
     if not flips:
-        yield passed(f"{text} and under all {len(values)} ways to aggregate.", *numbers, picture="strategies")
+        yield passed(f"{text} and under all {len(values)} ways to aggregate.", *numbers)
         return
     named = listed([f"{matrix.models[rival]} ({name})" for name, rival in flips.items()])
     if len(matrix.video_names) < FEWEST_TESTED:
@@ -127,7 +127,6 @@ def six_ways(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"{text}; elsewhere others win ({named}), by no more than chance.",
         *numbers,
         weight=Weight.HIGH,
-        picture="strategies",
     )
 
 
