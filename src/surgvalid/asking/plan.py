@@ -228,10 +228,6 @@ class StagedMedia:
         for folder in (self.input, self._staged):
             (folder / name).unlink(missing_ok=True)
 
-    def on_show(self) -> list[str]:
-        """The names in the input folder."""
-        return sorted(path.name for path in self.input.iterdir())
-
     def clear(self) -> None:
         """Take everything away."""
         for folder in (self.input, self._staged):

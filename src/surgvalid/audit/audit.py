@@ -43,8 +43,8 @@ def lead(counts: Mapping[str, int]) -> str:
 
 
 _PROSE = (
-    "{name} was held against {checks} pitfalls of validation. A check fails on evidence only: what it tests is seen at "
-    "1 % after correction for all that it tests, with whole videos as units. What the study does not hold is not "
+    "{name!r} was held against {checks} pitfalls of validation. A check fails on evidence only: what it tests is seen "
+    "at 1 % after correction for all that it tests, with whole videos as units. What the study does not hold is not "
     "assessable, and what only people know is asked, never guessed; that no check fails does not prove a study sound."
 )
 
@@ -120,11 +120,7 @@ def audited(
         study = source
     else:
         study, findings = read_study(source, columns=columns, better=better, missing=missing)
-    word = study.scores.unit.word if study.scores is not None else "video"
-    checks = [
-        AuditedClaim(one.ABOUT, tuple(seen.about_units(word) for seen in looked(one.LOOKS, study)))
-        for one in chosen_pitfalls(pitfalls)
-    ]
+    checks = [AuditedClaim(one.ABOUT, tuple(looked(one.LOOKS, study))) for one in chosen_pitfalls(pitfalls)]
     return _audited(study, checks, findings)
 
 

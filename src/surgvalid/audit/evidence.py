@@ -87,6 +87,8 @@ class Look:
     look: Callable[[AuditedStudy], Iterable[AuditEvidence]]
     needed: bool = True
     """Whether the check cannot pass without it."""
+    scored: bool = False
+    """Whether its videos are what the scores take for independent, perhaps patients; else they are videos."""
 
 
 class SeenEvidence(NamedTuple):
@@ -98,17 +100,15 @@ class SeenEvidence(NamedTuple):
     key: str = ""
     """Of the answer that is lacking."""
 
-    def about_units(self, word: str) -> SeenEvidence:
-        """The evidence about what is independent, by its word."""
-        return self._replace(evidence=replace(self.evidence, sentence=called(self.evidence.sentence, word)))
-
 
 def looked(looks: Iterable[Look], study: AuditedStudy) -> Iterator[SeenEvidence]:
     """The evidence of every look; what is lacking is evidence too."""
+    word = study.scores.unit.word if study.scores is not None else "video"
     for one in looks:
         try:
             for evidence in one.look(study):
-                yield SeenEvidence(one.about, one.needed, evidence)
+                sentence = called(evidence.sentence, word if one.scored else "video")
+                yield SeenEvidence(one.about, one.needed, replace(evidence, sentence=sentence))
         except NotThere as lacking:
             needed = one.needed or isinstance(lacking, NamedNotThere)
             yield SeenEvidence(one.about, needed, AuditEvidence(CheckOutcome.UNKNOWN, f"Not there: {lacking}."))

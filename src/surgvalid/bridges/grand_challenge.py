@@ -71,7 +71,7 @@ def new(folder: str | Path) -> list[Path]:
     """
     place = Path(folder)
     if there := [name for name in _FILES if (place / name).exists()]:
-        raise WouldOverwrite(place / there[0])
+        raise WouldOverwrite(place / there[0], by_force=False)
     for name, text in _FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text, encoding="utf-8")

@@ -419,7 +419,7 @@ VERBS: tuple[Verb, ...] = (
         "host bridge",
         "host.bridge",
         "Other platforms, registries, R: new, rehearse, leaderboard, codabench, design, osf, checklists, r",
-        "bridge_step bridge_places",
+        "bridge_step bridge_places force",
     ),
     Verb(
         "host phase hand-in",

@@ -43,7 +43,7 @@ _STEPS = {
 }
 
 
-def bridge(step: str, places: list[str]) -> None:
+def bridge(step: str, places: list[str], force: bool) -> None:
     """For other platforms, registries and statisticians: packs, leaderboards, documents."""
     from surgvalid.bridges import checklists, codabench, grand_challenge
 
@@ -62,18 +62,18 @@ def bridge(step: str, places: list[str]) -> None:
     elif step in ("leaderboard", "codabench"):
         *given, scores = places
         if Path(scores).exists():
-            raise WouldOverwrite(scores)
+            raise WouldOverwrite(scores, by_force=False)
         leaderboard = grand_challenge.leaderboard(*given) if step == "leaderboard" else codabench.leaderboard(*given)
         write_table(leaderboard.scores, scores)
         for sentence in leaderboard.left_out:
             talk(f"left out: {sentence}")
         talk(f"next: `surgvalid rank {shlex.quote(scores)}` and `surgvalid study {shlex.quote(scores)}`")
     else:
-        for path in _written(step, *places):
+        for path in _written(step, *places, force=force):
             emit(str(path))
 
 
-def _written(step: str, source: str, folder: str = "") -> list[Path]:
+def _written(step: str, source: str, folder: str = "", *, force: bool) -> list[Path]:
     """The files, or the folder, that a step writes."""
     from surgvalid.bridges import checklists, grand_challenge, osf, r_folder
     from surgvalid.studies.preregistration import registered_runs
@@ -84,10 +84,10 @@ def _written(step: str, source: str, folder: str = "") -> list[Path]:
         talk("next: put your references into ground_truth/references.csv, change scoring.py and evaluate.toml")
         return grand_challenge.new(source)
     if step == "osf":
-        return osf.write(registered_runs(source), folder)
+        return osf.write(registered_runs(source), folder, force=force)
     if step == "r":
-        return [r_folder.write(study(source), folder)]
-    return checklists.write(folder, study=study(source), audit=audit_study(source))
+        return [r_folder.write(study(source), folder, force=force)]
+    return checklists.write(folder, study=study(source), audit=audit_study(source), force=force)
 
 
 def check(challenge: Path, json: bool) -> None:

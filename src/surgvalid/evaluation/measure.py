@@ -31,6 +31,7 @@ from surgvalid.metrics import METRICS, Factory, metrics_for
 from surgvalid.metrics.packing import written_down
 from surgvalid.results.tables import evaluation as tables
 from surgvalid.schema.metric_facts import Metric, MetricFacts
+from surgvalid.schema.tables.column_words import PATIENTS, named_by
 from surgvalid.schema.tables.statistics_table import Recipe, VideoStatistics
 from surgvalid.stats.intervals.engine import Spread
 from surgvalid.stats.intervals.interval import known, prepared_spread
@@ -166,6 +167,8 @@ class EvaluationMaterial:
     notes: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Cases of each video, where known: unequal videos leave fewer degrees of freedom."""
+    patients: Mapping[str, str] = field(default_factory=dict)
+    """Whose each video is, where patients have several."""
     files: tuple[Path, ...] | None = None
     """The files of a data set's folder that were read; where None, all files of the inputs are."""
     finish: Callable[[str, Measured], Mapping[str, pl.DataFrame]] = lambda *_: {}
@@ -269,7 +272,9 @@ def _packed(
     settings: MeasureSettings,
 ) -> tuple[Recipe, VideoStatistics]:
     if settings.clusters:
-        raise Misuse("its videos are not independent of each other, and later verbs would take them so")
+        raise Misuse(
+            "its videos are not independent of each other, and later verbs would take them so; name what is with --unit"
+        )
     cases = [material.sizes.get(video, 1) for video in videos] if material.sizes else []
     return written_down(job.name, job.metric, statistics, videos, cases)
 
@@ -458,4 +463,13 @@ def material_of(frame: pl.DataFrame, by: Sequence[str], build: Build) -> Evaluat
             sizes = Counter(rows["video"].to_list())
             parts.append(MetricPart(column, text, rows.height, tuple(sizes), tuple(build(rows)), sizes))
     sizes = Counter(frame["video"].to_list())
-    return EvaluationMaterial(tuple(sizes), frame.height, tuple(build(frame)), parts=tuple(parts), sizes=sizes)
+    return EvaluationMaterial(
+        tuple(sizes), frame.height, tuple(build(frame)), parts=tuple(parts), sizes=sizes, patients=_patients(frame)
+    )
+
+
+def _patients(frame: pl.DataFrame) -> dict[str, str]:
+    """The patient of each video, where a column names one for each, and patients have several."""
+    named = frame.select("video", *named_by(frame.columns, PATIENTS)[:1]).cast(pl.String).unique().drop_nulls()
+    patients = dict(named.rows()) if named.width > 1 and named.height == frame["video"].n_unique() else {}
+    return patients if len(set(patients.values())) < len(patients) else {}

@@ -230,7 +230,7 @@ def built_of(
     material: EvaluationMaterial = build(predictions, prepared.references, metrics=asked, by=tuple(by), **given)
     if prepared.files is not None:
         material = replace(material, files=prepared.files)
-    settings = MeasureSettings(level, replicates, seed, method, prepared.clusters)
+    settings = MeasureSettings(level, replicates, seed, method, prepared.clusters or material.patients)
     head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
     read = _files(material, predictions=predictions, references=references, **chosen)
     request = VerbRequest(inputs=read, settled={"model": model})
@@ -280,6 +280,7 @@ def result_of(
     notes: list[Finding | str] = [
         *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is not Severity.NOTE),
         *prepared.notes,
+        *(["Patients have several videos: intervals leave out one patient at a time."] if material.patients else []),
         *material.notes,
         *compat_notes(flawed),
         *_per_video_note(material),
@@ -288,7 +289,7 @@ def result_of(
         *(doubt.finding for doubt in looked.values() if doubt and doubt.severity is Severity.NOTE),
     ]
     boards = material.finish(model, measured)
-    scores = score_table_of(material, measured, model, metrics, prepared.clusters)
+    scores = score_table_of(material, measured, model, metrics, settings.clusters)
     note_cases(scores.frame)
     tables = {
         "metrics": measured.metrics,

@@ -127,7 +127,9 @@ def write_shared(
         if leaving := {video: names[video] for video in kept - small if video in one.videos}:
             statistics[name] = recipe, _renamed(one, leaving)
     if not statistics:
-        why = "; ".join((*given.unshared, *(f"{name}: counts below {cell_size}" for name in withheld)))
+        why = "; ".join(
+            (*map(": ".join, given.unshared.items()), *(f"{name}: counts below {cell_size}" for name in withheld))
+        )
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}")
     table = StatisticsTable.of(str(given.head["model"]), statistics)
     counts: list[dict[str, Any]] = []

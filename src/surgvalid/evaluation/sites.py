@@ -160,10 +160,11 @@ def _comparisons(pools: Sequence[_Pool], level: float) -> tuple[list[dict[str, A
                 text = "the two models share no video with the same scored cases, so they are not compared"
                 spoken.append(remark("sites-not-compared", text, subject=subject))
                 continue
+            unlike += sorted(set(pool.of(first)[1].videos) ^ set(pool.of(second)[1].videos))
             if unlike:
                 text = (
                     f"{len(unlike)} of {len(common) + len(unlike)} videos are left out of the comparison: the models "
-                    f"were not scored on the same cases there ({', '.join(unlike[:3])})"
+                    f"were not scored on the same cases there, or one has nothing there ({', '.join(unlike[:3])})"
                 )
                 spoken.append(remark("sites-not-compared", text, subject=subject))
             row, findings = pair_row(Slice({}, by_case(matrix)), IntervalSettings(level=level))

@@ -275,17 +275,6 @@ def matched_errors_s(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, wor
     return errors
 
 
-def share_within(errors_s: npt.ArrayLike, *, tolerance_s: float, worst_s: float = np.inf) -> float:
-    """The share of errors of at most `tolerance_s`; an error of `worst_s` or more is never within.
-
-    Example:
-        >>> share_within([0.5, 2.0, 30.0], tolerance_s=30, worst_s=30)
-        0.6666666666666666
-    """
-    errors = np.asarray(errors_s, dtype=np.float64)
-    return float(((errors <= tolerance_s) & (errors < worst_s)).mean())
-
-
 def _matches(short: Floats, long: Floats) -> npt.NDArray[np.int_]:
     """For each point of `short`, its partner in `long`, in order and with the least total error.
 

@@ -117,9 +117,9 @@ def requested(
 
 
 def _about(finding: Finding, lines: Sequence[Interpreted]) -> Finding:
-    """A finding that calls what is independent as the tables do, but where it is about columns of videos."""
+    """A finding that calls what is independent as the tables do, but where it may be about videos that are videos."""
     message = called(finding.message, unit_word(lines))
-    return finding if finding.code == "no-videos" else replace(finding, message=message)
+    return finding if finding.code in ("no-videos", "pitfall") else replace(finding, message=message)
 
 
 def _registered(

@@ -85,13 +85,6 @@ class TimeIndex:
         return times
 
     @property
-    def keyframe_times_s(self) -> NDArray[np.float64]:
-        """When each keyframe begins, in seconds from the first frame."""
-        keys = np.sort(self.stored[self.keys])
-        times: NDArray[np.float64] = (keys[keys >= self.shown[0]] - self.shown[0]) * float(self.tick_s)
-        return times
-
-    @property
     def duration_s(self) -> float:
         """From the first frame to the end of the last."""
         return float((self.end - self.shown[0]) * self.tick_s)

@@ -17,7 +17,8 @@ def test_a_pack_is_written_and_not_written_over(tmp_path: Path) -> None:
     runner, app = CliRunner(), build_app()
     assert runner.invoke(app, ["host", "bridge", "new", str(tmp_path / "pack")]).exit_code == 0
     assert (tmp_path / "pack" / "evaluate.toml").is_file()
-    assert runner.invoke(app, ["host", "bridge", "new", str(tmp_path / "pack")]).exit_code != 0
+    refused = runner.invoke(app, ["host", "bridge", "new", str(tmp_path / "pack"), "--force"])
+    assert "move it away" in str(refused.exception)
 
 
 def test_a_board_is_written_with_who_was_left_out(tmp_path: Path) -> None:
@@ -27,6 +28,9 @@ def test_a_board_is_written_with_who_was_left_out(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "left out: e4 of dan" in done.output
     assert set(pl.read_csv(scores)["model"]) == {"ann", "bob", "cleo"}
+    again = ["host", "bridge", "leaderboard", str(place), str(scores)]
+    refused = CliRunner().invoke(build_app(), [*again, "--force"])
+    assert "move it away" in str(refused.exception)
 
 
 def test_wrong_steps_and_places_are_refused(tmp_path: Path) -> None:
@@ -62,6 +66,10 @@ def test_the_folder_for_r_checklists_and_osf_are_written_from_the_command_line(t
         done = runner.invoke(app, ["host", "bridge", step, str(source), str(tmp_path / step)])
         assert done.exit_code == 0, done.output
         assert all((tmp_path / step / name).is_file() for name in files)
+        again = runner.invoke(app, ["host", "bridge", step, str(source), str(tmp_path / step)])
+        assert "pass --force" in str(again.exception)
+        done = runner.invoke(app, ["host", "bridge", step, str(source), str(tmp_path / step), "--force"])
+        assert done.exit_code == 0, done.output
 
 
 def test_submissions_of_codabench_become_a_table_from_the_command_line(tmp_path: Path) -> None:

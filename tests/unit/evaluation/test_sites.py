@@ -233,3 +233,17 @@ def test_thresholds_and_pixels_give_no_small_count_away() -> None:
     assert not _is_small(nested + np.array([[0, 0, 0, 0], [-7, 7, 0, 0]]), 100, 5)
     assert _is_small(np.array([[37.0, 60.0, 40.0]]), 100, 5)
     assert not _is_small(np.array([[37.0, 60.0, 50.0]]), 100, 5)
+
+
+def test_videos_of_one_model_alone_are_said_to_be_left_out_of_the_comparison(tmp_path: Path) -> None:
+    rows = frames("north", 1.2, 3)
+    for model, each in (("a", rows), ("b", rows.filter(pl.col("video") != "n0"))):
+        made = surgvalid.evaluate(
+            "classification", each, model=model, share=True, metrics=["accuracy"], classes=["a", "b", "c"]
+        )
+        surgvalid.share(made, tmp_path / f"{model}.parquet", site="north", cell_size=2)
+    result = surgvalid.combine(sorted(tmp_path.glob("*.parquet")))
+    assert result.tables["comparisons"]["videos"].item() == 6
+    assert result.table["videos"].to_list() == [7, 6]
+    told = next(one for one in result.findings if one.code == "sites-not-compared")
+    assert "1 of 7 videos" in told.message

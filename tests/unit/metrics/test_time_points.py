@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surgvalid.errors import Misuse
-from surgvalid.metrics.times import matched_errors_s, share_within, worst_error_s
+from surgvalid.metrics.times import matched_errors_s, worst_error_s
 
 TIMES = st.lists(st.integers(0, 60), min_size=1, max_size=6)
 
@@ -50,11 +50,6 @@ def test_a_missing_time_is_within_no_tolerance_even_where_it_costs_as_little_as_
     worst = worst_error_s([5], window_s=(0, 10))
     errors = matched_errors_s([5], [], worst_s=worst)
     assert errors.tolist() == [30]
-    assert share_within(errors, tolerance_s=30, worst_s=worst) == 0
-
-
-def test_an_error_equal_to_the_tolerance_is_within_it() -> None:
-    assert share_within([5.0, 5.1], tolerance_s=5) == 0.5
 
 
 def test_times_that_are_no_numbers_are_refused() -> None:

@@ -36,6 +36,34 @@ def test_a_failing_audit_shows_its_evidence_on_the_page(tmp_path: Path) -> None:
     assert [finding.code for finding in audit.findings] == ["pitfall"]
 
 
+def test_patients_of_the_scores_are_not_the_videos_of_other_tables(tmp_path: Path) -> None:
+    """A video in two splits is no patient in two splits, and a name in quotes stays what it is."""
+    rows = [
+        {
+            "patient": f"p{p}",
+            "video": f"p{p}v{v}",
+            "case": f"p{p}v{v}",
+            "model": model,
+            "dice": 0.7 + (p * 3 + v) % 7 / 50,
+        }
+        for p in range(8)
+        for v in range(3)
+        for model in ("A", "video net")
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
+    splits = [("train", "v0", "p0"), ("train", "v1", "p1"), ("test", "v0", "p2"), ("test", "v3", "p3")]
+    pl.DataFrame(splits, schema=["split", "video", "patient"], orient="row").write_csv(tmp_path / "splits.csv")
+    (tmp_path / "study.toml").write_text(
+        'title = "video study"\n[data]\nscores = "scores.csv"\nsplits = "splits.csv"\n'
+    )
+    audit = surgvalid.audit_study(tmp_path)
+    assert "video: test and train share 1 (v0)." in audit.tables["evidence"]["sentence"].to_list()
+    assert "8 patients with 24 cases." in audit.tables["evidence"]["sentence"].to_list()
+    assert [one.message for one in audit.findings] == ["video: test and train share 1 (v0)."]
+    assert "'video study' was held against" in audit.prose
+    assert "'video net' 0." in surgvalid.dependence(tmp_path / "scores.csv").prose
+
+
 def test_an_audit_reads_back_and_stands_in_a_report(tmp_path: Path) -> None:
     nested_frame(videos=4).write_csv(tmp_path / "scores.csv")
     audit = surgvalid.audit_study(tmp_path / "scores.csv", pitfalls=["P1.2", "P3.4"])

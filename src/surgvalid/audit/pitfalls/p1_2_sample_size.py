@@ -132,8 +132,8 @@ def classes_in_splits(study: AuditedStudy) -> Iterator[AuditEvidence]:
 
 
 LOOKS = (
-    Look("number of independent videos", enough_videos),
-    Look("width of intervals over videos", how_wide, needed=False),
+    Look("number of independent videos", enough_videos, scored=True),
+    Look("width of intervals over videos", how_wide, needed=False, scored=True),
     Look("classes by video", classes_per_video, needed=False),
     Look("classes by split", classes_in_splits, needed=False),
     Look("difference that would be found", difference_that_shows, needed=False),

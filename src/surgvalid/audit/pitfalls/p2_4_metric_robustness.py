@@ -67,7 +67,7 @@ def at_other_rates(study: AuditedStudy) -> Iterator[AuditEvidence]:
     text = f"Thinned out to {', '.join(f'1/{factor}' for factor in steps)} the accuracy moves by up to {most:.3f}"
     who = models[int(np.argmax(bad)) % len(models)]
     little = f"less than {MOVED}" if most < MOVED else "no more than chance"
-    yield judged(bad.any(), f"{text}; for {who} by more than chance.", f"{text}: {little}.", *numbers, picture="curves")
+    yield judged(bad.any(), f"{text}; for {who} by more than chance.", f"{text}: {little}.", *numbers)
 
 
 LOOKS = (Look("values at other frame rates", at_other_rates),)

@@ -100,21 +100,17 @@ def _ranged(
     lost = [f"{rivals[column]} at {words[row]}" for row, column in np.argwhere(ahead & (p_values < ALPHA))]
     text = f"{models[best]} is best at the study's setting ({words[chosen]})"
     if not lost:
-        yield passed(
-            f"{text}, and nowhere from {words[0]} to {words[-1]} worse by more than chance.", *numbers, picture="curves"
-        )
+        yield passed(f"{text}, and nowhere from {words[0]} to {words[-1]} worse by more than chance.", *numbers)
     elif study.has_answer("hyperparameters"):
         yield passed(
             f"{text}; better elsewhere: {listed(lost)}. {quoted(study.answer('hyperparameters'))}",
             *numbers,
-            picture="curves",
         )
     else:
         yield failed(
             f"{text}; better by more than chance: {listed(lost)}. Nobody justified the setting.",
             *numbers,
             weight=Weight.HIGH,
-            picture="curves",
         )
 
 

@@ -52,7 +52,7 @@ def widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"Over {len(matrix.video_names)} videos with {len(matrix.values):,} cases the design effect is {effect:.2g} in "
         f"the median; intervals clustered by video are {ratio:.2g} times as wide as those that ignore videos."
     )
-    yield passed(text, *numbers, picture="widths")
+    yield passed(text, *numbers)
 
 
 def effects(study: AuditedStudy) -> tuple[float, list[AuditNumber]]:
@@ -136,7 +136,6 @@ def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
         f"{text} The design effect is {effect:.2g}: it makes no difference here.",
         *numbers,
         weight=Weight.HIGH,
-        picture="widths",
     )
 
 
@@ -196,7 +195,7 @@ def _decimals(number: float) -> int:
 
 
 LOOKS = (
-    Look("how much videos matter", widths),
-    Look("units of intervals and tests", units),
-    Look("widths of printed intervals", printed_widths, needed=False),
+    Look("how much videos matter", widths, scored=True),
+    Look("units of intervals and tests", units, scored=True),
+    Look("widths of printed intervals", printed_widths, needed=False, scored=True),
 )

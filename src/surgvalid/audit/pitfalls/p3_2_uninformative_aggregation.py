@@ -97,7 +97,7 @@ def six_ways(study: AuditedStudy) -> Iterator[AuditEvidence]:
     flips = {name: rival for name, rival in rivals.items() if rival != winner}
     text = f"{matrix.models[winner]} is best frame by frame"
     if not flips:
-        yield passed(f"{text} and under all {len(values)} ways to aggregate.", *numbers, picture="strategies")
+        yield passed(f"{text} and under all {len(values)} ways to aggregate.", *numbers)
         return
     named = listed([f"{matrix.models[rival]} ({name})" for name, rival in flips.items()])
     if len(matrix.video_names) < FEWEST_TESTED:
@@ -127,7 +127,6 @@ def six_ways(study: AuditedStudy) -> Iterator[AuditEvidence]:
         f"{text}; elsewhere others win ({named}), by no more than chance.",
         *numbers,
         weight=Weight.HIGH,
-        picture="strategies",
     )
 
 
@@ -250,7 +249,7 @@ def _by_condition(study: AuditedStudy) -> bool:
 
 LOOKS = (
     Look("how scores were aggregated", stated),
-    Look("winners under other aggregations", six_ways, needed=False),
-    Look("weight of single videos", one_video_decides, needed=False),
-    Look("critical phases", critical_phases, needed=False),
+    Look("winners under other aggregations", six_ways, needed=False, scored=True),
+    Look("weight of single videos", one_video_decides, needed=False, scored=True),
+    Look("critical phases", critical_phases, needed=False, scored=True),
 )

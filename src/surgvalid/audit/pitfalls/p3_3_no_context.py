@@ -132,5 +132,5 @@ def claims_hold(study: AuditedStudy) -> Iterator[AuditEvidence]:
 LOOKS = (
     Look("the value that would be good enough", against_threshold),
     Look("trivial baselines", against_trivial_baselines, needed=False),
-    Look("claims of superiority", claims_hold, needed=False),
+    Look("claims of superiority", claims_hold, needed=False, scored=True),
 )

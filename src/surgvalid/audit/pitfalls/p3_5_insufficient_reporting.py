@@ -137,7 +137,7 @@ def _changed(result: StoredResult) -> Iterator[str]:
 
 LOOKS = (
     Look("manifests and unchanged files", manifests, needed=False),
-    Look("printed numbers against the scores", reported_from_scores, needed=False),
+    Look("printed numbers against the scores", reported_from_scores, needed=False, scored=True),
     declared("ethics", "a statement on ethics", weight=Weight.MEDIUM),
     declared("funding", "a statement on funding"),
     declared("bias", "a statement on bias and fairness", weight=Weight.MEDIUM),

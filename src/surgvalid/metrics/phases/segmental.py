@@ -182,11 +182,6 @@ class Changes(NamedTuple):
     reference: int
     minutes: float
 
-    @property
-    def excess_per_min(self) -> float:
-        """Predicted minus reference changes per minute; negative where changes are missing."""
-        return (self.predicted - self.reference) / self.minutes
-
 
 def label_changes(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, fps: float = 1.0) -> Changes:
     """The changes of both label sequences.

@@ -36,6 +36,11 @@ NOT_SAID = "(not said)"
 """What every row's unit is called where none is known: one unit, of which nothing varies."""
 BELOW = "unit-below"
 """The code of the line that patients have several of what was stated to be independent."""
+_VIDEO = re.compile(
+    r"(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|(?:(?<=column )|(?<=--unit ))videos?"
+    r"|(?<![\w'`=/.-])(?<!'s )(video)(?=s?\b(?!['`=/-]|\.\w| files?\b| column| nested\b))"
+)
+"""What is quoted, the name of a column, or else (the group) a video that is counted."""
 _FEWEST_GROUPS, _ENOUGH_GROUPS = 3, 6
 _MOST_TYPES = 5
 _TOKENS = {
@@ -89,13 +94,15 @@ class Interpreted(NamedTuple):
 
 
 def called(text: str, word: str) -> str:
-    """A text about videos about what is independent, by its word; names of columns and options stay.
+    """A text about videos about what is independent, by its word; names of columns, options and files stay.
 
     Example:
         >>> called("4 videos, each video a draw (columns: video=COLUMN)", "patient")
         '4 patients, each patient a draw (columns: video=COLUMN)'
+        >>> called("'my video net' on 4 videos of /data/video/a.csv; no video files, no column video", "patient")
+        "'my video net' on 4 patients of /data/video/a.csv; no video files, no column video"
     """
-    return re.sub(r"(?<![\w'`=-])video(?=s?\b(?!['`=-]))", word, text)
+    return _VIDEO.sub(lambda match: word if match[1] else match[0], text)
 
 
 def unit_word(lines: Iterable[Interpreted]) -> str:

@@ -282,7 +282,7 @@ def without_each_video(
     )
     frame = frame.sort(pl.col("influence").abs(), "video", "model", descending=[True, False, False])
     deviations = np.sqrt((len(names) - 1) / len(names) * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    spread = ", ".join(f"{m} {sd:.3g}" for m, sd in zip(matrix.models, deviations, strict=True))
+    spread = ", ".join(f"{m!r} {sd:.3g}" for m, sd in zip(matrix.models, deviations, strict=True))
     what = f"The {statistic} of {matrix.metric.name!r} {ESTIMAND_PROSE[estimand]} (estimand: {estimand})"
     prose = (
         f"{what if matrix.statistics is None else f'{matrix.metric.name!r} of all videos together'} was recomputed "

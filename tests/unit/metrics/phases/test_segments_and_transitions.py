@@ -87,7 +87,8 @@ def test_flicker_is_punished_by_transitions_though_frames_hardly_notice() -> Non
     video = PhaseVideo(reference, prediction)
     assert np.mean(np.array(reference) == prediction) > 0.99
     assert value_of(TransitionDetection(measure="precision", tolerance_s=5), [video]) < 0.2
-    assert label_changes(reference, prediction).excess_per_min == pytest.approx(6 / 10)
+    changes = label_changes(reference, prediction)
+    assert (changes.predicted - changes.reference) / changes.minutes == pytest.approx(6 / 10)
     assert value_of(ShortSegments(), [video]) == pytest.approx(3 / 8)
 
 
