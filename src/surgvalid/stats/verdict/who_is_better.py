@@ -162,8 +162,10 @@ def verdict(
         DirectionUnknown: Nobody said which values are better.
         UnknownName: A model or metric that the table does not have.
         TableInvalid: No case was scored for all models.
+        Misuse: A margin that no difference can exceed.
     """
     name = table.chosen_metric(question.metric)
+    _check_margin(table.facts_of(name), question.margin)
     whole, holes = _matrix(table, name, question)
     matrix = _shared(whole)
     if len(matrix.models) == 1:
@@ -180,6 +182,16 @@ def verdict(
     made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_compared(whole, matrix))
     made = _with_more(made, *_asked(table, matrix, question), *_too_alike(made), *_wrong(made, question))
     return made if made.kind == "no_unit" else _reached(made, matrix, question)
+
+
+def _check_margin(facts: MetricFacts, margin: float | None) -> None:
+    """Within a margin as wide as the scale all models would be equal; percent points are meant then, and divided."""
+    width = facts.high - facts.low
+    if margin is not None and margin >= width:
+        raise Misuse(
+            f"a margin of {margin:g} is not below the width of {facts.name!r} ({facts.low:g} to {facts.high:g}), so no "
+            f"difference could matter; percent points are hundredths there (--margin {margin / 100:g})"
+        )
 
 
 def _with_more(made: ModelVerdict, *more: Statement) -> ModelVerdict:

@@ -305,3 +305,14 @@ def test_another_centre_lies_within_its_interval_as_often_as_said() -> None:
         low, high = predicted(Condition("centre", 1.0, strata, within=False)) or (0.0, 0.0)
         inside.append(low <= new <= high)
     assert abs(np.mean(inside) - 0.95) < 0.015
+
+
+@pytest.mark.parametrize("verb", ["compare", "study", "rank"])
+def test_a_margin_as_wide_as_the_scale_is_refused(verb: str) -> None:
+    percent = pl.DataFrame(
+        {"patient": [f"P{n}" for n in range(12)] * 2, "model": ["A"] * 12 + ["B"] * 12}
+    ).with_columns(pl.Series("Dice [%]", [*(80.0 + n / 10 for n in range(12)), *(75.0 + n / 7 for n in range(12))]))
+    asked_of = {"compare": ("A", "B"), "study": (), "rank": ("mean-then-rank",)}[verb]
+    with pytest.raises(Misuse, match=r"percent points are hundredths there \(--margin 0\.02\)"):
+        getattr(surgvalid, verb)(percent, *asked_of, margin=2.0)
+    getattr(surgvalid, verb)(percent, *asked_of, margin=0.02)
