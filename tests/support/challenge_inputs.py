@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clock_reading import read_clock
+from keyframes import keyframe_times_s
 from surgvalid.errors import FileUnreadable, InputInvalid
 from surgvalid.schema.procedures.foreign_objects import ForeignObject, parse_definitions
 from surgvalid.schema.questions.questions import Request, request_from_row
@@ -186,7 +187,7 @@ def _structure_problems(
         (size == wanted, f"is {size[0]} x {size[1]}, not {wanted[0]} x {wanted[1]}"),
         (len(index.shown) == len(times), f"has {len(index.shown)} frames, not {len(times)}"),
         (_near(index.times_s, evenly), f"its frames are not exactly {spec.fps} per second"),
-        (_near(index.keyframe_times_s, keys), f"its keyframes are not every {spec.keyframe_s} s"),
+        (_near(keyframe_times_s(index), keys), f"its keyframes are not every {spec.keyframe_s} s"),
     ]
     return [text for fine, text in checks if not fine]
 

@@ -37,7 +37,7 @@ scores <- read.csv("data/scores.csv", colClasses = c(model = "character", case =
 expected <- read.csv("data/expected.csv", colClasses = c(model = "character"))
 pairs <- read.csv("data/pairs.csv", colClasses = c(model_a = "character", model_b = "character"))
 asked <- length(unique(scores$model))
-answers <- scores <- scores[!is.na(scores$value), ]
+scores <- scores[!is.na(scores$value), ]
 scores <- scores[table(scores$case)[scores$case] == asked, ]
 
 jackknife <- function(value, video) {{
@@ -61,17 +61,6 @@ for (place in seq_len(nrow(pairs))) {{
   both <- merge(a, b, by = "case", suffixes = c("_a", "_b"))
   close(mean(both$value_a - both$value_b), pairs$difference[place])
 }}
-if (file.exists("data/primary.csv")) {{
-  # The mean over buckets (capability group, in or out of distribution) of the means of their questions.
-  primary <- read.csv("data/primary.csv", colClasses = c(model = "character"))
-  boards <- primary$name %in% c("mean over buckets", "clinical questions, mean over buckets")
-  for (place in which(boards & !is.na(primary$accuracy))) {{
-    row <- primary[place, ]
-    rows <- answers[answers$model == row$model, ]
-    if (startsWith(row$name, "clinical")) rows <- rows[rows$clinical == "true", ]
-    close(mean(tapply(rows$value, paste(rows$group, rows$ood), mean)), row$accuracy)
-  }}
-}}
 cat("agrees to 1e-9\\n")
 ```
 
@@ -83,14 +72,13 @@ if (requireNamespace("lme4", quietly = TRUE) && length(unique(scores$model)) > 1
 """
 
 
-def write(result: StudyResult, folder: str | Path, *, force: bool = False, primary: pl.DataFrame | None = None) -> Path:
+def write(result: StudyResult, folder: str | Path, *, force: bool = False) -> Path:
     """Write `analysis.Rmd` and `data/*.csv` with a dictionary of their columns; gives the folder.
 
     Args:
         result: What `surgvalid.study` gave.
         folder: A new one.
         force: Whether what stands there may be replaced.
-        primary: Primary results of scored questions, as `headlines` of a supplement; recomputed, too.
 
     Raises:
         WouldOverwrite: The folder holds a result already.
@@ -102,8 +90,6 @@ def write(result: StudyResult, folder: str | Path, *, force: bool = False, prima
         scores.write_csv(stage / "data" / "scores.csv")
         result.table.select("model", "value", "sd", "low", "high").write_csv(stage / "data" / "expected.csv")
         pairs.select("model_a", "model_b", "difference", "low", "high").write_csv(stage / "data" / "pairs.csv")
-        if primary is not None:
-            primary.write_csv(stage / "data" / "primary.csv")
         _dictionary(result, scores).write_csv(stage / "data" / "dictionary.csv")
         text = _ANALYSIS.format(metric=result.metric.name, unit=result.unit)
         (stage / "analysis.Rmd").write_text(text, encoding="utf-8")

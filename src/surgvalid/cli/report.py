@@ -130,15 +130,10 @@ def _check(targets: list[Path], *, force: bool) -> None:
 
 def supplement(folders: list[Path], out: Path, title: str | None, json: bool, force: bool, **asked: Any) -> None:
     """Everything that a paper's supplement says about scored models: tables, figures and one page."""
-    from surgvalid.bridges import r_folder
-    from surgvalid.studies.study import study
     from surgvalid.studies.supplement.supplement import SECTIONS
     from surgvalid.studies.supplement.supplement import supplement as work
 
     new_folder(out, force=force)
-    named = list(map(str, folders))
     with progress_bar("analysing", len(SECTIONS)) as step:
-        result = work(named, title=title or "Supplement", progress=step, **asked)
+        result = work([str(folder) for folder in folders], title=title or "Supplement", progress=step, **asked)
     deliver(result, out=out, as_json=json, force=force)
-    scored = study(named, metric="correct", missing=asked["missing"])
-    r_folder.write(scored, out / "r", force=force, primary=result.tables.get("headlines"))

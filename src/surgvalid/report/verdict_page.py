@@ -49,7 +49,7 @@ def _first(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame, findings: 
     spoken = dict(zip((one.code for one in judged.statements), sentences_of(judged), strict=True))
     rest = list(spoken.items())[1:]
     overturning = [sentence for code, sentence in rest if code in _OVERTURNING]
-    limits = [one.text for one in findings if one.severity is not Severity.NOTE]
+    limits = [judged.unit.called(one.text) for one in findings if one.severity is not Severity.NOTE]
     limits += [sentence for code, sentence in rest if code not in (*_OVERTURNING, *_ASKED)]
     limits.append(f"One metric on one set of {count_of(judged.n, judged.unit.word)}: other hospitals may differ.")
     blocks: list[Block] = [*figure_of(judged, tables, cases), Fold("limits", "What limits this", tuple(limits))]
@@ -170,7 +170,9 @@ def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequenc
         sections.append(Section("conditions", "Under which conditions", blocks))
     read = [Prose(f"{sentence[0].upper()}{sentence[1:]}.") for sentence in tables["readings"]["sentence"]]
     noted = [Prose(one.text) for one in findings if one.severity is Severity.NOTE]
-    sections.append(Section("methods", "Methods, and how this table was read", (Prose(prose), *read, *noted)))
+    sections.append(
+        Section("methods", "Methods, and how this table was read", (Prose(judged.unit.called(prose)), *read, *noted))
+    )
     sections.append(Section("why", "Why each sentence is said", (_table("why", "Rule and source", tables["why"]),)))
     return [_folded(section) for section in sections]
 

@@ -24,7 +24,6 @@ def code(folder: Path) -> str:
 
 def test_every_file_and_column_that_the_code_uses_is_there(folder: Path) -> None:
     read = dict(re.findall(r'(\w+) <- read\.csv\("([^"]+)"', code(folder)))
-    assert read.pop("primary") == "data/primary.csv"  # only of a supplement
     assert set(read) == {"scores", "expected", "pairs"}
     for name, place in read.items():
         columns = set(pl.read_csv(folder / place).columns)

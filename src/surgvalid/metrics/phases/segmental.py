@@ -187,8 +187,8 @@ def label_changes(reference: npt.ArrayLike, prediction: npt.ArrayLike, *, fps: f
     """The changes of both label sequences.
 
     Example:
-        >>> label_changes([1] * 60, [1, 2] * 30).excess_per_min
-        59.0
+        >>> label_changes([1] * 60, [1, 2] * 30)
+        Changes(predicted=59, reference=0, minutes=1.0)
     """
     ours, theirs = segments(reference), segments(prediction)
     minutes = np.asarray(reference).size / fps / 60
