@@ -6,6 +6,7 @@ checks against the schema. Nothing falls through to a weaker stage after a contr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -40,6 +41,7 @@ CUT_WORDS = frozenset({"length", "max_tokens"})
 _ECHO_WORDS = 3
 _MOST_LETTERS = 40_000
 """Outside of its reasoning; what repeats itself to no end states nothing."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ONE_LINE = frozenset({"choice", "multiple_choice", "yes_no", "binary", "number", "percentage", "time"})
 _FormReader = Callable[[str, ReplySchema], ReplyReading]
 
@@ -89,7 +91,7 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
         return failed(f"{len(text):,} letters are no answer")
     if not text:
         return ReplyReading(ReplyRead.CUT, problem="the reply was cut") if was_cut else failed("an empty answer")
-    if schema.form not in ("text", "open_ended") and text.count("{") > text.count("}"):
+    if schema.form not in ("text", "open_ended") and _is_left_open(text):
         return ReplyReading(ReplyRead.CUT if was_cut else ReplyRead.FAILED, problem="an object is not closed")
     if schema.form == "verdict":
         return read_verdict(text, schema)
@@ -103,6 +105,12 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
     if not reading.usable and reading.status is ReplyRead.FAILED and reading.path != "contradiction" and refuses(text):
         return replace(reading, status=ReplyRead.REFUSED)
     return reading
+
+
+def _is_left_open(text: str) -> bool:
+    """Whether more objects begin than end; braces in quotes begin and end none."""
+    bare = _QUOTED.sub("", text)
+    return bare.count("{") > bare.count("}")
 
 
 def _is_echo(text: str, schema: ReplySchema) -> bool:
@@ -156,7 +164,7 @@ def _guess(reply: str, schema: ReplySchema) -> ReplyReading:
     else:
         reading = failed("")
     closing = "".join({"{": "}", "[": "]"}[letter] for letter in reversed(text) if letter in "{[")
-    if not reading.usable and closing and text.count("{") > text.count("}"):
+    if not reading.usable and closing and _is_left_open(text):
         closed = _FORMS[schema.form](f"{text.rstrip('` ')}{closing}", schema)
         reading = replace(closed, path=f"{GUESS}closed an object") if closed.usable else closed
     return replace(reading, status=ReplyRead.REPAIRED) if reading.usable else reading
