@@ -100,6 +100,7 @@ def scored(given: argparse.Namespace, folder: Path, name: str) -> dict[str, Any]
     answers = surgvalid.ask(
         f"transformers:{folder}", test / "requests.json", videos=given.videos, track=given.track, frames=given.frames,
         media="frames", max_tokens=64, store=given.out / "store", device=given.device, dtype=given.dtype,
+        accept_blind=True,  # before training it may not see yet; that is what is compared
     )  # fmt: skip
     given.out.mkdir(parents=True, exist_ok=True)
     path = answers.to_answers(given.out / f"{name}.json")
