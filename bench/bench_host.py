@@ -83,8 +83,18 @@ def _measured(home: Path) -> Iterator[Row]:
 
 def _fill() -> None:
     """A thousand teams, ten thousand submissions, and a leaderboard with everybody on it."""
+    from allauth.account.models import EmailAddress
+
     from surgvalid.host.people.models import Membership, Team, User
-    from surgvalid.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, Submission, Upload
+    from surgvalid.host.people.rules import accept_terms, rules_now
+    from surgvalid.host.runs.models import (
+        BoardSnapshot,
+        ChallengeVersion,
+        Publication,
+        QuotaGrant,
+        Submission,
+        Upload,
+    )
 
     at, version = datetime.now(UTC), ChallengeVersion.objects.latest("number")
     users = User.objects.bulk_create(
@@ -92,6 +102,10 @@ def _fill() -> None:
     )
     teams = Team.objects.bulk_create([Team(name=f"Team {n}", leader=user) for n, user in enumerate(users)])
     Membership.objects.bulk_create([Membership(user=user, team=team) for user, team in zip(users, teams, strict=True)])
+    for user, team in zip(users[:UPLOADS], teams, strict=False):  # those who upload may hand something in
+        EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+        accept_terms(user, rules_now())
+        QuotaGrant.objects.create(team=team, phase=PRE, scored=1, attempts=1, reason="bench", at=at)
     images = Upload.objects.bulk_create([
         Upload(key=f"{n:032x}", team=teams[n % TEAMS], phase=PRE, name="image.tar", size_bytes=1, digest="0" * 64,
                announced_at=at, received_at=at)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
+from pathlib import Path
+
 import numpy as np
 
 from bench.harness import Row, cpu_seconds
 from surgvalid.questions.make import make_questions
+from surgvalid.questions.stages.history import Action
+from surgvalid.report.review.log import ReviewLog
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
@@ -59,6 +65,19 @@ def ask_frames(procedure: Procedure) -> list[int]:
     return [max(len(seen[s]) for s in range(w.start_s, w.end_s + 1)) for w in windows(procedure.duration_s)]
 
 
+def verdict_seconds() -> float:
+    """CPU time of an answer with its verdict among 50,000 items, once the history was read."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = ReviewLog(Path(folder) / "history.csv")
+        log.propose((f"q{number}" for number in range(50_000)), "program")
+        log.of("q0")
+        start = time.process_time()
+        for number in range(100):
+            log.add(f"q{number}", Action.ANSWERED, "anna", field="answer", after="yes")
+            log.add(f"q{number}", Action.APPROVED, "anna")
+        return (time.process_time() - start) / 100
+
+
 def rows() -> list[Row]:
     procedure = long_procedure(0, hours=3, objects=100)
     if ask_ledger(procedure) != ask_frames(procedure):
@@ -79,5 +98,12 @@ def rows() -> list[Row]:
             10.0,
             goal=1.0,
             note=f"{len(made.questions):,} questions",
+        ),
+        Row(
+            "an answer and a verdict in a review of 50,000 items",
+            verdict_seconds(),
+            "the goal itself: 5 ms",
+            0.005,
+            1.0,
         ),
     ]

@@ -121,7 +121,7 @@ def _steady(scene: Scene) -> float:
 
 
 def _frame(scene: Scene, time_s: float, episodes: tuple[Episode, ...]) -> Picture:
-    return Renderer(replace(scene, episodes=episodes)).frame(time_s)
+    return Renderer(replace(scene, episodes=episodes)).frame(time_s).colour
 
 
 def scores(pictures: Pictures) -> dict[str, dict[str, np.ndarray]]:

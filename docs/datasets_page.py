@@ -63,6 +63,7 @@ counts
 | `raters-differ`, `total-differs` | a stored mean or total that does not follow from its parts |
 | `image-id` | an image id that does not follow the known rule |
 | `one-sided` | a case that one of two files lacks |
+| `left-out` | rows that name nothing to compare, such as the camera among tools |
 | `unexpected-file` | a name outside the layout; not read |
 | `pickle` | pickles, counted and left shut |
 | `rows-differ` | a video with another number of rows than published |

@@ -1,17 +1,20 @@
 """Simulated studies for audits: a sound one, and for every pitfall its twin with one planted fault.
 
 Only tables are simulated, no video files: phases of procedures, three models that recognise them moment by moment,
-three raters, splits, reported numbers, and every answer.
+three raters, splits, reported numbers, and every answer. And outlines of organs in patients with one or two videos,
+scored by Dice and printed as papers do: under other names, in percent, with intervals of other methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import expit, stdtrit
 
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.schema.metric_facts import MetricFacts
@@ -341,3 +344,99 @@ PLANTED: dict[str, Callable[[AuditedStudy], AuditedStudy]] = {
     "P3.5": no_ethics,
 }
 """By the code of a pitfall, what plants its fault into a sound study."""
+
+
+# --- outlines of organs, printed as papers do ----------------------------------------------------------------------
+
+NETWORKS = {"UNet": 0.80, "SegFormer": 0.85, "Mamba": 0.82}
+HOSPITALS, ORGANS = ("north", "south", "west"), ("liver", "gallbladder", "duct")
+
+
+def dice_study(seed: int = 0, *, faulty: bool = False) -> AuditedStudy:
+    """A sound study of 10 to 40 patients, or one with the faults that `EIGHT` names."""
+    rng = np.random.default_rng([seed, 4711])
+    patients = [f"PAT{number:03d}" for number in range(1, int(rng.integers(11, 42)))]
+    wanted = rng.dirichlet([8, 8, 8])
+    homes = rng.choice(HOSPITALS, size=len(patients), p=[1, 0, 0] if faulty else wanted)
+    images = pl.concat(_images(rng, patient, str(home)) for patient, home in zip(patients, homes, strict=True))
+    if faulty:
+        images = images.with_columns(device=pl.when(reference="duct").then(pl.lit("x")).otherwise(pl.lit("y")))
+    scores = ScoreTable.of(
+        images.unpivot(index=["case", "video", "patient"], on=[*NETWORKS], variable_name="model").select(
+            "model", "case", "value", metric=pl.lit("dice"), video="patient", video_id="video"
+        )
+    )
+    rated = pl.concat(
+        images.select("video", unit="case", rater=pl.lit(name), label=_rated(rng, images["reference"], faulty))
+        for name in ("one", "two")
+    )
+    tested = images.select("video", "patient", split=pl.lit("test")).unique(maintain_order=True)
+    names = [("train", f"TRN{n:03d}") for n in range(60)] + [("val", f"VAL{n:03d}") for n in range(10)]
+    names += [("train", str(rng.choice(["pat 3", "Pat-03", "patient_0003", "PAT003"])))] * faulty
+    others = pl.DataFrame(names, schema=["split", "patient"], orient="row").with_columns(
+        video=pl.col("patient") + "_v0"
+    )
+    return AuditedStudy(
+        "outlines", scores, None, "dice",
+        tables={"cases": images.drop(*NETWORKS), "ratings": rated, "reported": _in_print(rng, images, faulty),
+                "splits": pl.concat([tested, others], how="diagonal")},
+        conventions={"Dice": {"empty": "both empty: 1"}} | ({"nsd": {}} if faulty else {}),
+        answers={
+            "target": {"hospital": dict(zip(HOSPITALS, wanted.round(4).tolist(), strict=True))},
+            "exclusions": "none were left out", "sparsity": "a frame every 10 s", "protocol": "two residents",
+            "tuned_on": "validation split", "tolerance": 2, "tolerance_source": "raters",
+            "requirements": [{"requirement": "organs are outlined", "metric": "recall" if faulty else "DSC"}],
+            "hyperparameters": "no thresholds are used", "intervals": "patients", "aggregation": "mean over patients",
+            "threshold": 0.8, "smallest_difference": 0.2, "ethics": "approved", "funding": "public",
+            "bias": "three hospitals", "availability": "code", "claims": list(_claims(images, faulty)),
+        },
+    )  # fmt: skip
+
+
+def _images(rng: np.random.Generator, patient: str, hospital: str) -> pl.DataFrame:
+    """The frames of a patient in one or two videos, with the Dice of every network."""
+    ease, device, videos = rng.normal(0, 0.4), str(rng.choice(["x", "y"])), []
+    for video in range(int(rng.integers(1, 3))):
+        count = int(rng.integers(6, 40))
+        hard = rng.normal(0, 0.5, count)
+        logits = {name: np.log(skill / (1 - skill)) + ease + rng.normal(0, 0.15) for name, skill in NETWORKS.items()}
+        videos.append(pl.DataFrame(
+            {"case": [f"{patient}_v{video}_{n:04d}" for n in range(count)], "video": f"{patient}_v{video}",
+             "patient": patient, "hospital": hospital, "device": device,
+             "reference": rng.choice(ORGANS, size=count, p=[0.4, 0.35, 0.25]).tolist()}
+            | {name: expit(at + hard + rng.normal(0, 0.4, count)).round(4) for name, at in logits.items()}
+        ))  # fmt: skip
+    return pl.concat(videos)
+
+
+def _rated(rng: np.random.Generator, labels: pl.Series, apart: bool) -> pl.Series:
+    """What a rater sees: mostly the reference, or anything."""
+    other = pl.Series(rng.choice(ORGANS, size=len(labels)).tolist())
+    return labels.zip_with(pl.Series(rng.random(len(labels)) > (1 if apart else 0.04)), other)
+
+
+def _in_print(rng: np.random.Generator, images: pl.DataFrame, narrow: bool) -> pl.DataFrame:
+    """Means with intervals by Student's t or resampled patients, as shares or in percent, with few digits."""
+    scale, digits = (100, int(rng.integers(1, 3))) if rng.random() < 0.4 else (1, int(rng.integers(2, 4)))
+    rows, resampled = [], rng.random() < 0.5
+    for name in NETWORKS:
+        means = images.group_by("patient", maintain_order=True).agg(pl.col(name).mean())[name].to_numpy()
+        drawn = means[rng.integers(0, len(means), (1000, len(means)))].mean(axis=1)
+        half = stdtrit(len(means) - 1, 0.975) * means.std(ddof=1) / np.sqrt(len(means))
+        low, high = np.quantile(drawn, (0.025, 0.975)) if resampled else (means.mean() - half, means.mean() + half)
+        kept = rng.uniform(0.2, 0.5) if narrow else 1.0
+        ends = (means.mean() + kept * (end - means.mean()) for end in (low, high))
+        rows.append((name, "Dice", *(round(scale * float(number), digits) for number in (means.mean(), *ends))))
+    return pl.DataFrame(rows, schema=["model", "metric", "value", "low", "high"], orient="row")
+
+
+def _claims(images: pl.DataFrame, false: bool) -> Iterator[dict[str, str]]:
+    """What a t test over patients shows at 1 %, or that the worst network is better than the best."""
+    means = images.group_by("patient").agg(pl.col(*NETWORKS).mean())
+    order = sorted(NETWORKS, key=lambda name: float(means[name].sum()))
+    pairs = [(order[0], order[-1])] if false else [(b, a) for a, b in itertools.combinations(order, 2)]
+    for better, than in pairs:
+        gains = (means[better] - means[than]).to_numpy()
+        t = gains.mean() / gains.std(ddof=1) * np.sqrt(len(gains))
+        if false or t > stdtrit(len(gains) - 1, 0.995):
+            yield {"better": better, "than": than}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docs.planted_studies import EIGHT, PLANTED, clean_study, eight_faults
+from docs.planted_studies import EIGHT, PLANTED, clean_study, dice_study, eight_faults
 from docs.studies import Study, asked, markdown, put_table, repeated
 from surgvalid.audit.audit import audited, chosen_pitfalls
 from surgvalid.stats.intervals.proportions import share
@@ -21,9 +21,13 @@ SOUND, FAULTY = 200, 20
 _OUTCOMES = {"fail": 0.0, "pass": 1.0, "not assessable": 2.0, "needs an answer": 3.0}
 
 
-def sound_study(*, repetition: int) -> list[float]:
+MAKERS = {"phases of 14 videos": clean_study, "outlines in 10 to 40 patients": dice_study}
+"""What makes a sound study."""
+
+
+def sound_study(kind: str, *, repetition: int) -> list[float]:
     """The outcome of every check of one sound study."""
-    checks = audited(clean_study(1000 + repetition)).tables["checks"]
+    checks = audited(MAKERS[kind](1000 + repetition)).tables["checks"]
     return [_OUTCOMES[outcome] for outcome in checks["outcome"]]
 
 
@@ -33,46 +37,59 @@ def faulty_study(code: str, *, repetition: int) -> float:
     return float(audited(study, pitfalls=[code]).tables["checks"]["outcome"][0] == "fail")
 
 
-def eight_seen(*, repetition: int) -> float:
+def eight_seen(kind: str, *, repetition: int) -> float:
     """How many of eight faults in one study are seen."""
-    checks = audited(eight_faults(clean_study(9000 + repetition)), pitfalls=EIGHT).tables["checks"]
+    made = (
+        dice_study(9000 + repetition, faulty=True)
+        if "outlines" in kind
+        else eight_faults(clean_study(9000 + repetition))
+    )
+    checks = audited(made, pitfalls=EIGHT).tables["checks"]
     return float((checks["outcome"] == "fail").sum())
 
 
 def main() -> None:
     """Simulate and write the tables."""
     chosen = asked(__doc__ or "", repetitions=SOUND)
-    studies = [Study(sound_study, (), chosen.repetitions)]
-    studies += [Study(faulty_study, (code,), min(FAULTY, chosen.repetitions)) for code in CODES]
-    studies.append(Study(eight_seen, (), min(FAULTY, chosen.repetitions)))
-    outcomes, *seen, eight = repeated(studies, processes=chosen.processes)
-    put_table(PAGE, "checks", checks_table(outcomes, seen))
-    put_table(PAGE, "studies", studies_table(outcomes))
-    put_table(PAGE, "eight", eight_table(eight))
+    few = min(FAULTY, chosen.repetitions)
+    studies = [Study(sound_study, (kind,), chosen.repetitions) for kind in MAKERS]
+    studies += [Study(eight_seen, (kind,), few) for kind in MAKERS]
+    studies += [Study(faulty_study, (code,), few) for code in CODES]
+    phases, outlines, *more = repeated(studies, processes=chosen.processes)
+    put_table(PAGE, "checks", checks_table([phases, outlines], more[len(MAKERS) :]))
+    put_table(PAGE, "studies", studies_table([phases, outlines]))
+    put_table(PAGE, "eight", eight_table(more[: len(MAKERS)]))
 
 
-def checks_table(outcomes: np.ndarray, seen: list[np.ndarray]) -> str:
+def checks_table(outcomes: list[np.ndarray], seen: list[np.ndarray]) -> str:
     """A row per check."""
     titles = {module.ABOUT.code: module.ABOUT.title for module in chosen_pitfalls(())}
     rows = []
     for place, code in enumerate(CODES):
-        false = share(int((outcomes[:, place] == 0).sum()), len(outcomes))
+        every = np.concatenate(outcomes)[:, place]
+        false = share(int((every == 0).sum()), len(every))
         rows.append([f"{code} {titles[code]}", f"{false.value:.1%} [{false.low:.1%}, {false.high:.1%}]",
-                     f"{(outcomes[:, place] == 1).mean():.0%}", f"{seen[place].mean():.0%}"])  # fmt: skip
-    return markdown(["check", "false alarms", "passes", "planted fault seen"], rows)
+                     *(f"{(some[:, place] == 1).mean():.0%}" for some in outcomes),
+                     f"{seen[place].mean():.0%}"])  # fmt: skip
+    return markdown(["check", "false alarms", *(f"passes, {kind}" for kind in MAKERS), "planted fault seen"], rows)
 
 
-def studies_table(outcomes: np.ndarray) -> str:
+def studies_table(outcomes: list[np.ndarray]) -> str:
     """How many sound studies have a false alarm anywhere."""
-    any_alarm = share(int((outcomes == 0).any(axis=1).sum()), len(outcomes))
-    rows = [[f"{len(outcomes)}", f"{any_alarm.value:.1%} [{any_alarm.low:.1%}, {any_alarm.high:.1%}]"]]
-    return markdown(["sound studies", "with a false alarm in any of 18 checks"], rows)
+    rows = []
+    for kind, some in zip(MAKERS, outcomes, strict=True):
+        alarm = share(int((some == 0).any(axis=1).sum()), len(some))
+        rows.append([kind, f"{len(some)}", f"{alarm.value:.1%} [{alarm.low:.1%}, {alarm.high:.1%}]"])
+    return markdown(["sound studies", "how many", "with a false alarm in any of 18 checks"], rows)
 
 
-def eight_table(seen: np.ndarray) -> str:
+def eight_table(seen: list[np.ndarray]) -> str:
     """In how many studies with eight faults all eight are seen."""
-    rows = [[f"{len(seen)}", f"{int((seen == len(EIGHT)).sum())}", f"{seen.min():.0f}"]]
-    return markdown(["studies with eight faults", "all eight seen", "fewest seen in one"], rows)
+    rows = [
+        [kind, f"{len(some)}", f"{int((some == len(EIGHT)).sum())}", f"{some.min():.0f}"]
+        for kind, some in zip(MAKERS, seen, strict=True)
+    ]
+    return markdown(["studies with eight faults", "how many", "all eight seen", "fewest seen in one"], rows)
 
 
 if __name__ == "__main__":

@@ -230,9 +230,8 @@ def annotated_again(procedure: Procedure, name: str, *, cut_s: int = 0, scale: f
     drawn = annotate(procedure, BoxAnnotator(name, jitter=0.06, missed=0.05), seed=3).procedure
     tracks = []
     for track in drawn.tracks:
-        kept = track.seconds >= cut_s
-        shown = {"seconds": track.seconds[kept] - cut_s, "boxes": track.boxes[kept] * scale}
-        tracks.append(replace(track, **shown, visibility=track.visibility[kept], changes=()))  # type: ignore[arg-type]
+        kept = track.at_points(track.seconds >= cut_s)
+        tracks.append(replace(kept, seconds=kept.seconds - cut_s, boxes=kept.boxes * scale, changes=()))
     return replace(
         procedure, video=name, patient=name, tracks=tuple(tracks), events=(), phases=(), masked=(),
         duration_s=procedure.duration_s - cut_s, width_px=round(procedure.width_px * scale),

@@ -34,7 +34,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2086  # one word per package
-if apt-get update -qq >&2 && apt-get install -y -qq --no-install-recommends $missing >&2; then
+if apt-get -o DPkg::Lock::Timeout=300 update -qq >&2 && apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $missing >&2; then
     say "installed:$missing"
 else
     say "could not install these, so their tests are skipped:$missing"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a stranger does first with an installed surgvalid, away from the repository: the demo, and a study of a table.
+# What a stranger does first with an installed surgvalid[fast], away from the repository: the demo, and a study of a table.
 set -eu
 SURGVALID=$(realpath "$1")
 FOLDER=$(mktemp -d)

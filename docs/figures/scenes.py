@@ -1,6 +1,7 @@
 """Paint `docs/figures/scenes.jpg`: rendered scenes, below each the number of the thing at every pixel and the depth.
 
-Every panel is the second of one procedure at which most can be seen, recorded by one centre.
+Every panel is a moment of one procedure with what must be recognisable in it; what a panel names and its buffers do not
+show is refused. The page on simulated procedures holds the same list.
 
     python -m docs.figures.scenes
 """
@@ -15,89 +16,81 @@ from numpy.typing import NDArray
 
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.render.passes import Frame, Painter
-from surgvalid.simulation.render.sight import Seen, SeenAs, look
-from surgvalid.simulation.render.world import INSTRUMENT, SceneMoment, World
+from surgvalid.simulation.render.relations import in_view
+from surgvalid.simulation.render.sight import SeenAs, look, look_at
+from surgvalid.simulation.render.world import ORGAN, World
 from surgvalid.video.images import jpeg_of
 
 FIGURE = Path(__file__).with_suffix(".jpg")
+PAGE = Path(__file__).parents[1] / "how-to" / "simulate-procedures.md"
+STRONG = 0.3
+"""An artefact of such a strength is to be recognised."""
 
 
 class Panel(NamedTuple):
-    """One procedure, the centre that records it, and the classes that the panel is to show, the first above all."""
+    """One moment of a procedure, the centre that records it, and what must be recognisable."""
 
     kind: str
+    seed: int
     number: int
     center: str
-    classes: tuple[str, ...]
+    time_s: float
+    items: tuple[str, ...]
 
 
+CHOLE, RECTAL = "Cholecystectomy", "Rectal Resection"
 PANELS = (
-    Panel("Cholecystectomy", 1, "Center A", ("Clip",)),
-    Panel("Cholecystectomy", 2, "Center E", ("Sponge",)),
-    Panel("Cholecystectomy", 3, "Center B", ("Specimen Bag", "Specimen")),
-    Panel("Cholecystectomy", 4, "Center D", ("Gallstone",)),
-    Panel("Cholecystectomy", 5, "Center F", ("Clip",)),
-    Panel("Appendectomy", 1, "Center A", ("Specimen",)),
-    Panel("Sigmoid Resection", 1, "Center B", ("Needle",)),
-    Panel("Sigmoid Resection", 2, "Center C", ("Silicone Loop",)),
-    Panel("Rectal Resection", 1, "Center E", ("External Drain",)),
-    Panel("Inguinal Hernia Repair", 1, "Center A", ("Mesh",)),
-    Panel("Rectal Resection", 2, "Center D", ("Absorbable Hemostatic Agent",)),
-    Panel("Inguinal Hernia Repair", 2, "Center F", ("Mesh",)),
-)
-
-
-ENOUGH = 1600
-"""A second of so high a rank is taken without looking at further procedures."""
+    Panel(CHOLE, 71, 1, "Center B", 309.6, ("gallbladder", "liver", "cystic artery", "scissors", "Sponge")),
+    Panel(CHOLE, 71, 0, "Center A", 385.2, ("Specimen Bag", "Specimen", "External Drain", "Clip", "hook", "colon")),
+    Panel(CHOLE, 71, 2, "Center C", 333.1, ("Specimen", "Sponge", "liver", "grasper", "hook")),
+    Panel(CHOLE, 73, 1, "Center D", 246.1, ("clip applier", "grasper", "Sponge", "gallbladder", "instrument_blood")),
+    Panel("Appendectomy", 71, 4, "Center E", 315.4, ("stapler", "Specimen", "Sponge", "caecum", "background_blood")),
+    Panel(CHOLE, 73, 3, "Center F", 254.8, ("gallbladder", "cystic duct", "cystic artery", "Clip", "hook", "grasper")),
+    Panel("Sigmoid Resection", 71, 11, "Center B", 470.8, ("needle driver", "Needle", "grasper", "sigmoid colon")),
+    Panel(RECTAL, 73, 6, "Center C", 389.8, ("Specimen Bag", "Silicone Loop", "Sponge", "grasper", "rectum")),
+    Panel(RECTAL, 71, 42, "Center D", 534.0, ("External Drain", "Absorbable Hemostatic Agent", "suction", "rectum")),
+    Panel("Inguinal Hernia Repair", 71, 1, "Center A", 468.7, ("Mesh", "spermatic cord", "Clip", "needle driver")),
+    Panel(CHOLE, 71, 34, "Center D", 422.1, ("Gallstone", "grasper", "colon", "cystic artery")),
+    Panel(CHOLE, 71, 21, "Center A", 339.7, ("background_smoke", "gallbladder", "grasper")),
+)  # fmt: skip
 
 
 class Shot(NamedTuple):
     """What a panel shows."""
 
-    panel: Panel
-    moment: SceneMoment
     frame: Frame
-    seen: list[Seen]
+    things: int
+    shown: frozenset[str]
+    """Classes, organs, instruments and strong artefacts that are visible by the rule."""
 
 
-def shot(panel: Panel, *, minutes: tuple[float, float] = (8, 9)) -> Shot:
-    """The second at which most of the panel's classes can be seen, close and with an instrument."""
-    best: tuple[float, World, float] | None = None
-    for number in range(panel.number, panel.number + 80, 10):
-        scene = draw_scene(71, number, procedure=panel.kind, center=panel.center, minutes=minutes)
-        world, painter = World(scene), Painter(scene.center, scene.width_px, scene.height_px, scene.seed)
-        for life in scene.lives:
-            for after in (9, 14, 25, 45, 70) if life.class_name == panel.classes[0] else ():
-                time_s = round(life.born_s + after, 1)
-                if time_s < life.gone_s:
-                    value = rank(world.at(time_s), painter, panel)
-                    best = max(best or (value, world, time_s), (value, world, time_s), key=lambda row: row[0])
-        if best and best[0] >= ENOUGH:
-            break
-    assert best, f"no procedure shows {panel.classes[0]}"
-    _, world, time_s = best
-    painter = Painter(world.scene.center, world.scene.width_px, world.scene.height_px, world.scene.seed)
-    moment = world.at(time_s)
-    seen = look(painter, moment)
-    return Shot(panel, moment, painter.frame(moment, before=world.at(time_s - 0.04), open_s=0.02), seen)
+def shot(panel: Panel) -> Shot:
+    """The panel's moment and everything in it that can be seen."""
+    scene = draw_scene(panel.seed, panel.number, procedure=panel.kind, center=panel.center, minutes=(8, 9))
+    world, painter = World(scene), Painter(scene.center, scene.width_px, scene.height_px, scene.seed)
+    moment = world.at(panel.time_s)
+    objects = {one.class_name for one in look(painter, moment) if one.verdict is SeenAs.VISIBLE}
+    tools = {tool.class_name for tool in look_at(world, painter, panel.time_s).tools}
+    organs = in_view(painter, moment, painter.buffers(moment), ORGAN)
+    strong = {kind for kind, level in moment.levels.items() if level >= STRONG}
+    frame = painter.frame(moment, before=world.at(round(panel.time_s - 0.04, 9)), open_s=0.03)
+    return Shot(frame, len(moment.things), frozenset(objects | tools | set(organs) | strong))
 
 
-def rank(moment: SceneMoment, painter: Painter, panel: Panel) -> float:
-    """How much of what the panel is for can be seen."""
-    seen = [one for one in look(painter, moment) if one.verdict is SeenAs.VISIBLE]
-    if not any(one.class_name == panel.classes[0] for one in seen):
-        return 0.0
-    asked = sum(min(one.seen_px, 2500) * one.shown for one in seen if one.class_name in panel.classes)
-    tools = sum(moment.things[number].kind == INSTRUMENT for number in moment.starts)
-    return asked + 150 * len({one.class_name for one in seen}) + 200 * min(tools, 2)
+def checklist() -> str:
+    """The list of what must be recognisable, as rows of a table."""
+    rows = [
+        f"| {at} | {panel.kind}, {panel.center} | {', '.join(item.replace('_', ' ') for item in panel.items)} |"
+        for at, panel in enumerate(PANELS, start=1)
+    ]
+    return "\n".join(["| panel | recorded | must be recognisable |", "|---:|---|---|", *rows])
 
 
 def coloured(frame: Frame, things: int) -> NDArray[np.uint8]:
     """Numbers as colours."""
     palette = np.random.default_rng(4).integers(50, 256, (things + 1, 3)).astype(np.uint8)
     palette[-1] = 0
-    ids = np.where(frame.foil >= 0, frame.foil, frame.labels)
-    image: NDArray[np.uint8] = palette[ids]
+    image: NDArray[np.uint8] = palette[np.where(frame.foil >= 0, frame.foil, frame.labels)]
     return image
 
 
@@ -105,9 +98,8 @@ def sheet(shots: list[Shot], columns: int = 4) -> NDArray[np.uint8]:
     """All panels, each with its numbers below it at half the size."""
     tiles = []
     for one in shots:
-        ids = coloured(one.frame, len(one.moment.things))[::2, ::2]
         tile = np.zeros((270 + 136, 480, 3), np.uint8)
-        tile[:270], tile[270:405, :240] = one.frame.colour, ids
+        tile[:270], tile[270:405, :240] = one.frame.colour, coloured(one.frame, one.things)[::2, ::2]
         depth = np.clip(one.frame.depth[::2, ::2] / 20, 0, 1)
         tile[270:405, 240:] = (255 * (1 - depth))[..., None].astype(np.uint8)
         tiles.append(tile)
@@ -116,13 +108,12 @@ def sheet(shots: list[Shot], columns: int = 4) -> NDArray[np.uint8]:
 
 
 def main() -> None:
-    """Make the figure and print what each panel shows."""
+    """Make the figure and print the list."""
     shots = [shot(panel) for panel in PANELS]
+    for panel, one in zip(PANELS, shots, strict=True):
+        assert set(panel.items) <= one.shown, (panel, sorted(one.shown))
     FIGURE.write_bytes(jpeg_of(sheet(shots), quality=5))
-    for one in shots:
-        names = sorted({seen.class_name for seen in one.seen if seen.verdict is SeenAs.VISIBLE})
-        tools = sorted({one.moment.things[number].class_name for number in one.moment.tips})
-        print(f"{one.panel.kind}, {one.panel.center}, {one.moment.time_s:g} s: {', '.join(names + tools)}")
+    print(checklist())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write the model card: data, commands, seconds, loss curve, hash of the weights, and what it reached.
 
-    python -m examples.sees.card DATA ANSWERS EVALUATION OUT
+    python -m examples.sees.card DATA ANSWERS EVALUATION OUT [--commit HASH]
 
 OUT gets `MODEL_CARD.md` and `loss.svg`.
 """
@@ -40,12 +40,14 @@ def curve_svg(curve: list[dict[str, Any]], stage: str) -> str:
             f"\n{body}\n</svg>\n")  # fmt: skip
 
 
-def card(command: dict[str, Any], about: dict[str, Any], margins: str) -> str:
-    """The card as Markdown."""
+def card(command: dict[str, Any], about: dict[str, Any], margins: str, commit: str) -> str:
+    """The card as Markdown; `commit` is that of the scenes."""
     steps, counts = about["steps"], about["questions"]
     asked = ", ".join(f"{counts[key]} {key}" for key in sorted(counts))
     took = " and ".join(f"{count} {stage} steps" for stage, count in steps.items())
-    words = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in command.items() if key != "out")
+    words = " ".join(
+        f"--{key.replace('_', '-')} {value}" for key, value in command.items() if key not in ("out", "workers")
+    )
     return f"""# Model card: sees
 
 A vision-language model of {about["parameters"]:,} parameters that learned from simulated procedures. It shows how
@@ -54,12 +56,12 @@ far looking leads beyond guessing in a simulated challenge. It has seen no real 
 | | |
 |---|---|
 | data | {about["videos"]} simulated procedures, {about["pictures"]} images; questions: {asked} |
-| made with | `python -m examples.sees.make_data DATA {words}` |
+| made with | `python -m examples.sees.make_data DATA {words}`{f" at commit {commit}" if commit else ""} |
 | trained with | `python -m examples.sees.train DATA OUT {about["asked"]} --seed {about["seed"]}` |
 | steps | {took}, {about["batch"]} questions each |
 | seconds | {about["seconds"]} on {about["device"]}, torch {about["torch"]} |
-| weights | `weights.npz`, {about["bytes"]:,} bytes, 8 bits per weight |
-| SHA-256 | `{about["sha256"]}` |
+| model | `model/*.onnx`, {about["bytes"]:,} bytes, 8 bits per weight |
+| SHA-256 of its files, one after the other | `{about["sha256"]}` |
 
 Trained on Centers A to E; Center F was never seen. Patients of training and test differ.
 
@@ -78,12 +80,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("data", "answers", "evaluation", "out"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--commit", default="", help="of the tree whose scenes were painted")
     options = parser.parse_args(arguments)
     command = json.loads(gzip.decompress((options.data / "labels.json.gz").read_bytes()))["command"]
     about = json.loads((options.answers / "metrics-sees.json").read_text(encoding="utf-8"))
     margins = (options.evaluation / "margins.md").read_text(encoding="utf-8")
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "MODEL_CARD.md").write_text(card(command, about, margins), encoding="utf-8")
+    (options.out / "MODEL_CARD.md").write_text(card(command, about, margins, options.commit), encoding="utf-8")
     (options.out / "loss.svg").write_text(curve_svg(about["curve"], "frame"), encoding="utf-8")
 
 

@@ -26,12 +26,17 @@ from surgvalid.scoring.blind_questions import blind_questions
 from surgvalid.scoring.trivial_baselines import BASELINES, trivial_baselines
 from surgvalid.simulation.artefacts import CHARACTERISTICS
 
-from .make_data import scenes_of
+from .make_data import LONG_S, scenes_of
 
 TRACKS = ("frame", "segment", "procedure")
 MODELS = ("sees", "shuffled", "blind")
 OPEN = ("open_ended", "matching")
 """Formats whose answers are free text; all others are closed."""
+SETS = {
+    "known centres": ~(pl.col("new_center") | pl.col("long")), "new centre": pl.col("new_center"),
+    "long videos": pl.col("long") & ~pl.col("new_center"),
+}  # fmt: skip
+"""Which questions are told apart: long videos are of known centres."""
 DRAWS = 2000
 
 
@@ -108,7 +113,7 @@ def margins(cases: pl.DataFrame) -> pl.DataFrame:
     """The margins by track and set, over all questions, closed ones, buckets, formats and templates."""
     rows = []
     for track in TRACKS:
-        for label, inside in (("known centres", ~pl.col("new_center")), ("new centre", pl.col("new_center"))):
+        for label, inside in SETS.items():
             here = cases.filter((pl.col("track") == track) & inside)
             if here.is_empty():
                 continue
@@ -126,10 +131,9 @@ def properties(data: Path) -> pl.DataFrame:
     labels = json.loads(gzip.decompress((data / "labels.json.gz").read_bytes()))
     objects = {(video, second): rows for video, second, _, _, rows in labels["pictures"]}
     command = labels["command"]
-    least, most = (float(bound) for bound in command["minutes"].split("-"))
     asked = [q for q in labels["questions"] if q["split"] == "test" and q["track"] == "frame"]
     rows = []
-    for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):
+    for scene in scenes_of(command):
         here = sorted((q for q in asked if q["video"] == scene.video), key=lambda q: q["end"])
         levels = scene.conditions(np.array([float(q["end"]) for q in here])) if here else {}
         for at, q in enumerate(here):
@@ -168,7 +172,10 @@ def main(arguments: list[str] | None = None) -> None:
     if (options.answers / "answers-look.json").is_file():
         given |= json.loads((options.answers / "answers-look.json").read_text(encoding="utf-8"))
     tracks = [track for track in TRACKS if (options.questions / "test" / track).is_dir()]
+    videos = json.loads(gzip.decompress((options.data / "labels.json.gz").read_bytes()))["videos"]
+    long = [name for name, (_, _, duration_s) in videos.items() if duration_s > LONG_S]
     cases = pl.concat([scored(options.questions, track, set(given["sees"]), given) for track in tracks])
+    cases = cases.with_columns(long=pl.col("video").is_in(long))
     options.out.mkdir(parents=True, exist_ok=True)
     table = margins(cases)
     table.write_csv(options.out / "margins.csv")

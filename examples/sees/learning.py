@@ -11,6 +11,9 @@ from torch import Tensor
 from .model import COUNTS, KINDS, Heads, Sight
 from .store import KINDS_OF_ANSWER, Targets
 
+ROUND = 0.2
+"""Share of the training images that are shown round, with black around."""
+
 
 def normal(pictures: Tensor) -> Tensor:
     """Bytes as numbers around 0."""
@@ -18,17 +21,22 @@ def normal(pictures: Tensor) -> Tensor:
 
 
 def recoloured(pictures: Tensor) -> Tensor:
-    """Images (around 0) in other light, with other noise, some of them a little soft."""
+    """Images (around 0) in other light, with other noise, some of them soft, some round as narrow optics show them."""
     n, device = len(pictures), pictures.device
 
     def draw(low: float, high: float, channels: int = 1) -> Tensor:
         return torch.empty(n, channels, 1, 1, device=device).uniform_(low, high)
 
-    x = (pictures + 2) * draw(0.75, 1.3) * draw(0.92, 1.08, 3)
+    x = (pictures + 2) * draw(0.75, 1.3) * draw(0.86, 1.14, 3)
     grey = x.mean(1, keepdim=True)
-    x = grey + (x - grey) * draw(0.7, 1.3)
+    x = grey + (x - grey) * draw(0.55, 1.3)
     soft = F.avg_pool2d(x, 3, 1, 1, count_include_pad=False)
-    x = torch.lerp(x, soft, draw(-0.4, 0.7).clamp(min=0))
+    softer = F.avg_pool2d(soft, 3, 1, 1, count_include_pad=False)
+    x = torch.lerp(x, torch.where(draw(0, 1) < 0.5, soft, softer), draw(-0.6, 1).clamp(min=0))
+    high, wide = pictures.shape[2:]
+    down = (torch.arange(high, device=device)[:, None] + 0.5) / high - 0.5
+    across = ((torch.arange(wide, device=device) + 0.5) - wide / 2) / high
+    x = x * ((down**2 + across**2 < draw(0.58, 0.68) ** 2) | (draw(0, 1) > ROUND))
     return x + torch.randn_like(x) * draw(0, 0.12) - 2
 
 

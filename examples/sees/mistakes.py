@@ -19,10 +19,11 @@ from typing import Any
 import torch
 from PIL import Image, ImageDraw, ImageFont
 
+from .asked import LEAST_CHANCE
 from .learning import normal
 from .model import Marks, Sees
 from .store import Store
-from .weights import LEAST_CHANCE, load
+from .weights import KEPT, load
 from .words import CLASSES
 
 TILE, TEXT_PX, COLUMNS = (480, 267), 104, 3
@@ -92,7 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     with open(options.evaluation / "cases.csv", encoding="utf-8", newline="") as handle:
         cases = chosen(list(csv.DictReader(handle)), options.count)
     answers = json.loads((options.answers / "answers-sees.json").read_text(encoding="utf-8"))["sees"]
-    page = sheet(Store.read(options.data), load(options.answers / "weights.npz")[0], cases, answers)
+    page = sheet(Store.read(options.data), load(options.answers / KEPT)[0], cases, answers)
     page.save(options.out, quality=82)
 
 

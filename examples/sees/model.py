@@ -15,10 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .asked import MOST_WORDS
 from .words import CLASSES, COLOURS, MOST
 
 WIDTH, HEIGHT, STRIDE = 288, 160, 4
-MARKS, MOST_WORDS, MOST_FRAMES = 16, 40, 64
+MARKS, MOST_FRAMES = 16, 64
+LEAST_STRENGTH = 0.05
+"""Marks that are weaker are not read."""
 COUNTS = 8
 """Of each class 0 to 7 objects are counted."""
 KINDS = len(CLASSES)
@@ -28,12 +31,12 @@ KINDS = len(CLASSES)
 class Size:
     """How large the model is."""
 
-    channels: tuple[int, ...] = (32, 48, 96, 160, 224)
+    channels: tuple[int, ...] = (24, 40, 72, 112, 160)
     blocks: tuple[int, ...] = (2, 2, 3, 2)
-    pyramid: int = 96
-    width: int = 160
+    pyramid: int = 72
+    width: int = 116
     layers: int = 3
-    heads: int = 5
+    heads: int = 4
     answers: int = 1
     words: int = 2
 
@@ -130,6 +133,11 @@ class Marks:
     occluded: Tensor
     described: Tensor
     """(batch, MARKS, n): everything known of the mark, as numbers."""
+
+    @property
+    def there(self) -> Tensor:
+        """(batch, MARKS): which of them count, always the strongest."""
+        return (self.strength > LEAST_STRENGTH) | (torch.arange(MARKS, device=self.strength.device) == 0)
 
 
 def marks_of(sight: Sight) -> Marks:
@@ -318,12 +326,10 @@ class Sees(nn.Module):
 
     def read_frame(self, asked: Questions, marks: Marks, total: Tensor, *, blind: bool = False) -> Heads:
         """Answers to questions about one image each."""
-        there = marks.strength > 0.05
-        there[:, 0] = True
         if blind:
-            return self.frame(asked, torch.zeros_like(marks.described), torch.zeros_like(there), marks.kind,
+            return self.frame(asked, torch.zeros_like(marks.described), torch.zeros_like(marks.there), marks.kind,
                               torch.zeros_like(total))  # fmt: skip
-        return self.frame(asked, marks.described, there, marks.kind, total)
+        return self.frame(asked, marks.described, marks.there, marks.kind, total)
 
     def read_long(
         self, asked: Questions, totals: Tensor, there: Tensor, times: Tensor, *, blind: bool = False

@@ -3,9 +3,9 @@
     python -m examples.sees.other_look DATA [--look "Center A" | --smoke 0.5]
 
 Every image of a FRAME question of the new centre is painted with the other centre's light, colours, noise, lens and
-purchases, while the round image, all objects, instruments, smoke and dirt stay, so that every reference stays right.
-With --smoke the images of the known centres are painted in smoke of that strength instead, and those in which it
-hides or half hides anything are left out. `train.py` then answers these questions once more, after training or with
+purchases, while the round image, all objects, instruments, smoke and dirt stay. With --smoke the images of the known
+centres are painted in smoke of that strength instead. Images in which something else can be seen than before are left
+out, so that every reference stays right. `train.py` then answers these questions once more, after training or with
 `--weights`, and `evaluate.py` compares the two answers, paired. DATA gets `other_look.bin` and `other_look.json.gz`.
 """
 
@@ -26,10 +26,10 @@ from .make_data import objects_at, painted, scenes_of
 
 
 def with_look(scene: Scene, look: Center) -> Scene:
-    """The scene as another camera would show it; whatever decides what can be seen stays."""
+    """The scene as another camera would show it; the round image stays."""
     home = replace(
         scene.center, tint=look.tint, gain=look.gain, saturation=look.saturation, hue_deg=look.hue_deg,
-        accent=look.accent, shafts=look.shafts, grain=look.grain, sharpness=look.sharpness, lens_blur=look.lens_blur,
+        accent=look.accent, shafts=look.shafts, grain=look.grain, lens_blur=look.lens_blur,
     )  # fmt: skip
     return replace(scene, center=home)
 
@@ -42,7 +42,7 @@ def in_smoke(scene: Scene, strength: float) -> Scene:
 
 def unchanged(scene: Scene, other: Scene, seconds: list[int]) -> list[int]:
     """The seconds at which the same can be seen in both."""
-    one, two = true_procedure(scene), true_procedure(other)
+    one, two = (true_procedure(each, instruments=False) for each in (scene, other))
     return [second for second in seconds if objects_at(one, second) == objects_at(two, second)]
 
 
@@ -57,14 +57,13 @@ def main(arguments: list[str] | None = None) -> None:
     labels = json.loads(gzip.decompress((options.data / "labels.json.gz").read_bytes()))
     asked = [q for q in labels["questions"] if (q["split"], q["track"], q["ood"]) == ("test", "frame", new)]
     command, pictures = labels["command"], list[list[Any]]()
-    least, most = (float(bound) for bound in command["minutes"].split("-"))
     with open(options.data / "other_look.bin", "wb") as store:
-        for scene in scenes_of(command["procedures"], command["new_center"], (least, most), command["seed"]):
+        for scene in scenes_of(command):
             seconds = sorted({q["end"] for q in asked if q["video"] == scene.video})
             if not seconds:
                 continue
             other = with_look(scene, center_named(options.look)) if new else in_smoke(scene, options.smoke)
-            seconds = seconds if new else unchanged(scene, other, seconds)
+            seconds = unchanged(scene, other, seconds)
             frames = painted(other, seconds)
             for second, data in zip(seconds, frames, strict=True):
                 pictures.append([scene.video, second, store.tell(), len(data)])

@@ -14,59 +14,22 @@ import torch
 from torch import Tensor
 
 from . import words
-from .model import HEIGHT, MOST_FRAMES, MOST_WORDS, WIDTH, Questions
+from .asked import Vocabulary, asked_arrays
+from .model import HEIGHT, MOST_FRAMES, WIDTH, Questions
 from .pictures import decoded
-from .words import CLASSES, COLOURS, NOTHING, UNKNOWN, Asked
+from .words import CLASSES, COLOURS, Asked
 
 KINDS_OF_ANSWER = (
     "binary", "number", "percentage", "time", "times", "duration", "class", "classes", "choice", "list", "matching",
     "open",
 )  # fmt: skip
-MOST_OBJECTS, MOST_OPTIONS, OPTION_WORDS, MOST_TIMES = 20, 8, 8, 6
-
-
-@dataclass
-class Vocabulary:
-    """The words of questions and the free-text answers that occur in training."""
-
-    words: dict[str, int]
-    answers: dict[str, int]
-
-    @classmethod
-    def of(cls, questions: list[dict[str, Any]]) -> Vocabulary:
-        """Of training questions."""
-        known: dict[str, int] = {NOTHING: 0, UNKNOWN: 1}
-        answers: dict[str, int] = {}
-        for question in questions:
-            asked = words.read(question["text"], question["procedure"])
-            for word in (*asked.words, *(w for option in asked.options for w in words.option_words(option))):
-                known.setdefault(word, len(known))
-            if asked.kind == "open":
-                answers.setdefault(question["answer"], len(answers))
-        return cls(known, answers or {"unknown": 0})
-
-    def numbers(self, some: tuple[str, ...] | list[str], length: int) -> list[int]:
-        """Words as numbers, cut or filled to a length."""
-        return [self.words.get(word, 1) for word in some][:length] + [0] * (length - len(some))
+MOST_OBJECTS, MOST_TIMES = 20, 6
 
 
 def asked_tensors(asked: list[Asked], starts: list[float], ends: list[float], vocabulary: Vocabulary) -> Questions:
-    """A batch of questions; times become seconds since the start of each window."""
-    texts, times, options, option_times = [], [], [], []
-    for one, start in zip(asked, starts, strict=True):
-        texts.append(vocabulary.numbers(one.words, MOST_WORDS))
-        spare = max(0, MOST_WORDS - len(one.times_s))
-        times.append(([t - start if t >= 0 else -1.0 for t in one.times_s] + [-1.0] * spare)[:MOST_WORDS])
-        rows, whens = [[0] * OPTION_WORDS] * MOST_OPTIONS, [-1.0] * MOST_OPTIONS
-        for at, option in enumerate(one.options[:MOST_OPTIONS]):
-            rows = [*rows[:at], vocabulary.numbers(words.option_words(option), OPTION_WORDS), *rows[at + 1 :]]
-            if named := words.seconds_in(option):
-                whens[at] = named[0] - start
-        options.append(rows)
-        option_times.append(whens)
-    window = [[max(1.0, end - start)] for start, end in zip(starts, ends, strict=True)]
-    return Questions(torch.tensor(texts), torch.tensor(times), torch.tensor(window), torch.tensor(options),
-                     torch.tensor(option_times))  # fmt: skip
+    """A batch of questions."""
+    arrays = asked_arrays(asked, starts, ends, vocabulary)
+    return Questions(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
     python -m examples.sees.train DATA OUT [--seconds 240] [--steps N] [--variant sees|blind|both] [--tiny] [--seed 0]
 
-Needs torch, numpy and OpenCV, not surgvalid. DATA is what `make_data.py` wrote. OUT gets `weights.npz` (8 bits each),
-`metrics-VARIANT.json` (loss curve, steps, seconds, versions) and `answers-VARIANT.json`: under each condition (`sees`,
-`shuffled` images of other videos, `blind`; where `other_look.py` painted, `other look`) the answer to every test
-question. With --seconds the number of steps is fixed after a few measured ones and printed; with --steps N and the same
-seed a run can be repeated, on a CPU to the last bit, on a GPU but for the order in which it adds. With --weights FILE
-nothing is trained: `answers-look.json` gets the answers to the images with another look.
+Needs torch, ONNX, numpy and OpenCV, not surgvalid. DATA is what `make_data.py` wrote. OUT gets `model/*.onnx` (8 bits
+per weight; what `app.py` answers with), `learned.pt` (the same for torch), `metrics-VARIANT.json` (loss curve, steps,
+seconds, versions) and `answers-VARIANT.json`: under each condition (`sees`, `shuffled` images of other videos, `blind`;
+where `other_look.py` painted, `other look`) the answer to every test question.
+With --seconds the number of steps is fixed after a few measured ones and printed; with --steps N and the same seed a
+run can be repeated, on a CPU to the last bit, on a GPU but for the order in which it adds. With --weights FILE nothing
+is trained: `answers-look.json` gets the answers to the images with another look.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ import torch
 from torch import Tensor
 
 from . import words
+from .asked import Vocabulary, answer_text
 from .learning import answer_loss, mirrored, moved_about, normal, recoloured, sight_loss
 from .model import MARKS, TINY, Marks, Sees, Size, mark_width, summary_width
-from .store import Store, Targets, Vocabulary, asked_tensors, moved, rows_of, targets_of
-from .weights import answer_text, load, parameters, save
+from .store import Store, Targets, asked_tensors, moved, rows_of, targets_of
+from .weights import KEPT, export, load, parameters, rounded, save
 
 READ_FROM = 0.2
 """Share of the steps after which the reader joins the eye."""
@@ -58,6 +60,12 @@ class Asked:
             index = store.frame_index()
             which[:, 0] = torch.tensor([index[q["video"], q["end"]] for q in self.rows])
         self.which, self.when = which.to(device), when.to(device)
+        often = Counter(q["template"] for q in self.rows)
+        self.weight = torch.tensor([often[q["template"]] ** -0.5 for q in self.rows], device=device)
+
+    def draw(self, count: int) -> Tensor:
+        """Rows for a step: a template with few questions comes more often than its share, so that it is learned too."""
+        return torch.multinomial(self.weight, count, replacement=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -151,7 +159,7 @@ class Run:
 
         def step(progress: float) -> dict[str, Tensor]:
             model, device = self.model, self.device
-            rows = torch.randint(len(train), (self.batch,), device=device)
+            rows = train.draw(self.batch)
             asked, right, which = rows_of(train.asked, rows), rows_of(train.right, rows), train.which[rows, 0]
             mirror = torch.randint(4, (self.batch,), device=device)
             one = right.one.gather(1, mirror[:, None])[:, 0]
@@ -185,7 +193,7 @@ class Run:
         """One step of the reader of segments and procedures."""
 
         def step(_: float) -> dict[str, Tensor]:
-            rows = torch.randint(len(train), (self.batch,), device=self.device)
+            rows = train.draw(self.batch)
             asked, right, which, when = (rows_of(train.asked, rows), rows_of(train.right, rows), train.which[rows],
                                          train.when[rows])  # fmt: skip
             there = (which >= 0) & (torch.rand(which.shape, device=self.device) > DROPPED)
@@ -299,9 +307,10 @@ class Run:
         """Keep the weights, and answer with what was kept."""
         about = self.train()
         if not self.blind:
-            about["sha256"] = save(out / "weights.npz", self.model.state_dict(), self.size, self.vocabulary)
-            about["bytes"] = (out / "weights.npz").stat().st_size
-            self.model = load(out / "weights.npz")[0].to(self.device).to(memory_format=self.layout)
+            self.model.load_state_dict(rounded(self.model.state_dict()))
+            save(out / KEPT, self.model, self.vocabulary)
+            kept, vocabulary = load(out / KEPT)
+            about["sha256"], about["bytes"] = export(out / "model", kept, vocabulary)
         self.every = self.nothing(1)[1] if self.blind else self.totals()
         conditions = ("blind",) if self.blind else ("sees", "shuffled", *["other look"] * bool(self.store.other_look))
         given = {condition: self.answers(condition) for condition in conditions}

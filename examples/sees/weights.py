@@ -1,60 +1,58 @@
-"""Weights as files of 8 bits each, and what the heads say as text."""
+"""What was learned, as files: for torch, and as ONNX of 8 bits per weight for a participant without it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
+from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
-from . import words
-from .model import Heads, Marks, Sees, Size
-from .store import Vocabulary
-from .words import CLASSES, Asked
+from .asked import Vocabulary
+from .learning import normal
+from .model import HEIGHT, MARKS, MOST_FRAMES, WIDTH, Heads, Questions, Sees, Size, mark_width, summary_width
+from .store import asked_tensors
+from .words import read
 
-LEAST_CHANCE = 0.35
-"""A mark that is weaker is not listed."""
+KEPT = "learned.pt"
+GRAPHS = ("eye", "frame", "film")
+"""Files of the exported model: an image to marks, marks of one image to an answer, sums of many to an answer."""
+LEAST_VALUES = 512
+"""Smaller tensors keep their 32 bits."""
 
 
-def save(path: Path, state: dict[str, Tensor], size: Size, vocabulary: Vocabulary) -> str:
-    """Write weights with 8 bits each (and one scale per row; small tensors as they are) and return their hash."""
-    arrays: dict[str, np.ndarray] = {}
-    for name, tensor in state.items():
-        values = tensor.detach().float().cpu().numpy()
-        if values.ndim < 2 or values.size < 512:
-            arrays[f"plain/{name}"] = values.astype(np.float32)
-            continue
-        rows = values.reshape(len(values), -1)
-        scale = np.maximum(np.abs(rows).max(1, keepdims=True), 1e-12) / 127
-        arrays[f"bytes/{name}"] = np.rint(rows / scale).astype(np.int8).reshape(values.shape)
-        arrays[f"scale/{name}"] = scale[:, 0].astype(np.float32)
-    about = {"size": asdict(size), "words": vocabulary.words, "answers": vocabulary.answers}
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    with open(path, "wb") as handle:
-        np.savez(handle, **arrays)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def rounded(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The weights as 8 bits each hold them, with one scale per row."""
+    return {name: _rounded(value) if value.ndim > 1 and value.numel() >= LEAST_VALUES else value
+            for name, value in state.items()}  # fmt: skip
+
+
+def _rounded(value: Tensor) -> Tensor:
+    scale = value.float().flatten(1).abs().amax(1).clamp(min=1e-12).view(-1, *[1] * (value.ndim - 1)) / 127
+    return (torch.round(value / scale) * scale).to(value.dtype)
+
+
+def save(path: Path, model: Sees, vocabulary: Vocabulary) -> None:
+    """Keep the weights for training to go on or to answer again."""
+    about = {"size": asdict(model.size), "words": vocabulary.words, "answers": vocabulary.answers}
+    torch.save({"state": model.state_dict(), "about": json.dumps(about)}, path)
 
 
 def load(path: Path) -> tuple[Sees, Vocabulary]:
     """The model of a file, ready to answer, and its words."""
-    with np.load(path) as arrays:
-        about = json.loads(bytes(arrays["about"]))
-        state = {}
-        for key in arrays.files:
-            form, _, name = key.partition("/")
-            if form == "plain":
-                state[name] = torch.from_numpy(arrays[key])
-            elif form == "bytes":
-                scale = arrays[f"scale/{name}"].reshape(-1, *[1] * (arrays[key].ndim - 1))
-                state[name] = torch.from_numpy(arrays[key].astype(np.float32) * scale)
+    kept = torch.load(path, weights_only=True, map_location="cpu")
+    about = json.loads(kept["about"])
     size = Size(**{name: tuple(v) if isinstance(v, list) else v for name, v in about["size"].items()})
     model = Sees(size)
-    model.load_state_dict(state)
+    model.load_state_dict(kept["state"])
     return model.eval(), Vocabulary(about["words"], about["answers"])
 
 
@@ -63,39 +61,104 @@ def parameters(model: nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters())
 
 
-def answer_text(asked: Asked, heads: Heads, row: int, *, start_s: float, window_s: float, answers: list[str],
-                times: Tensor | None = None, marks: Marks | None = None) -> str:  # fmt: skip
-    """The answer to one question of a batch, in the format that it asks for."""
-    kind = asked.kind
-    if kind == "binary":
-        return ("no", "yes")[int(heads.binary[row].argmax())]
-    if kind == "number":
-        return str(int(heads.number[row].argmax()))
-    if kind == "percentage":
-        return f"{round(100 * float(heads.share[row]))}%"
-    if kind == "duration":
-        return words.clock(float(heads.share[row]) * window_s)
-    if kind in ("time", "times"):
-        at = float(times[row, int(heads.pointed[row].argmax())]) if times is not None else 0.0
-        return words.clock(start_s + at)
-    if kind == "class":
-        return CLASSES[int(heads.one_class[row].argmax())]
-    if kind == "classes":
-        named = [name for name, chance in zip(CLASSES, heads.classes[row].tolist(), strict=True) if chance > 0]
-        return ", ".join(sorted(named)) or "none"
-    if kind == "choice":
-        return asked.options[int(heads.choice[row, : len(asked.options)].argmax())]
-    if kind in ("list", "matching"):
-        return _placed(asked, marks, row)
-    return answers[int(heads.answer[row].argmax())]
+class _Part(nn.Module):
+    """A part of the model, called with plain tensors."""
+
+    def __init__(self, model: Sees, call: Callable[..., Any]) -> None:
+        super().__init__()
+        self.model, self.call = model, call
+
+    def forward(self, *given: Tensor) -> Any:
+        """What the part says."""
+        return self.call(self.model, *given)
 
 
-def _placed(asked: Asked, marks: Marks | None, row: int) -> str:
-    """Objects with their quadrants: every one, or those that the question names."""
-    rows: list[Any] = [] if marks is None else list(
-        zip(marks.kind[row].tolist(), marks.strength[row].tolist(), marks.place[row].tolist(), strict=True)
-    )  # fmt: skip
-    if asked.kind == "list":
-        return words.listed([(kind, place[0], place[1]) for kind, chance, place in rows if chance > LEAST_CHANCE])
-    best = {CLASSES[kind]: words.quadrant(*place[:2]) for kind, _, place in reversed(rows)}
-    return "; ".join(f"{name}: {best.get(name, words.QUADRANTS[0])}" for name in asked.each)
+def _eye(model: Sees, picture: Tensor) -> tuple[Tensor, ...]:
+    _, marks, total = model.look(normal(picture.permute(0, 3, 1, 2)))
+    return marks.kind, marks.strength, marks.place, marks.described, marks.there, total
+
+
+def _frame(model: Sees, words: Tensor, times: Tensor, window_s: Tensor, options: Tensor, option_times: Tensor,
+           kind: Tensor, described: Tensor, there: Tensor, total: Tensor) -> tuple[Tensor, ...]:  # fmt: skip
+    asked = Questions(words, times, window_s, options, option_times)
+    return _said(model.frame(asked, described, there, kind, total))
+
+
+def _film(model: Sees, words: Tensor, times: Tensor, window_s: Tensor, options: Tensor, option_times: Tensor,
+          totals: Tensor, there: Tensor, when: Tensor) -> tuple[Tensor, ...]:  # fmt: skip
+    return _said(model.read_long(Questions(words, times, window_s, options, option_times), totals, there, when))
+
+
+def _said(heads: Heads) -> tuple[Tensor, ...]:
+    return tuple(vars(heads).values())
+
+
+def export(folder: Path, model: Sees, vocabulary: Vocabulary) -> tuple[str, int]:
+    """Write the model as ONNX, weights as bytes; returns the hash over its files and how many bytes they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model, size = model.eval().float().cpu(), model.size
+    one = vars(asked_tensors([read("Is a clip visible? Answer with yes or no.")], [0.0], [0.0], vocabulary))
+    total, totals = torch.zeros(1, summary_width(size)), torch.zeros(1, MOST_FRAMES, summary_width(size))
+    said = list(Heads.__dataclass_fields__)
+    parts: dict[str, tuple[Callable[..., Any], dict[str, Tensor], list[str]]] = {
+        "eye": (_eye, {"picture": torch.zeros(1, HEIGHT, WIDTH, 3, dtype=torch.uint8)},
+                ["kind", "strength", "place", "described", "there", "total"]),
+        "frame": (_frame, one | {"kind": torch.zeros(1, MARKS, dtype=torch.long),
+                                 "described": torch.zeros(1, MARKS, mark_width(size)),
+                                 "there": torch.ones(1, MARKS, dtype=torch.bool), "total": total}, said),
+        "film": (_film, one | {"totals": totals, "there": torch.ones(1, MOST_FRAMES, dtype=torch.bool),
+                               "when": torch.zeros(1, MOST_FRAMES)}, said),
+    }  # fmt: skip
+    about = json.dumps({"words": vocabulary.words, "answers": vocabulary.answers}, separators=(",", ":"))
+    digest, size_bytes = hashlib.sha256(), 0
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # its operator is torch's own
+    for name, (call, given, outputs) in parts.items():
+        path = folder / f"{name}.onnx"
+        # This exporter needs nothing but onnx; it calls itself old, and warns of shapes, which are fixed here.
+        with torch.no_grad(), warnings.catch_warnings(action="ignore"):
+            torch.onnx.export(
+                _Part(model, call), tuple(given.values()), str(path), input_names=list(given), output_names=outputs,
+                opset_version=17, dynamo=False,
+            )  # fmt: skip
+        graph = onnx.load(path)
+        _as_bytes(graph.graph)
+        if name == "frame":
+            helper.set_model_props(graph, {"about": about})
+        onnx.checker.check_model(graph)
+        path.write_bytes(graph.SerializeToString(deterministic=True))
+        digest.update(path.read_bytes())
+        size_bytes += path.stat().st_size
+    torch.backends.mha.set_fastpath_enabled(fast)
+    return digest.hexdigest(), size_bytes
+
+
+def _as_bytes(graph: Any) -> None:
+    """Weights as 8 bits with a scale per row or column, whichever gives them back; opened where they are read."""
+    opened, kept = [], []
+    for tensor in graph.initializer:
+        values = numpy_helper.to_array(tensor)
+        if values.dtype != np.float32 or values.ndim < 2 or values.size < LEAST_VALUES:
+            kept.append(tensor)
+            continue
+        ways = [_bytes_along(values, axis) for axis in range(values.ndim)]
+        lost, axis, scale, small = min(ways, key=lambda one: one[0])
+        assert lost <= 1e-5 * np.abs(values).max(), f"{tensor.name}: rounded otherwise than for training"
+        names = [f"{tensor.name}.bytes", f"{tensor.name}.scale", f"{tensor.name}.zero"]
+        zero = np.zeros(len(scale), np.int8)
+        kept += [numpy_helper.from_array(value, name) for value, name in zip((small, scale, zero), names, strict=True)]
+        opened.append(helper.make_node("DequantizeLinear", names, [tensor.name], axis=axis))
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    nodes = list(graph.node)
+    del graph.node[:]
+    graph.node.extend([*opened, *nodes])
+
+
+def _bytes_along(values: np.ndarray, axis: int) -> tuple[float, int, np.ndarray, np.ndarray]:
+    """How far bytes with a scale along an axis are from the values, the axis, the scales, the bytes."""
+    others = tuple(k for k in range(values.ndim) if k != axis)
+    scale = np.maximum(np.abs(values).max(others), 1e-12).astype(np.float32) / np.float32(127)
+    wide = np.expand_dims(scale, others)
+    small = np.rint(values / wide).astype(np.int8)
+    return float(np.abs(values - small * wide).max()), axis, scale, small

@@ -57,7 +57,7 @@ def read(text: str, procedure: str = "") -> Asked:
         clock = CLOCK.fullmatch(word)
         words.append(TIME_WORD if clock else word)
         times.append(float(_seconds(word)) if clock else -1.0)
-    left_of = bool(re.search(r"to the left of|further left", body))
+    left_of = bool(re.search(r"to the (left|right) of|further (left|right)|from left to right", body))
     words.append(f"procedure {procedure.casefold()}")
     times.append(-1.0)
     return Asked(kind, tuple(words), tuple(times), options, each, (left_of, False))

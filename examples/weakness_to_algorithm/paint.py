@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from examples.weakness_to_algorithm.instances import InstanceMap, instance_map
 from examples.weakness_to_algorithm.pack import write_pack
 from examples.weakness_to_algorithm.properties import instance_properties, picture_properties
 
 from surgvalid.simulation import PROCEDURE_TYPES, Renderer, Scene, draw_scene
 from surgvalid.simulation.artefacts import TICKED_FROM
-from surgvalid.simulation.instance_maps import InstanceMap, instance_maps
 from surgvalid.video import pyav
 from surgvalid.video.images import jpeg_bytes
 
@@ -30,10 +30,6 @@ CENTERS, NEW_CENTER = ("Center A", "Center B", "Center C", "Center E", "Center F
 DEVELOPMENT, HELD_OUT, NEW = "development", "held-out", "new-centre"
 APART_S = 0.4
 """From a frame to its neighbours."""
-SHUTTER_S, SHUTTER_STEPS = 0.08, 5
-"""How long light falls on one frame where something moves, and in how many steps that is painted."""
-MOVES_FROM = 0.1
-"""Strength of motion from which a frame is painted in steps."""
 QUALITY = 4
 """Of the JPEG files: 1 is best."""
 
@@ -45,7 +41,6 @@ class Case(NamedTuple):
     jpegs: list[bytes]
     picture: InstanceMap
     levels: dict[str, float]
-    time_s: float
 
 
 def scene_of(number: int, part: str, *, minutes: tuple[float, float]) -> Scene:
@@ -68,7 +63,8 @@ def moments(scene: Scene, count: int) -> np.ndarray:
     times = grid + rng.uniform(0, 1, len(grid))
     around = [scene.camera.is_masked(times + shift) for shift in (-APART_S, 0.0, APART_S)]
     times = times[~np.any(around, axis=0)]
-    times = times[[len(picture.instances) > 0 for picture in instance_maps(scene, times)]]
+    renderer = Renderer(scene)
+    times = times[[len(instance_map(renderer, time_s).instances) > 0 for time_s in times.tolist()]]
     ticked = [np.flatnonzero(level >= TICKED_FROM) for level in scene.conditions(times).values()]
     chosen = set(rng.permutation(len(times))[: count // 2].tolist())
     kinds = [rng.permutation(places).tolist() for places in ticked if len(places)]
@@ -83,23 +79,11 @@ def cases(scene: Scene, count: int) -> Iterator[Case]:
     """The chosen moments of a procedure, painted."""
     renderer, times = Renderer(scene), moments(scene, count)
     levels = scene.conditions(times)
-    for at, picture in enumerate(instance_maps(scene, times)):
-        time_s = float(times[at])
-        jpegs = [_jpeg(photograph(renderer, time_s + shift)) for shift in (-APART_S, 0.0, APART_S)]
+    for at, time_s in enumerate(times.tolist()):
+        picture = instance_map(renderer, time_s)
+        jpegs = [_jpeg(renderer.frame(time_s + shift).colour) for shift in (-APART_S, 0.0, APART_S)]
         now = {kind: float(level[at]) for kind, level in levels.items()}
-        yield Case(f"{scene.video}/{round(time_s * 25):06d}", jpegs, picture, now, time_s)
-
-
-def photograph(renderer: Renderer, time_s: float) -> np.ndarray:
-    """The image at a time; where camera or tips move, the mean over the time for which the shutter is open."""
-    levels = renderer.scene.conditions(np.array([time_s]))
-    if max(levels["background_motion"][0], levels["instrument_motion"][0]) < MOVES_FROM:
-        return renderer.frame(time_s)
-    steps = time_s + SHUTTER_S * (np.arange(SHUTTER_STEPS) / (SHUTTER_STEPS - 1) - 0.5)
-    total = np.zeros((renderer.height, renderer.width, 3), dtype=np.uint16)
-    for picture in renderer.frames(steps):
-        total += picture[..., :3]
-    return (total // SHUTTER_STEPS).astype(np.uint8)
+        yield Case(f"{scene.video}/{round(time_s * 25):06d}", jpegs, picture, now)
 
 
 def _jpeg(rgb: np.ndarray) -> bytes:
@@ -132,7 +116,7 @@ def paint(
             maps.append(case.picture.labels)
             whole = picture_properties(case.levels, len(case.picture.instances))
             rows.append({**about, "center": scene.center.name, "part": part, **whole})
-            named = instance_properties(scene, case.time_s, case.picture, case.levels)
+            named = instance_properties(case.picture, case.levels)
             of_instances += [{**about, **one} for one in named]
     table = pl.DataFrame(rows)
     columns = {name: table[name].to_list() for name in ("case", "video", "center", "part")}

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from examples.weakness_to_algorithm.instances import INSTRUMENT, MATERIAL, OBJECT, TISSUE, Instance, InstanceMap
 from scipy.ndimage import binary_dilation
 
 from surgvalid.simulation.artefacts import TICKED_FROM
-from surgvalid.simulation.instance_maps import INSTRUMENT, MATERIAL, OBJECT, TISSUE, Instance, InstanceMap
-from surgvalid.simulation.scene import FULL_BLUR_SPEED, Scene
+from surgvalid.simulation.scene import FULL_BLUR_SPEED
 
 OF_PICTURES = (
     "background_blood",
@@ -30,11 +30,8 @@ COVERED_FROM = 0.1
 """Share of its pixels that something must hide for an instance to count as covered."""
 SMALL_BELOW = 0.005
 """Share of the image."""
-CUT_BELOW = 0.8
-"""Share of an object's pixels in view."""
 MANY_FROM = 4
 """Instances in an image."""
-_STEP_S = 0.1
 
 
 def picture_properties(levels: Mapping[str, float], instances: int) -> dict[str, int]:
@@ -43,19 +40,15 @@ def picture_properties(levels: Mapping[str, float], instances: int) -> dict[str,
     return {**ticked, "instances": instances, "image_many_instances": int(instances >= MANY_FROM)}
 
 
-def instance_properties(
-    scene: Scene, time_s: float, picture: InstanceMap, levels: Mapping[str, float]
-) -> list[dict[str, int]]:
+def instance_properties(picture: InstanceMap, levels: Mapping[str, float]) -> list[dict[str, int]]:
     """What holds for each instance, in the order of the label map."""
     return [
-        {"reference_id": label, **_of_one(scene, time_s, picture, label, one, levels)}
+        {"reference_id": label, **_of_one(picture, label, one, levels)}
         for label, one in enumerate(picture.instances, start=1)
     ]
 
 
-def _of_one(
-    scene: Scene, time_s: float, picture: InstanceMap, label: int, one: Instance, levels: Mapping[str, float]
-) -> dict[str, int]:
+def _of_one(picture: InstanceMap, label: int, one: Instance, levels: Mapping[str, float]) -> dict[str, int]:
     tool = one.kind == INSTRUMENT
     pixels = picture.labels == label
     beside = picture.labels[binary_dilation(pixels, iterations=1) & ~pixels]
@@ -70,29 +63,10 @@ def _of_one(
         "instance_tissue": covered[TISSUE],
         "instance_other_object": covered[MATERIAL],
         "instance_overlapped": covered[INSTRUMENT] or covered[OBJECT],
-        "instance_motion": _speed(scene, one, time_s) >= TICKED_FROM * FULL_BLUR_SPEED,
+        "instance_motion": one.speed >= TICKED_FROM * FULL_BLUR_SPEED,
         "instance_touching": bool(np.any(beside != 0)),
         "instance_small": one.seen_px < SMALL_BELOW * pixels.size,
-        "instance_cut": _tip_outside(scene, one, time_s) if tool else one.seen_px < CUT_BELOW * one.whole_px,
+        "instance_cut": one.cut,
         "instance_no_instrument": not tool,
     }
     return {name: int(holds) for name, holds in named.items()}
-
-
-def _speed(scene: Scene, one: Instance, time_s: float) -> float:
-    """How fast it crosses the image, in view heights per second."""
-    view = scene.look(np.array([time_s - _STEP_S, time_s + _STEP_S]))
-    if one.kind == INSTRUMENT:
-        before, after = view.tips[_hand(one)]
-    else:
-        path = next(life.path for life in scene.lives if life.instance == one.name)
-        before, after = view.to_screen(path.at(view.times_s)[:, :2])
-    return float(np.hypot(*(after - before)) / (2 * _STEP_S))
-
-
-def _tip_outside(scene: Scene, one: Instance, time_s: float) -> bool:
-    return not scene.look(np.array([time_s])).tip_shown(_hand(one))[0]
-
-
-def _hand(one: Instance) -> int:
-    return int(one.name[-1])

@@ -44,8 +44,18 @@ _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\S*\d\S*")
 """What differs between two problems of one kind: quoted words, identifiers in brackets, whatever has a digit."""
 
 
+def _as_it_was(kind: type[SurgvalidError], args: tuple[object, ...], state: dict[str, object]) -> SurgvalidError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
+
+
 class SurgvalidError(Exception):
     """Base of every deliberate error, so that one `except` can catch them all."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """An error of a worker process arrives as it was, whatever it was made of."""
+        return _as_it_was, (type(self), self.args, vars(self))
 
 
 class Misuse(SurgvalidError):
@@ -68,10 +78,10 @@ class DirectionUnknown(Misuse):
 
     def __init__(self, metric: str, *, otherwise: str = "name a registered metric") -> None:
         self.metric = metric
-        option = shlex.quote(f"{metric}=smaller")
+        option = " or ".join(f"--better {shlex.quote(f'{metric}={better}')}" for better in ("larger", "smaller"))
         super().__init__(
             f"whether larger or smaller values of {metric!r} are better is not known, so nothing can be called better; "
-            f"say it with better='larger' or 'smaller' (--better {option}), or {otherwise} "
+            f"say it with better='larger' or 'smaller' ({option}), or {otherwise} "
             "(surgvalid tools list scores)"
         )
 

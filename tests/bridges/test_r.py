@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bridge_tables import bridge_rows
+import surgvalid
+from bridge_tables import HOLES, bridge_rows
+from small_questions import scored_models
 from surgvalid import study
 from surgvalid.bridges import r_folder
 
@@ -31,21 +33,25 @@ def distances() -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-LOST = (pl.col("model") == "org/alpha") & (pl.col("case") == "v3-q1")
+TABLES = {"equal videos": bridge_rows(), "unequal videos": distances(), **HOLES}
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        bridge_rows(),
-        distances(),
-        bridge_rows().with_columns(value=pl.when(~LOST).then("value")),
-        bridge_rows().filter(~LOST),
-    ],
-    ids=["equal videos", "unequal videos", "a score is empty", "a row is absent"],
-)
-def test_r_finds_the_primary_result(rows: pl.DataFrame, tmp_path: Path) -> None:
-    folder = r_folder.write(study(rows), tmp_path / "r")
+@pytest.mark.parametrize("name", TABLES)
+def test_r_finds_the_primary_result(name: str, tmp_path: Path) -> None:
+    agrees(r_folder.write(study(TABLES[name]), tmp_path / "r"))
+
+
+@pytest.mark.parametrize("rule", ["worst", "drop-case", "drop-score"])
+def test_r_finds_it_whatever_absent_scores_count_as(rule: str, tmp_path: Path) -> None:
+    agrees(r_folder.write(study(HOLES["a row is absent"], missing=rule), tmp_path / "r"))
+
+
+def test_r_finds_the_primary_result_of_a_supplement(tmp_path: Path) -> None:
+    surgvalid.supplement(scored_models(tmp_path), replicates=20).to_dir(tmp_path / "out")
+    agrees(tmp_path / "out" / "r")
+
+
+def agrees(folder: Path) -> None:
     text = (folder / "analysis.Rmd").read_text()
     assert text.count("1e-9") == 3
     code = "\n".join(re.findall(r"```\{r\}\n(.*?)```", text, re.DOTALL))

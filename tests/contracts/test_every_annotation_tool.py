@@ -44,7 +44,7 @@ def place(tool: str, folder: Path) -> Path:
 
 def without_outside(track: Track) -> Track:
     seen = track.in_view
-    return replace(track, seconds=track.seconds[seen], boxes=track.boxes[seen], visibility=track.visibility[seen])
+    return track.at_points(seen)
 
 
 def in_view_only(procedure: Procedure) -> Procedure:

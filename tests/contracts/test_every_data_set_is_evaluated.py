@@ -97,6 +97,7 @@ def test_which_data_sets_can_be_evaluated_from_their_folder() -> None:
         "classification": {
             *("autolaparo", "avos", "cholec80", "cholec80_cvs", "cholec80_vqa", "cholect45", "dresden"),
             *("endovis18_vqa", "grasp", "heichole", "jigsaws", "m2cai16", "pitvqa", "psi_ava", "ssg_vqa"),
+            "surgvu",
         },
         "cvs": {"endoscapes2023"},
         "detection": {"avos", "cholecinstanceseg", "endoscapes2023", "grasp", "psi_ava"},

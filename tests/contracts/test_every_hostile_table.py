@@ -31,6 +31,10 @@ def test_every_verb_says_the_same(name: str, tmp_path: Path) -> None:
     if len(read.table.models) > 1:
         results.append(surgvalid.rank(path, replicates=0, better=truth.better))
         results.append(surgvalid.interval(path, better=truth.better))
+    if read.metric is not None and "status" not in read.table.frame.columns:
+        found = surgvalid.failures(path, outcome=read.metric, better=truth.better).table.row(0, named=True)
+        held = {truth.units, read.table.frame["video"].n_unique(), None}  # none: each row is a unit, or nobody says it
+        assert found["videos"] in held, found
     if len(read.table.models) == 2:
         results.append(surgvalid.compare(path, *read.table.models, better=truth.better))
     for result in results:

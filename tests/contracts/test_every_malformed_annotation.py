@@ -154,7 +154,7 @@ TABLE: dict[str, dict[str, Case]] = {
     },
     "duplicate ids": {
         "cvat": (saved("a.xml", cvat(cvat_track(), cvat_track(frame=2))), "ids are unique"),
-        "coco": (saved("a.json", coco(coco_box(), coco_box(image=2))), "2 of 'annotations' have the id 1"),
+        "coco": (saved("a.json", coco(coco_box(), coco_box())), "2 of 'annotations' have the id 1"),
         "mot": (mot(MOT_BOX + "2,4,99,20,30,40,1,1,1\n"), "two different boxes"),
         "label_studio": (saved("a.json", studio(studio_box(), studio_box(frame=4))), "2 rectangles have the id 'r'"),
         "segments": (saved("a.csv", SEGMENTS + "object,,,Clip,c\n"), "is told twice"),

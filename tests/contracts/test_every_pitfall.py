@@ -8,7 +8,7 @@ from types import ModuleType
 
 import polars as pl
 import pytest
-from docs.planted_studies import EIGHT, PLANTED, clean_study, eight_faults
+from docs.planted_studies import EIGHT, PLANTED, clean_study, dice_study, eight_faults
 
 from repository import REPOSITORY
 from surgvalid.audit.answers import QUESTIONS
@@ -63,6 +63,14 @@ def test_a_planted_fault_fails_its_check(code: str) -> None:
 def test_eight_faults_at_once_are_all_seen() -> None:
     checks = audited(eight_faults(clean_study(0)), pitfalls=EIGHT).tables["checks"]
     assert dict(checks.select("pitfall", "outcome").rows()) == dict.fromkeys(EIGHT, "fail")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_patients_with_several_videos_printed_as_papers_do_are_not_accused(seed: int) -> None:
+    checks = audited(dice_study(seed)).tables["checks"]
+    assert checks.filter(outcome="fail")["evidence"].to_list() == []
+    seen = audited(dice_study(seed, faulty=True), pitfalls=EIGHT).tables["checks"]
+    assert dict(seen.select("pitfall", "outcome").rows()) == dict.fromkeys(EIGHT, "fail")
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -76,5 +76,5 @@ def test_every_sentence_of_a_first_page_is_made_in_a_test() -> None:
 
 def test_a_sentence_that_no_test_makes_is_noticed() -> None:
     assert not is_tested(["no test of ours has", "said this of a model"[::-1]])
-    assert is_tested(["which model does better is open"])
+    assert is_tested(["No clear winner on"])
     assert len(sentences()) > 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from quick_demo import quick_demo
 from report_folder import shared_challenge
 from surgvalid.errors import TableInvalid
 from surgvalid.results.tables import KINDS, OFFICIAL_SUMMARY, TABLES, Table, number, text, whole, yes_no
+from surgvalid.results.tables import table as table_module
 from table_makers import MAKERS
 
 DECLARED = [(verb, name) for verb, tables in TABLES.items() for name in tables]
@@ -117,3 +119,18 @@ class TestTheDeclarationItself:
 
 def test_the_official_summary_keeps_its_columns() -> None:
     assert OFFICIAL_SUMMARY == ("level", "name", "accuracy", "ci_low", "ci_high", "count")
+
+
+@pytest.mark.parametrize("file", sorted(Path(table_module.__file__).parent.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_file_of_declarations_says_nothing_of_columns_that_no_table_has(file: Path) -> None:
+    given = tomllib.loads(file.read_text(encoding="utf-8"))
+    usual, left = given.pop("usual", {}), set[str]()
+    for name, one in given.items():
+        columns = [column.rstrip("?") for column in one["columns"].split()]
+        own = one.get("own", {})
+        assert len(set(columns)) == len(columns), name
+        assert set(own) <= set(columns), name
+        assert [column for column in own if own[column] == usual.get(column)] == [], name
+        left |= set(columns) - set(own)
+        assert set(one) <= {"name", "about", "marks", "columns", "own"}, name
+    assert set(usual) == left

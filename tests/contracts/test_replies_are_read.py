@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 import pytest
 
-from labelled_replies import FRESH, HELD, LOST, READ, SCORED, SET, counted, is_set_aside, outcome_of
+from labelled_replies import LOST, ONCE_NEW, READ, SCORED, SET, counted, is_set_aside, outcome_of
 from surgvalid.asking.reading import PARSER_VERSION, ReadingPolicy, read_reply
 from surgvalid.asking.reading.measured import FILE, measured
 
@@ -33,9 +34,12 @@ def test_replies_that_were_set_aside_are_read_as_well() -> None:
     assert counts[LOST] / counts["with a value"] <= 0.06
 
 
-@pytest.mark.parametrize(("records", "size"), [(FRESH, 440), (HELD, 708)], ids=["fresh", "held"])
-def test_replies_that_were_new_once_are_read_as_well(records: list[dict[str, Any]], size: int) -> None:
-    counts = counted(records)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("fresh", 440), ("held", 708), ("third", 650), ("fourth", 512), ("fifth", 460), ("sixth", 352)],
+)
+def test_replies_that_were_new_once_are_read_as_well(name: str, size: int) -> None:
+    counts = counted(ONCE_NEW[name])
     assert counts["all"] == size
     assert counts[READ] / counts["all"] <= 0.01
     assert counts[LOST] / counts["with a value"] <= 0.06
@@ -43,7 +47,7 @@ def test_replies_that_were_new_once_are_read_as_well(records: list[dict[str, Any
 
 @pytest.mark.parametrize("reason", NO_ANSWERS)
 def test_no_refusal_hedge_or_denial_is_read_as_an_answer(reason: str) -> None:
-    records = [record for record in [*SCORED, *FRESH, *HELD] if record["reason"] == reason]
+    records = [record for record in chain(SCORED, *ONCE_NEW.values()) if record["reason"] == reason]
     assert records
     assert [record["reply"] for record in records if outcome_of(record)[0] == READ] == []
 

@@ -9,7 +9,8 @@ from repository import REPOSITORY
 
 ROOT = REPOSITORY
 TOP_LEVEL = {
-    ".ci", ".github", ".gitignore", ".gitlab-ci.yml", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff",
+    ".ci", ".dockerignore", ".github", ".gitignore", ".gitlab-ci.yml", ".pre-commit-config.yaml", "CHANGELOG.md",
+    "CITATION.cff",
     "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE", "README.md", "SECURITY.md", "bench",
     "design", "docs", "examples", "hatch_build.py", "mkdocs.yml", "packaging", "pyproject.toml", "scripts",
     "src", "tests", "RELEASING.md",

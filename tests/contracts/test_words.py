@@ -48,6 +48,7 @@ ALLOWED = [
     ("picture", "groups? of pictures", "the codec's term"),
     ("picture", r"\(\?:image\|(?:frame\|)?picture", "what replies call it"),
     ("doubt", r"doubt\|doubts\|unlikely", "what replies say"),
+    ("doubt", r"doute\|doubt\|zweifel", "what replies say"),
     ("picture", "of the picture does the needle leave", "a canary that was asked before, word for word"),
 ]
 """Word, the phrase in which it may stand, and why."""

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from small_truth import small_truth
 from surgvalid.cli import build_app
 from surgvalid.datasets import write_annotations
-from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
+from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect
 
 PEOPLE = ("ann", "bob", "eve")
 
@@ -28,7 +29,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("raw")
     seen = []
     for number in range(2):
-        truth = true_procedure(draw_scene(31, number, minutes=(6, 7)), instruments=False)
+        truth = small_truth(31, number, (4, 5))
         for name in PEOPLE:
             drawn = annotate(truth, BoxAnnotator(name, missed=0.05, spurious_per_minute=0.5), seed=3).procedure
             write_annotations(drawn, folder / f"{name}_{number}.xml", tool="cvat")

@@ -5,7 +5,6 @@ Chromium comes from the system (`scripts/install-system-packages.sh`); without i
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from chromium import CHROMIUM
 from scripted_model import ScriptedModel
 from surgvalid.tasks import open_task, run_task
 from surgvalid.tasks.viewer import case_page
 from task_folders import downloaded, scored_clip
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\">"
 

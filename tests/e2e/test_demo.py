@@ -96,13 +96,14 @@ def test_the_entrant_sees_pictures_and_answers_over_the_protocol(
     asked = {q.request.case for q in made.questions if (q.split, q.track) == ("test", "frame")}
     assert {path.stem for path in frames.iterdir()} == asked
     assert len(painted) == painting.pieces(made)
-    program = participant.program()
-    assert program is not None
-    ran = participant.run_participant(demo, program, lambda _: None)
-    assert ran.run.answered == len(asked)
-    given = json.loads(demo.answers("frame", "clock-and-colours").read_text(encoding="utf-8"))
-    assert {row["qID"] for row in given} == asked
-    assert all(row["latency"] > 0 for row in given)
+    found = participant.programs()
+    assert {entrant.name for entrant in found} == {"clock-and-colours", "sees"}
+    for entrant, program in found.items():
+        ran = participant.run_participant(demo, entrant, program, lambda _: None)
+        assert ran.run.answered == len(asked)
+        given = json.loads(demo.answers("frame", entrant.name).read_text(encoding="utf-8"))
+        assert {row["qID"] for row in given} == asked
+        assert all(row["latency"] > 0 for row in given)
 
 
 def test_the_picture_in_the_readme_is_of_this_demo(demo: tuple[Path, str, str]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chromium import CHROMIUM
 from report_folder import shared_challenge
 from repository import REPOSITORY
+from surgvalid.report.html import page
 from surgvalid.report.report import make_report
+from surgvalid.report.section import Browser, Section, WorstCases
+from verdict_texts import answers_table
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
 GOLDEN = REPOSITORY / "tests" / "golden" / "report"
 LARGEST_DIFFERENCE = 12.0
 """Mean difference of grey levels (of 255) between a golden image and the page, both made small."""
@@ -37,14 +38,6 @@ class Visit:
     page: Any
     messages: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +69,10 @@ def visit(browser: Any, report_file: Path) -> Iterator[Visit]:
 
 def test_the_page_opens_without_a_word_and_without_a_request(visit: Visit, report_file: Path) -> None:
     assert visit.requests == [report_file.as_uri()]
-    assert visit.page.title() == "endo challenge"
-    seen = visit.page.locator("figure.chart:visible")
-    assert seen.locator("svg:visible").count() == seen.count() > 1
+    assert visit.page.title() == visit.page.locator("h1").inner_text()
+    assert "leaderboards" in visit.page.title()
+    assert visit.page.locator("nav").count() == 0
+    assert visit.page.locator("#verdict .standings td svg:visible").count() > 0
 
 
 def everything_shown(visit: Visit) -> None:
@@ -131,11 +125,9 @@ def test_the_appendix_folds_and_links_open_it(visit: Visit) -> None:
     appendix = visit.page.locator("#appendix section > details")
     assert appendix.count() == 5
     assert visit.page.locator("#appendix section > details[open]").count() == 0
-    visit.page.locator('nav a[href="#methods"]').click()
+    visit.page.evaluate("location.hash = 'methods'")
     playwright.expect(visit.page.locator("#methods > details")).to_have_attribute("open", "")
-    visit.page.locator("#open-all").click()
-    assert visit.page.locator("#appendix section > details[open]").count() == 5
-    visit.page.locator("#fold-all").click()
+    visit.page.locator("#methods > details > summary").click()
     assert visit.page.locator("#appendix section > details[open]").count() == 0
 
 
@@ -147,41 +139,43 @@ def test_one_view_of_one_board_is_shown_at_a_time(visit: Visit) -> None:
     visit.page.get_by_role("button", name="clinical", exact=True).click()
     assert visit.page.locator('#board [data-board="clinical"]').first.is_visible()
     assert visit.page.locator('#board [data-board="technical"]').first.is_hidden()
-    visit.page.get_by_role("button", name="How firm", exact=True).click()
-    assert visit.page.locator("#stability").is_visible()
+    visit.page.get_by_role("button", name="Differences", exact=True).click()
+    assert visit.page.locator("#significance").is_visible()
     assert visit.page.locator("#board").is_hidden()
-    assert visit.page.locator('#stability [data-board="clinical"]').first.is_visible()
-    visit.page.locator('nav a[href="#failures"]').click()
+    assert visit.page.locator('#significance [data-board="clinical"]').first.is_visible()
+    visit.page.evaluate("location.hash = 'failures'")
     playwright.expect(visit.page.locator("#failures")).to_be_visible()
 
 
 def test_a_hidden_model_leaves_every_table_and_picture(visit: Visit) -> None:
-    figure = visit.page.locator("#board figure.chart").first
-    assert figure.locator(".picture g[data-of*=borea]:visible").count() == 1
+    row = visit.page.locator("#verdict .standings tbody tr", has_text="borea")
+    assert row.is_visible()
     visit.page.locator(".models > summary").click()
     visit.page.get_by_label("borea", exact=True).uncheck()
-    playwright.expect(figure.locator(".picture g[data-of*=borea]").first).to_be_hidden()
-    assert figure.locator(".picture g[data-of*=atlas]:visible").count() == 1
+    playwright.expect(row).to_be_hidden()
+    assert visit.page.locator("#verdict .standings tbody tr", has_text="atlas").is_visible()
     rows = visit.page.locator('[data-name="places-technical"] tbody tr:visible')
     assert not any("borea" in text for text in rows.all_inner_texts())
     assert visit.page.locator("#why li:visible", has_text="borea:").count() == 0
     visit.page.locator("#all-models").click()
-    playwright.expect(figure.locator(".picture g[data-of*=borea]").first).to_be_visible()
+    playwright.expect(row).to_be_visible()
 
 
 def test_why_a_model_fails_is_two_clicks_away(visit: Visit) -> None:
-    visit.page.locator('nav a[href="#verdict"]').click()
-    visit.page.locator("#why a", has_text="baseline").click()
+    link = visit.page.locator("#why a").first
+    model = link.inner_text()
+    link.click()
     browser = visit.page.locator(".browser")
-    playwright.expect(browser.locator(".because")).to_contain_text("baseline: it is behind the mean of")
+    sentence = link.evaluate("link => link.closest('li').innerText").split(": ", 1)[1]
+    playwright.expect(browser.locator(".because")).to_contain_text(sentence[:40])
     first = browser.locator(".case").first
     assert first.locator(".question").is_visible()
     assert "Reference:" in first.inner_text()
-    assert first.locator("tr.chosen").inner_text().split()[:2] == ["\u2717", "baseline"]
+    assert first.locator("tr.chosen").inner_text().startswith(f"\u2717\t{model}"[:6])
 
 
 def test_cases_can_be_filtered(visit: Visit) -> None:
-    visit.page.locator('nav a[href="#cases"]').click()
+    visit.page.evaluate("location.hash = 'cases'")
     browser = visit.page.locator(".browser")
     playwright.expect(browser.locator(".case")).to_have_count(20)
     everything = int(browser.locator(".found").inner_text().split()[0].replace(",", ""))
@@ -219,11 +213,65 @@ def test_letters_in_pictures_can_be_read(browser: Any, report_file: Path, width:
 
 def test_what_is_seen_at_once_fits_a_phone_with_letters_that_can_be_read(browser: Any, report_file: Path) -> None:
     visit = opened(browser, report_file, width=390)
-    images = visit.page.locator("#verdict figure.chart svg:visible, #board figure.chart svg:visible")
-    assert images.count() > 1
+    visit.page.evaluate("location.hash = 'failures'")
+    images = visit.page.locator("#failures figure.chart svg.narrow:visible, #verdict .standings svg:visible")
+    assert images.count() > 0
     for number in range(images.count()):
         width, drawn = images.nth(number).evaluate("s => [s.getBoundingClientRect().width, s.viewBox.baseVal.width]")
-        assert 0.95 * drawn <= width <= 390
+        assert min(0.95 * drawn, 80) <= width <= 390
+    visit.page.context.close()
+
+
+def test_a_phone_shows_the_standings_of_one_leaderboard_at_a_time(browser: Any, report_file: Path) -> None:
+    wide, phone = opened(browser, report_file), opened(browser, report_file, width=390)
+    heads = "#verdict .standings thead th.number:visible"
+    assert [text.split()[0] for text in wide.page.locator(heads).all_inner_texts()] == ["technical", "clinical"]
+    assert wide.page.locator("#verdict .standings select").is_hidden()
+    assert [text.split()[0] for text in phone.page.locator(heads).all_inner_texts()] == ["technical"]
+    first = phone.page.locator("#verdict .standings tbody tr").first.inner_text()
+    phone.page.locator("#verdict .standings select").select_option("clinical")
+    assert [text.split()[0] for text in phone.page.locator(heads).all_inner_texts()] == ["clinical"]
+    assert phone.page.locator("#verdict .standings tbody tr").first.inner_text() != first
+    for visit in (wide, phone):
+        assert visit.messages == []
+        visit.page.context.close()
+
+
+def test_a_share_is_as_many_dots_of_a_hundred(browser: Any, tmp_path: Path) -> None:
+    made = make_report(answers_table(tmp_path / "scores.parquet", models=8)).to_html(tmp_path / "weak.html")
+    visit = opened(browser, made)
+    figures = visit.page.locator("#verdict figure.dots")
+    assert figures.count() > 0
+    for number in range(figures.count()):
+        said = int(figures.nth(number).locator("figcaption b").inner_text())
+        lengths = (
+            "lines => lines.map(one => Math.round((one.x2.baseVal.value - one.x1.baseVal.value) / 10 + 1))"
+            ".reduce((all, dots) => all + dots, 0)"
+        )
+        assert figures.nth(number).locator("line").evaluate_all(lengths) == 100
+        assert figures.nth(number).locator("line.s-warm").evaluate_all(lengths) == said
+    visit.page.context.close()
+
+
+def test_the_worst_cases_are_filled_in_from_those_that_the_page_holds(browser: Any, tmp_path: Path) -> None:
+    cases = tuple(
+        {"c": f"q{n}", "v": "v1", "k": "", "t": "", "q": f"Question {n}?", "r": "yes", "p": {}, "s": [n, n],
+         "w": [[0, "smoke"]] if n > 1 else [], "a": [[0, "", "no", 0, "no", 1], [1, "", "yes", 0, "yes", 0]]}
+        for n in range(6)
+    )  # fmt: skip
+    worst = WorstCases("worst", "Its three worst", "a", "smoke")
+    sections = (
+        Section("verdict", "", (worst,), layer="verdict"),
+        Section("cases", "Cases", (Browser("cases", "Cases", "", cases),), layer="explore", view="Wrong answers"),
+    )
+    path = tmp_path / "worst.html"
+    path.write_text(page("Title", "Kind", "", sections, models=["a", "b"]), encoding="utf-8")
+    visit = opened(browser, path)
+    playwright.expect(visit.page.locator("#worst")).to_be_visible()
+    shown = visit.page.locator("#worst li").all_inner_texts()
+    assert [text.split("Question ")[1][0] for text in shown] == ["2", "3", "4"]
+    assert all("Right: yes" in text and "b: right" in text for text in shown)
+    assert visit.messages == []
     visit.page.context.close()
 
 
@@ -240,7 +288,8 @@ def test_the_page_is_dark_where_the_reader_wants_it(browser: Any, report_file: P
 
 @pytest.mark.parametrize("kind", ["svg", "png", "csv"])
 def test_figures_can_be_saved(visit: Visit, kind: str) -> None:
-    figure = visit.page.locator("#board figure.chart").first
+    visit.page.evaluate("location.hash = 'failures'")
+    figure = visit.page.locator("#failures figure.chart").first
     with visit.page.expect_download() as waiting:
         figure.locator(f"button[data-save={kind}]").click()
     saved = waiting.value
@@ -252,7 +301,7 @@ def test_figures_can_be_saved(visit: Visit, kind: str) -> None:
         picture = Image.open(io.BytesIO(data)).convert("L")
         assert np.asarray(picture).std() > 5, "it is not blank"
     else:
-        assert data.startswith(b"board,model,")
+        assert data.startswith(b"term,estimate,")
 
 
 def test_tables_can_be_saved(visit: Visit) -> None:
@@ -264,14 +313,12 @@ def test_tables_can_be_saved(visit: Visit) -> None:
 
 
 def test_in_print_nothing_is_folded_and_tools_are_gone(visit: Visit) -> None:
-    visit.page.locator("#fold-all").click()
     visit.page.emulate_media(media="print")
-    assert visit.page.locator("nav.contents").is_hidden()
     assert visit.page.locator(".tools").first.is_hidden()
     printed = visit.page.pdf()
     assert printed.startswith(b"%PDF")
     folded = len(printed)
-    visit.page.locator("#open-all").evaluate("button => button.click()")
+    visit.page.evaluate("document.querySelectorAll('section > details').forEach(fold => { fold.open = true; })")
     assert abs(len(visit.page.pdf()) - folded) < 0.05 * folded, "a folded page prints like an open one"
     assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
 
@@ -296,7 +343,7 @@ def test_the_page_never_scrolls_sideways(browser: Any, report_file: Path, width:
 
 def test_it_can_be_read_without_script(browser: Any, report_file: Path) -> None:
     visit = opened(browser, report_file, script=False)
-    assert visit.page.locator("figure.chart svg").first.is_visible()
+    assert visit.page.locator("#verdict .standings td svg").first.is_visible()
     assert "first" in visit.page.locator("#verdict").inner_text()
     assert visit.page.locator(".switches").first.is_hidden()
     assert visit.page.locator("#explore > section").last.is_visible()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from chromium import CHROMIUM
 from review_folder import frame_folder, review_folder
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog
@@ -24,20 +24,10 @@ from waiting import until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("av", reason="no video file can be made")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
 playwright.expect.set_options(timeout=60_000)
 PICTURES = os.environ.get("SURGVALID_REVIEW_PICTURES")
 """A folder for images of the page, for whoever wants to look at it."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def home(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     place = tmp_path / "home"
     place.mkdir()
     monkeypatch.setenv("SURGVALID_HOST", str(place))
+    shutil.copy(TEMPLATE / "secret.key", place)  # seals have the key of this process
     if on_postgresql():
         name = f"test_{uuid4().hex[:8]}"
         _administer(f"CREATE DATABASE {name} TEMPLATE {template}")

@@ -14,7 +14,7 @@ from django.db import connections
 from host_service import PRE, Service
 from surgvalid.cli import main
 from surgvalid.errors import Misuse, WouldOverwrite
-from surgvalid.host import backups, exports
+from surgvalid.host import backups, evidence, exports
 from surgvalid.host.acting import acting
 from surgvalid.host.acts import boards, submissions
 from surgvalid.host.acts.challenge import announce, current_challenge
@@ -23,6 +23,7 @@ from surgvalid.host.challenge.reading import read_challenge
 from surgvalid.host.client import Host
 from surgvalid.host.costs import cost_of
 from surgvalid.host.runs.models import BoardSnapshot, Publication, RunRecord, Submission, WorkerToken
+from surgvalid.results.manifest import sha256_of
 from surgvalid.submissions.stages import Stage
 
 
@@ -32,29 +33,33 @@ def scored(service: Service, name: str, value: float) -> Submission:
     place = submissions.run_folder(handed, 1) / "scores"
     place.mkdir(parents=True)
     (place / "manifest.json").write_text("{}")
-    run = RunRecord.objects.create(submission=handed, number=1, shards=1, made_at=handed.at)
-    run.scores_digest = backups.sha256_of(place / "manifest.json")
-    run.save()
-    handed.values = {"technical": value, "clinical": value}
-    submissions.move(handed, Stage.SCORED, handed.at)
+    with acting("worker-1", "report-job"):
+        run = RunRecord.objects.create(submission=handed, number=1, shards=1, made_at=handed.at)
+        run.scores_digest = sha256_of(place / "manifest.json")
+        run.save()
+        handed.values = {"technical": value, "clinical": value}
+        submissions.move(handed, Stage.SCORED, handed.at)
     return handed
 
 
 def snapshot(service: Service, *models: str) -> BoardSnapshot:
     with acting("system", "board") as doing:
-        return BoardSnapshot.objects.create(
+        made = BoardSnapshot(
             phase=PRE, board="technical", number=1, at=doing.at, version_id=1, rule={"prize_pool": 10}, inputs={},
             tables={"places": [{"model": one, "place": n, "baseline": False, "macro_accuracy": 0.123456789}
                                for n, one in enumerate(models, start=1)]},
-            log_number=doing.end[0], log_digest=doing.end[1], digest="0" * 64,
+            log_number=doing.end[0], log_digest=doing.end[1],
         )  # fmt: skip
+        made.digest = boards.snapshot_digest(made)
+        made.save()
+    return made
 
 
 def test_a_backup_brings_everything_back_and_losses_are_named(service: Service, tmp_path: Path) -> None:
     first = scored(service, "a", 0.5)
     snapshot(service, first.model_name)
     place = backups.back_up(tmp_path / "backup")
-    assert backups.service_problems() == []
+    assert list(evidence.problems(images=True)) == []
     with pytest.raises(WouldOverwrite):
         backups.back_up(place)
     scored(service, "b", 0.6)  # after the backup
@@ -63,11 +68,11 @@ def test_a_backup_brings_everything_back_and_losses_are_named(service: Service, 
     service.home.mkdir()
     backups.restore(place, service.home)
     assert [one.pk for one in Submission.objects.all()] == [first.pk]
-    assert backups.service_problems() == []
+    assert list(evidence.problems(images=True)) == []
     assert usage_of(first.team, current_challenge().phase(PRE)).scored == 1
     next((service.home / "store" / "received").iterdir()).write_bytes(b"other")
     (submissions.run_folder(first, 1) / "scores" / "manifest.json").unlink()
-    assert len(backups.service_problems()) == 2
+    assert len(list(evidence.problems(images=True))) == 2
 
 
 def test_an_export_holds_everything_and_names_nobody(service: Service, tmp_path: Path) -> None:

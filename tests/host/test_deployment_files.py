@@ -13,6 +13,9 @@ import typer
 from repository import REPOSITORY
 from surgvalid.cli import build_app
 from surgvalid.host import settings
+from surgvalid.host.acts.uploads import MOST_PIECE_BYTES
+from surgvalid.host.bodies import MOST_FORM_BYTES
+from surgvalid.host.tars import MOST_BYTES
 
 ROOT = REPOSITORY
 FILES = sorted((ROOT / "examples" / "host").iterdir())
@@ -61,3 +64,32 @@ def is_known(command: Any, words: list[str]) -> bool:
             return False
     taken = {name for one in command.params for name in one.opts}
     return {word.partition("=")[0] for word in rest if word.startswith("--")} <= taken
+
+
+def test_an_image_is_built_from_the_source_and_nothing_else() -> None:
+    """What git would not keep, and what it keeps beside the source, stays out: nothing is let in but by name."""
+    lines = [one for one in (ROOT / ".dockerignore").read_text().splitlines() if one and not one.startswith("#")]
+    assert lines[0] == "*"
+    let_in = {one[1:].partition("/")[0] for one in lines if one.startswith("!")}
+    assert let_in == {"src", "dist", "pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "NOTICE"}
+    assert {"**/.env", "**/secret.key"} <= set(lines[lines.index("!NOTICE") :])
+    assert {".env", "secret.key", "examples/host/challenge/"} <= set((ROOT / ".gitignore").read_text().splitlines())
+
+
+def test_the_image_has_the_programs_of_the_servers_version_and_keeps_backups() -> None:
+    folder = ROOT / "examples" / "host"
+    compose, image = (folder / "compose.yaml").read_text(), (folder / "Containerfile").read_text()
+    served, brought = re.search(r"postgres:(\d+)", compose), re.search(r"postgresql-client-(\d+)", image)
+    assert served is not None
+    assert brought is not None
+    assert served[1] == brought[1]
+    assert "--newest 14" in compose
+    assert "tmpfs" not in compose, "bodies on their way in are no business of the memory"
+
+
+def test_the_proxy_states_the_limits_of_the_service() -> None:
+    text = (ROOT / "examples" / "host" / "Caddyfile").read_text()
+    sizes = dict(re.findall(r"request_body (@\w+) \{\s+max_size (\d+)", text))
+    assert int(sizes["@rest"]) << 20 == MOST_FORM_BYTES
+    assert int(sizes["@pieces"]) << 20 > MOST_PIECE_BYTES
+    assert int(sizes["@outputs"]) << 30 >= MOST_BYTES

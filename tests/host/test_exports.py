@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from host_world import World, board_with, scored, small_world
+from host_service import Clock, patch_clock
+from host_world import World, payable_board, small_world
 from surgvalid.host import exports
-from surgvalid.host.acts import boards, gates
+from surgvalid.host.acts import boards, gates, prizes, publishing
+from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.people.models import Team
 
 SECRET = ("0.61234567", "0.58765432", "777.25")
 
 
 @pytest.fixture
-def world(home: Path) -> World:
+def world(home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A final whose prizes are signed and whose leaderboard waits for its publication."""
     world = small_world(home)
-    final = scored(world.team, "final")
-    snapshot = board_with(final, "final", "technical", published=False)
-    proposal = boards.propose_prizes("user-1", snapshot)
-    amounts = {final.model_name: 777.25}
-    boards.sign_prizes("user-1", proposal, world.people["owner"], amounts=amounts, reason="as agreed")
+    snapshot = payable_board(world)
+    clock = Clock()
+    clock.at = current_challenge().phase("final").closes + timedelta(days=1)
+    patch_clock(monkeypatch, clock)
+    proposal = prizes.propose_prizes("user-1", snapshot)
+    amounts = {f"team-{world.team.pk}": 777.25}
+    prizes.sign_prizes("user-1", proposal, world.people["owner"], amounts=amounts, reason="as agreed")
     gates.decide_by_hand("user-1", world.team, "final", opened=True, reason="a mistake of ours")
     return world
 
@@ -59,7 +64,7 @@ def test_organisers_get_it_when_they_ask_and_everybody_after_the_publication(wor
     whole = exports.export(tmp_path / "kept", with_hidden=True, with_report=False)
     assert all(secret in words_of(whole) for secret in SECRET)
     final = boards.BoardSnapshot.objects.get(phase="final")
-    boards.publish("user-1", final, reason="the conference")
+    publishing.publish("user-1", final, reason="the conference")
     given = exports.export(tmp_path / "given", with_report=False)
     assert rows(given, "boards", phase="final")[0]["macro_accuracy"] == 0.61234567
     assert rows(given, "prizes", phase="final")[0]["amount"] == 777.25

@@ -32,8 +32,8 @@ from sandbox_engines import reason_not_to_run
 from submission_places import containers
 from surgvalid.host import places
 from surgvalid.host.acts import submissions, tokens
-from surgvalid.host.backups import service_problems
 from surgvalid.host.client import Host, HostLost, HostRefused, push_submission
+from surgvalid.host.evidence import problems
 from surgvalid.host.runs.models import Job, LogEntry, RunRecord, Submission
 
 SUBMISSIONS = int(os.environ.get("SURGVALID_FAULT_SUBMISSIONS", "4"))
@@ -182,7 +182,7 @@ def test_killing_anything_at_any_time_loses_nothing(
         assert Job.objects.filter(submission=number, kind="scoring", state="done").count() == 1
         last = RunRecord.objects.filter(submission=number).latest("number")
         assert last.jobs.filter(kind="inference", state="done").count() == 2  # one for each shard
-    assert service_problems() == []
+    assert list(problems(images=True)) == []
     deadline = time.monotonic() + 20
     while still_there(mark) and time.monotonic() < deadline:
         time.sleep(0.5)

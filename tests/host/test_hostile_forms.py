@@ -16,13 +16,13 @@ from django.urls import resolve, reverse
 
 from host_world import World, board_with, scored, small_world
 from surgvalid.host.acting import log_problems
-from surgvalid.host.acts import boards
 from surgvalid.host.acts.tokens import UNTRUSTED, make_access_token, make_worker_token
 from surgvalid.host.acts.uploads import received_path
+from surgvalid.host.outbox import send_waiting
 from surgvalid.host.pages.table import PAGES
 from surgvalid.host.people import acts, teams
 from surgvalid.host.people.rules import rules_now
-from surgvalid.host.runs.models import Publication, Upload
+from surgvalid.host.runs.models import BoardSnapshot, Mail, PrizeProposal, Publication, Upload
 
 pytestmark = pytest.mark.database
 HOSTILE = {
@@ -79,7 +79,9 @@ def world(home: Path) -> Iterator[World]:
         place = received_path(final.description)
         place.parent.mkdir(parents=True)
         place.write_text("# Method")
-        boards.propose_prizes("user-1", board_with(final, "final", "technical", published=False))
+        board = board_with(final, "final", "technical", published=False)
+        for held in ({}, {"signed_at": final.at, "in_force": "final/technical"}):
+            PrizeProposal.objects.create(snapshot=board, rows=board.tables["prizes"], at=final.at, **held)
         world.people["judge"].acceptances.all().delete()
         running = scored(world.team, "final")
         running.stage = "running"
@@ -144,7 +146,7 @@ def test_no_question_in_an_address_breaks_a_page(world: World, kind: str) -> Non
 
 def said(world: World, until: str) -> Any:
     """When the embargo of the final's leaderboard ends after a form said so, or None."""
-    board = boards.BoardSnapshot.objects.get(phase="final")
+    board = BoardSnapshot.objects.get(phase="final")
     world.client("owner").post(reverse("embargo", kwargs={"number": board.pk}), {"until": until, "reason": "x"})
     return Publication.objects.filter(snapshot=board).values_list("embargo_until", flat=True).first()
 
@@ -163,10 +165,17 @@ def test_an_embargo_ends_when_its_organiser_meant(world: World, text: str, at: d
     assert said(world, text) == at
 
 
-def test_a_mail_that_cannot_be_sent_is_told_and_leaves_no_open_invitation(world: World) -> None:
+def test_an_invitation_waits_for_its_mail_server_and_is_sent_once_it_is_back(world: World) -> None:
     client = world.client("member")
-    with override_settings(EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT=1):
+    with override_settings(EMAIL_BACKEND="surgvalid.host.outbox.OutboxBackend"):
         answer = client.post(reverse("invite"), {"email": "late@example.org"}, follow=True)
-    assert "could not be sent" in answer.content.decode()
-    assert "The invitation is sent." not in answer.content.decode()
-    assert not world.team.invitations.filter(email="late@example.org", revoked_at=None).exists()
+    assert "The invitation is on its way." in answer.content.decode()
+    with override_settings(MAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT=1):
+        assert send_waiting() == 0
+    waiting = Mail.objects.get(to="late@example.org")
+    assert "/invitation/" in waiting.text
+    assert waiting.problem
+    Mail.objects.update(next_at=waiting.made_at)
+    with override_settings(MAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend"):
+        assert send_waiting() == 1
+    assert not Mail.objects.exists()

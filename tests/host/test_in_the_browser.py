@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ import pytest
 from django.core import mail
 from django.test import override_settings
 
+from chromium import CHROMIUM
 from host_people import PASSWORD
 from host_server import Crew, entrant, pusher, serving, tiny_image
-from host_service import FINAL, PRE, Service
+from host_service import FINAL, PRE, Service, let_stand
 from host_world import small_world
 from python_image import python_archive, reason_not_to_build
 from repository import REPOSITORY
@@ -33,10 +34,8 @@ from surgvalid.host.runs.models import Submission
 from surgvalid.submissions.starter import new_pack
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 AXE = Path(os.environ.get("AXE", REPOSITORY / ".venv-host/node_modules/axe-core/axe.min.js"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this system")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--hide-scrollbars"]
 LOCAL = {"ORGANISERS_NEED_SECOND_FACTOR": False, "EMAIL_BACKEND": "django.core.mail.backends.locmem.EmailBackend"}
 WIDTHS = (1440, 820, 390)
 
@@ -46,14 +45,6 @@ def _same_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "DJANGO_ALLOW_ASYNC_UNSAFE", "true"
     )  # the driver has a loop in this thread, which waits meanwhile
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
 
 
 class Visitor:
@@ -175,6 +166,11 @@ def test_the_whole_way_in_a_browser(browser: Any, service: Service, tmp_path: Pa
         boss.press("Make anew")
         crew.trusted()
         boss.open("/organise/boards/").get_by_role("link", name=re.compile(f"{FINAL}, technical")).first.click()
+        boss.press("Let the rule propose prizes")
+        boss.reads("Wait until the phase is over")
+        phase = current_challenge().phase(FINAL)
+        service.clock.at = phase.closes + timedelta(seconds=2 + phase.upload_grace_s)
+        let_stand()
         boss.press("Let the rule propose prizes")
         boss.reads("Analytical Engines")
         boss.page.get_by_label("Why these amounts").fill("as the rule proposes")

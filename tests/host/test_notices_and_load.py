@@ -15,12 +15,13 @@ from host_people import ready_person
 from host_world import World, board_with, scored, small_world
 from surgvalid.host.acting import acting, now
 from surgvalid.host.acts.submissions import cancel, disqualify, run_folder
+from surgvalid.host.outbox import send_waiting
 from surgvalid.host.pages.boards import _drawn
 from surgvalid.host.people import teams
 from surgvalid.host.people.acts import decide_eligibility
 from surgvalid.host.people.models import User
 from surgvalid.host.people.rules import rules_now
-from surgvalid.host.runs.models import RunRecord
+from surgvalid.host.runs.models import Mail, RunRecord
 
 LISTS = {
     "member": ("team", "submit", "boards"),
@@ -48,12 +49,14 @@ def test_a_team_is_told_when_something_comes_to_rest_and_never_a_value(world: Wo
     assert mail.outbox == []
 
 
-@override_settings(EMAIL_BACKEND="no.such.backend")
+@override_settings(MAIL_BACKEND="no.such.backend")
 def test_mail_that_cannot_be_sent_undoes_nothing(world: World) -> None:
     one = scored(world.team, "pre-evaluation")
     one.stage = "queued"
     one.save()
     assert cancel("user-1", one, reason="a try").stage == "cancelled"
+    assert send_waiting() == 0
+    assert "The reason: a try" in Mail.objects.latest("pk").text
 
 
 @override_settings(ORGANISERS_NEED_SECOND_FACTOR=False)

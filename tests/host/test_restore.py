@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from repository import REPOSITORY
 from surgvalid.host import places
 from surgvalid.host.acts import tokens, uploads
 from surgvalid.host.client import Host, push_submission
-from surgvalid.host.runs.models import LogHead
+from surgvalid.host.runs.models import AccessToken, LogHead
 
 pytestmark = pytest.mark.database
 ON_POSTGRESQL = places.DATABASE in os.environ
@@ -76,6 +77,7 @@ def test_a_service_that_was_backed_up_while_it_ran_goes_on_elsewhere(service: Se
     ours = address(connections.settings["default"]["NAME"])
     team, later = service.team("a"), service.team("b")
     text = tokens.make_access_token("system", team.leader, "laptop")[1]
+    AccessToken.objects.update(ends_at=None)  # the service elsewhere has the clock of the wall
     with serving() as url:
         crew = Crew(service, url, tmp_path / "scratch")
         push_submission(Host(url, text), tiny_image(tmp_path / "a.tar", "a"), phase=PRE)
@@ -104,6 +106,59 @@ def test_a_service_that_was_backed_up_while_it_ran_goes_on_elsewhere(service: Se
         status, said = surgvalid("host", "admin", "verify-log", "--challenge", home, env=theirs)
         assert status == 1
         assert "is not in the store" in said
+
+
+def tree(home: Path) -> dict[str, bytes]:
+    """Every file of a service but its database and what is under way."""
+    passing = ("host.sqlite3", "store/uploads", "store/incoming", "store/spool")
+    there = (Path(folder) / one for folder, _, names in os.walk(home, followlinks=True) for one in names)
+    files = {one.relative_to(home).as_posix(): one for one in there}
+    return {name: one.read_bytes() for name, one in files.items() if not name.startswith(passing)}
+
+
+def test_a_restored_folder_has_every_file_and_losses_are_named(service: Service, tmp_path: Path) -> None:
+    ours = address(connections.settings["default"]["NAME"])
+    service.hand_in(service.team("a"))
+    for name in ("downloads/videos.zip", "data/uploads/a.txt", "texts/incoming/b.md", "more/notes.txt", "loose.txt"):
+        place = service.home / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(name)
+    beside = tmp_path / "large disk"
+    beside.mkdir()
+    (beside / "film.mp4").write_text("a film")
+    (service.home / "data" / "films").symlink_to(beside)
+    kept = service.home / "backups" / "monday"
+    for number, target in enumerate((kept, kept.with_name("tuesday"), kept.with_name("wednesday"))):
+        pruned = ("--newest", 2) if number == 2 else ()
+        status, said = surgvalid("host", "admin", "backup", target, "--challenge", service.home, *pruned, env=ours)
+        assert status == 0, said
+    assert sorted(os.listdir(kept.parent)) == ["tuesday", "wednesday"]
+    last = kept.with_name("wednesday").rename(tmp_path / "wednesday")
+    shutil.rmtree(kept.parent)
+    before = tree(service.home)
+    assert len(before) > 20
+    assert before["data/films/film.mp4"] == b"a film"
+    with empty_database() as theirs:
+        home = tmp_path / "elsewhere"
+        status, said = surgvalid("host", "admin", "restore", last, "--challenge", home, env=theirs)
+        assert (status, said.strip()) == (0, f"{home} is as it was")
+    assert tree(home) == before
+    assert not [one for one in home.rglob("*") if one.is_dir() and one.stat().st_mode & 0o077]
+    (last / "downloads" / "videos.zip").write_text("another")
+    (last / "loose.txt").unlink()
+    with empty_database() as theirs:
+        status, said = surgvalid("host", "admin", "restore", last, "--challenge", tmp_path / "third", env=theirs)
+    assert status == 1
+    assert {"downloads/videos.zip is not as it was backed up", "loose.txt is missing"} <= set(said.splitlines())
+
+
+def test_a_path_outside_the_folder_is_not_left_out_in_silence(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text("{}")
+    ours = address(connections.settings["default"]["NAME"])
+    text = (service.home / "challenge.toml").read_text()
+    (service.home / "challenge.toml").write_text(text.replace("private/final/references.json", "../answers.json"))
+    status, said = surgvalid("host", "admin", "backup", tmp_path / "kept", "--challenge", service.home, env=ours)
+    assert (status, "../answers.json lies outside" in said) == (2, True), said
 
 
 def test_what_is_no_backup_is_named_and_nothing_is_left_behind(service: Service, tmp_path: Path) -> None:

@@ -275,8 +275,9 @@ def test_the_deployment_check_is_clean(tmp_path: Path) -> None:
 
 BEHIND_A_PROXY = """
 import http.client, threading
+from pathlib import Path
 from surgvalid.host import service
-service.set_up(".", needs_challenge=False)
+service.set_up(".", backup=Path("none"))
 listening, said = threading.Event(), []
 ready = lambda url: (said.append(url), listening.set())
 threading.Thread(target=lambda: service.serve("127.0.0.1", 0, ready=ready), daemon=True).start()

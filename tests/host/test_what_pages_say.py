@@ -22,9 +22,9 @@ from surgvalid.cli import build_app
 from surgvalid.errors import InputInvalid
 from surgvalid.host import pages
 from surgvalid.host.acting import now
-from surgvalid.host.acts import boards, gates
+from surgvalid.host.acts import boards, gates, publishing
 from surgvalid.host.acts.challenge import adopt_challenge, current_challenge
-from surgvalid.host.acts.refused import REMEDIES, Refused
+from surgvalid.host.acts.refused import REMEDIES
 from surgvalid.host.acts.tokens import worker_of
 from surgvalid.host.costs import cost_of
 from surgvalid.host.pages.history import NEXT_BY_STAGE
@@ -70,7 +70,7 @@ def final_board(submission: Submission) -> BoardSnapshot:
 
 def test_a_board_says_what_limits_it_to_everybody_and_in_words(world: World) -> None:
     snapshot = final_board(scored(world.team, "final"))
-    boards.publish("user-1", snapshot, reason="the conference")
+    publishing.publish("user-1", snapshot, reason="the conference")
     for words in (
         read(Client(), "board", phase="final", board="technical"),
         read(world.client("viewer"), "organise_snapshot", number=snapshot.pk),
@@ -80,41 +80,12 @@ def test_a_board_says_what_limits_it_to_everybody_and_in_words(world: World) -> 
         assert "'code'" not in words
 
 
-def test_prizes_stand_on_the_public_board_with_their_amounts_once_signed(world: World) -> None:
-    final = scored(world.team, "final")
-    snapshot = final_board(final)
-    proposal = boards.propose_prizes("user-1", snapshot)
-    boards.publish("user-1", snapshot, reason="the conference")
-    assert "Prizes" not in read(Client(), "board", phase="final", board="technical")
-    amounts = {final.model_name: 499.5}
-    boards.sign_prizes("user-1", proposal, world.people["owner"], amounts=amounts, reason="rounded down")
-    words = read(Client(), "board", phase="final", board="technical")
-    assert re.search(r"Prizes .*Lovelace lab 1 499\.50 USD", words)
-    assert "rounded down" in words
-
-
-def test_nobody_is_paid_whom_the_board_leaves_unpaid(world: World) -> None:
-    final = scored(world.team, "final")
-    made = board_with(final, "final", "technical", published=False)
-    facts = {name: getattr(made, name) for name in ("phase", "board", "at", "version", "inputs", "tables")}
-    rule = made.rule | {"unpaid": {final.model_name: "a member works at an organiser's laboratory"}}
-    barred = BoardSnapshot.objects.create(
-        **facts, rule=rule, number=made.number + 1, log_number=0, log_digest="", digest="2" * 64
-    )
-    proposal = boards.propose_prizes("user-1", barred)
-    owner, amounts = world.people["owner"], {final.model_name: 1.0}
-    with pytest.raises(Refused, match=r"team-\d+ gets no prize: a member works at an organiser's laboratory"):
-        boards.sign_prizes("user-1", proposal, owner, amounts=amounts, reason="friends")
-    amounts = {final.model_name: 0.0}
-    assert boards.sign_prizes("user-1", proposal, owner, amounts=amounts, reason="by the rule").signed_at
-
-
 def test_an_embargo_that_is_over_asks_for_the_second_act(world: World) -> None:
     snapshot = final_board(scored(world.team, "final"))
-    boards.embargo("user-1", snapshot, now() + timedelta(days=1), reason="the conference")
+    publishing.embargo("user-1", snapshot, now() + timedelta(days=1), reason="the conference")
     owner = world.client("owner")
     assert "embargo until" in read(owner, "organise_snapshot", number=snapshot.pk)
-    boards.embargo("user-1", snapshot, now() - timedelta(seconds=1), reason="the conference was moved")
+    publishing.embargo("user-1", snapshot, now() - timedelta(seconds=1), reason="the conference was moved")
     for words in (read(owner, "organise_snapshot", number=snapshot.pk), read(owner, "organise_boards")):
         assert re.search(r"embargo over since .*, not published yet", words)
     assert boards.public_leaderboard("final", "technical") is None
@@ -128,7 +99,7 @@ def test_a_hidden_result_is_not_called_in_and_says_when_it_will_be(world: World)
     member = world.client("member")
     assert "shown when its leaderboard is published" in read(member, "submission", number=first.pk)
     assert "See where your team stands" not in read(member, "submission", number=first.pk)
-    boards.publish("user-1", final_board(second), reason="the conference")
+    publishing.publish("user-1", final_board(second), reason="the conference")
     other = "The leaderboards of this phase have another submission of your team: the last one counts."
     assert other in read(member, "submission", number=first.pk)
     assert "0.612 mean accuracy over buckets" in read(member, "submission", number=second.pk)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from host_server import Crew, entrant, pusher, serving, tiny_image
-from host_service import FINAL, PRE, Service
+from host_service import FINAL, PRE, Service, let_stand
 from surgvalid.host.acting import log_problems
-from surgvalid.host.acts import boards, gates, submissions
+from surgvalid.host.acts import boards, gates, prizes, publishing, submissions
 from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.client import HostRefused, push_submission
@@ -75,30 +75,30 @@ def test_from_upload_to_prizes(service: Service, tmp_path: Path) -> None:
         assert boards.public_leaderboard(FINAL, "technical") is None
         snapshot = BoardSnapshot.objects.filter(phase=FINAL, board="technical").latest("pk")
         later = service.clock.at.replace(day=20, month=10)
-        boards.embargo("user-1", snapshot, later, reason="until the conference")
+        publishing.embargo("user-1", snapshot, later, reason="until the conference")
         with pytest.raises(Refused, match="embargo"):
-            boards.publish("user-1", snapshot, reason="too early")
+            publishing.publish("user-1", snapshot, reason="too early")
         service.clock.at = later
-        boards.publish("user-1", snapshot, reason="the conference")
+        publishing.publish("user-1", snapshot, reason="the conference")
         assert boards.public_leaderboard(FINAL, "technical") == snapshot
         assert boards.team_values(final) == {"technical": 1.0}
 
         # prizes: only once the description was read
-        unread = boards.propose_prizes("user-1", snapshot)
-        assert [row["reason"] for row in unread.rows if row["model"] == final.model_name] == [
-            "its description was not found sufficient"
-        ]
+        let_stand()
+        with pytest.raises(Refused, match=f"submission {final.pk} is waiting for a decision"):
+            prizes.propose_prizes("user-1", snapshot)
         submissions.judge_description("user-1", final, "sufficient")
         submissions.refresh_boards("user-1", FINAL, reason="descriptions were read")
         crew.trusted()
-        paid = boards.propose_prizes(
+        let_stand()
+        paid = prizes.propose_prizes(
             "user-1", BoardSnapshot.objects.filter(phase=FINAL, board="technical").latest("pk")
         )
         row = next(row for row in paid.rows if row["model"] == final.model_name)
         assert row["amount"] == 5000.0
         with pytest.raises(Refused, match="together at most"):
-            boards.sign_prizes("user-1", paid, owner, amounts={final.model_name: 99_000}, reason="generous")
-        signed = boards.sign_prizes("user-1", paid, owner, amounts={final.model_name: 4999.0}, reason="rounded")
+            prizes.sign_prizes("user-1", paid, owner, amounts={final.model_name: 99_000}, reason="generous")
+        signed = prizes.sign_prizes("user-1", paid, owner, amounts={final.model_name: 4999.0}, reason="rounded")
         assert signed.signed_rows[0]["amount"] in (4999.0, 0.0)
     assert log_problems() == []
     assert not Job.objects.exclude(state="done").exists()

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from bench.official_toolkit import import_focus
 
+from small_truth import small_truth
 from surgvalid import make_questions
 from surgvalid.questions.benchmark import Benchmark
 from surgvalid.schema.questions.formats import JUDGED
-from surgvalid.simulation import draw_scene, true_procedure
 
 focus = import_focus()
 from focus.data.base_dataset import FocusDataset  # noqa: E402
@@ -30,7 +30,7 @@ class EqualText(Judge):  # type: ignore[misc]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, Path]:
-    procedures = [true_procedure(draw_scene(41, n, minutes=(12, 20)), instruments=False) for n in range(4)]
+    procedures = [small_truth(41, n, (5, 6)) for n in range(4)]
     benchmark = make_questions(procedures, per_video=40, test_share=0.5, matching=True, seed=2)
     folder = tmp_path_factory.mktemp("made")
     benchmark.to_dir(folder)

@@ -1,4 +1,4 @@
-"""Hundreds of simulated procedures: none contradicts itself, and none of the classes is forgotten."""
+"""Sixty simulated procedures: none contradicts itself, and none of the classes is forgotten."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from surgvalid.simulation import draw_scenes, true_procedure
 pytestmark = pytest.mark.slow
 
 
-def test_hundreds_of_procedures_are_sound_and_use_every_class():
+def test_sixty_procedures_are_sound_and_use_every_class():
     seen = set()
-    for scene in draw_scenes(400, 23):
+    for scene in draw_scenes(60, 23, minutes=(4, 8), width_px=160, height_px=90):
         procedure = true_procedure(scene)
         assert [*procedure_problems(procedure, class_names=CLASS_NAMES), *contradictions(procedure)] == []
-        assert 600 <= procedure.duration_s <= 3 * 3600
+        assert 240 <= procedure.duration_s <= 480
         seen |= {track.class_name for track in procedure.tracks}
     assert seen == set(CLASS_NAMES)

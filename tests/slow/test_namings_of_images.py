@@ -12,7 +12,7 @@ from surgvalid.errors import SurgvalidError
 
 CLASSES, TRIALS, METRIC = ["grasper", "hook", "clipper"], 500, "coco_ap50"
 
-FORMS, EXCHANGED = 8, 5
+FORMS = 9
 
 
 def scene(rng: np.random.Generator) -> tuple[list[tuple[int, int]], dict[int, list], dict[int, list]]:
@@ -77,12 +77,14 @@ def trial(seed: int) -> tuple[float, float | str]:
         [{"image_id": int(one)} for one in other],
         [{"image_id": n} for n in range(len(images))],
         [{"image_id": n + 1} for n in range(len(images))],
+        [{"image_id": frame + first} for _, frame in images],  # of which video nothing says
     ]
     try:
         read = surgvalid.evaluate("detection", results(forms[seed % FORMS]), dataset, metrics=[METRIC])
     except SurgvalidError as error:
         return right.value(METRIC), str(error)
-    warned = [text for text in map(str, read.findings) if " late in " in text or " early in " in text]
+    words = " late in ", " early in ", "Do several images share a name"
+    warned = [text for text in map(str, read.findings) if any(word in text for word in words)]
     return right.value(METRIC), "; ".join(warned) or read.value(METRIC)
 
 
@@ -91,7 +93,5 @@ def test_no_naming_or_order_of_images_is_silently_wrong(first: int) -> None:
     outcomes = {seed: trial(seed) for seed in range(first, first + 50)}
     numbers = {seed: (right, read) for seed, (right, read) in outcomes.items() if isinstance(read, float)}
     wrong = {seed: one for seed, one in numbers.items() if abs(one[0] - one[1]) > 1e-9}
-    exchanged = {seed for seed in wrong if seed % FORMS == EXCHANGED}  # ids of other images, and no name to say so
-    assert set(wrong) == exchanged
-    assert len(exchanged) <= 1, "where boxes lie tells most of these; 3 of 62 were missed in all"
-    assert len(numbers) >= 20, "most are read without a question"
+    assert wrong == {}
+    assert len(numbers) >= 15, "most are read without a question"

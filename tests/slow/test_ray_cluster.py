@@ -67,7 +67,7 @@ def test_masks_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
             for number in range(3):
                 np.save(tmp_path / side / video / f"{number}.npy", rng.integers(0, 3, (20, 30)).astype(np.uint8))
     sides = tmp_path / "theirs", tmp_path / "ours"
-    options = {"metrics": ["miou_pooled", "nsd_border"], "tolerance_px": 1}
+    options = {"metrics": ["miou_pooled", "nsd_classes"], "tolerance_px": 1}
     whole, spread = (
         surgvalid.evaluate("segmentation", *sides, executor=executor, **options) for executor in ("local", "ray")
     )

@@ -26,5 +26,15 @@ def bridge_rows() -> pl.DataFrame:
     )
 
 
+LOST = (pl.col("model") == "org/alpha") & (pl.col("case") == "v3-q1")
+REFUSED = pl.when(LOST).then(pl.lit("refused")).otherwise(pl.lit("answered"))
+HOLES = {
+    "a score is empty": bridge_rows().with_columns(value=pl.when(~LOST).then("value")),
+    "a row is absent": bridge_rows().filter(~LOST),
+    "a question was refused": bridge_rows().with_columns(value=pl.when(~LOST).then("value"), status=REFUSED),
+}
+"""One score is not there: by default the case is left out for both models, and where it was refused it counts as 0."""
+
+
 def bridge_study() -> StudyResult:
     return study(bridge_rows())

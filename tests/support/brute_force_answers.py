@@ -141,14 +141,6 @@ def hidden_classes(p, a, b, k):
     return listed(p.class_of[n] for n in seen if p.points[n][second].visibility.name == "OCCLUDED") if seen else None
 
 
-def same_object_at(p, a, b, k):
-    times = [sum(int(x) * y for x, y in zip(text.split(":"), (3600, 60, 1), strict=True)) for text in k["options"]]
-    first, *others = (single(p, second, k["object"], a, b) for second in (k["at_s"], *times))
-    if first is None or None in others or others.count(first) != 1:
-        return None
-    return k["options"][others.index(first)]
-
-
 def attribute_of(p, a, b, k):
     b = k.get("at_s", b)
     name = single(p, b, k["object"], a, b)
@@ -167,13 +159,6 @@ def quadrant_of(p, a, b, k):
 def all_quadrants(p, a, b, k):
     seen = p.seen(b)
     return "; ".join(sorted(f"{p.class_of[n]}: {quadrant(p, n, b)}" for n in seen)) if 1 <= len(seen) <= 4 else None
-
-
-def match_quadrants(p, a, b, k):
-    found = [single(p, b, name, a, b) for name in k["each"]]
-    if None in found:
-        return None
-    return "; ".join(f"{name}: {quadrant(p, n, b)}" for name, n in zip(k["each"], found, strict=True))
 
 
 def left_of(p, a, b, k):
@@ -227,11 +212,6 @@ def appearances(p, a, b, k):
 def share_visible(p, a, b, k):
     share = 100 * len(shown(p, a, b, k["object"])) / len(span(a, b))
     return f"{int(share + 0.5 + 1e-9)}%"
-
-
-def time_in_view(p, a, b, k):
-    seconds = shown(p, a, b, k["object"])
-    return hms(len(seconds)) if seconds else None
 
 
 def longest_absence(p, a, b, k):
@@ -327,14 +307,6 @@ def match_order(p, a, b, k):
     return "; ".join(f"{n}: {places[sorted(first).index(s)]}" for n, s in zip(k["each"], first, strict=True))
 
 
-def match_states(p, a, b, k):
-    used = [p.introduced(b, name) for name in k["each"]]
-    if any(len(names) != 1 for names in used):
-        return None
-    states = ["retrieved" if p.is_back(names[0], b) else "in the body" for names in used]
-    return "; ".join(f"{name}: {state}" for name, state in zip(k["each"], states, strict=True))
-
-
 def phase_of(p, a, b, k):
     seconds = shown(p, a, b, k["object"])
     return p.procedure.phase_at(seconds[0]) if seconds else None
@@ -379,11 +351,6 @@ def all_retrieved(p, a, b, k):
     return yn(not p.outstanding(b)) if used else None
 
 
-def class_all_retrieved(p, a, b, k):
-    used = p.introduced(b, k["object"])
-    return yn(all(p.is_back(n, b) for n in used)) if used and k["object"] not in STAYS else None
-
-
 def missing(p: PlainReading, b: int) -> list[str]:
     return [n for n in p.outstanding(b) if b not in p.points[n]]
 
@@ -394,21 +361,55 @@ def missing_last_seen(p, a, b, k):
     return hms(seconds[-1]) if seconds else None
 
 
-def balance(p, a, b, k):
-    came, went = len(happened(p, a, b, ("inserted",), k["object"])), len(returned(p, a, b, k["object"]))
-    if not came + went:
-        return None
-    return "more inserted" if came > went else "more retrieved" if went > came else "as many inserted as retrieved"
+def phase_seconds(p: PlainReading, a: int, b: int, name: str) -> list[int]:
+    """The seconds of the window that lie in a phase."""
+    return [s for s in span(a, b) for q in p.procedure.phases if q.name == name and q.start_s <= s < q.end_s]
+
+
+def phase_over(p: PlainReading, second: int) -> str | None:
+    """The phase of a second."""
+    return next((q.name for q in p.procedure.phases if second in range(q.start_s, q.end_s)), None)
+
+
+def phase_begins(p, a, b, k):
+    """The first second of the phase; a beginning that the window does not show is none."""
+    seconds = phase_seconds(p, a, b, k["phase"])
+    return hms(seconds[0]) if seconds and seconds[0] > a else None
+
+
+def phase_length(p, a, b, k):
+    seconds = phase_seconds(p, a, b, k["phase"])
+    return hms(len(seconds)) if seconds else None
+
+
+def phase_next(p, a, b, k):
+    """What goes on in the first second after the phase, if the window shows that second."""
+    seconds = phase_seconds(p, a, b, k["phase"])
+    after = next((s for s in span(seconds[0], b) if phase_over(p, s) != k["phase"]), None) if seconds else None
+    return None if after is None else phase_over(p, after)
+
+
+def criterion_met(p, a, b, k):
+    for track in p.procedure.instruments:
+        if track.instance == k["criterion"]:
+            for at, second in enumerate(track.seconds.tolist()):
+                if second == b:
+                    return yn(track.visibility[at] == 0)
+    return None
 
 
 ANSWERS: dict[str, Answerer] = {
+    "phase-now": lambda p, a, b, k: phase_over(p, b),
+    "phase-begins": phase_begins,
+    "phase-length": phase_length,
+    "phase-next": phase_next,
+    "criterion-met": criterion_met,
     "visible-classes": lambda p, a, b, k: listed(p.class_of[n] for n in p.seen(b)),
     "only-class": only_class,
     "classes-between": classes_between,
     "class-visible": lambda p, a, b, k: yn(bool(shown(p, a, b, k["object"]))),
     "together": lambda p, a, b, k: yn(any(p.seen(s, k["object"]) and p.seen(s, k["other"]) for s in span(a, b))),
     "same-object": same_object,
-    "same-object-at": same_object_at,
     "seen-again": seen_again,
     "largest-class": largest_class,
     "hidden-classes": hidden_classes,
@@ -416,7 +417,6 @@ ANSWERS: dict[str, Answerer] = {
     "nearest-centre": nearest_centre,
     "quadrant-of": quadrant_of,
     "all-quadrants": all_quadrants,
-    "match-quadrants": match_quadrants,
     "left-of": left_of,
     "place-of": detail("place"),
     "structure-of": detail("structure"),
@@ -429,15 +429,12 @@ ANSWERS: dict[str, Answerer] = {
     "comes-back": comes_back,
     "appearances": appearances,
     "share-visible": share_visible,
-    "time-in-view": time_in_view,
     "longest-absence": longest_absence,
     "time-in-body": time_in_body,
     "objects-visible": lambda p, a, b, k: str(len(p.seen(b))),
-    "class-count": lambda p, a, b, k: str(len(p.seen(b, k["object"]))),
     "classes-count": lambda p, a, b, k: str(len({p.class_of[n] for n in seen_between(p, a, b)})),
     "instances-seen": lambda p, a, b, k: str(len(seen_between(p, a, b, k["object"]))),
     "most-at-once": lambda p, a, b, k: str(max(len(p.seen(s, k["object"])) for s in span(a, b))),
-    "inserted-count": lambda p, a, b, k: str(len(happened(p, a, b, ("inserted",), k["object"]))),
     "still-inside": lambda p, a, b, k: str(len(inside(p, b, k["object"]))),
     "retrieved-count": retrieved_count,
     "absence-count": lambda p, a, b, k: str(len(holes(shown(p, a, b, k["object"]), k["gap_s"]))),
@@ -460,11 +457,7 @@ ANSWERS: dict[str, Answerer] = {
     "harm-if-left": harm_if_left,
     "retained-if-closed": lambda p, a, b, k: listed(p.class_of[n] for n in p.outstanding(b)),
     "count-effect": count_effect,
-    "must-leave-count": lambda p, a, b, k: str(sum(not stays(p, n, b) for n in p.seen(b))) if p.seen(b) else None,
-    "match-states": match_states,
     "all-retrieved": all_retrieved,
-    "class-all-retrieved": class_all_retrieved,
     "missing-count": lambda p, a, b, k: str(len(missing(p, b))),
     "missing-last-seen": missing_last_seen,
-    "balance": balance,
 }

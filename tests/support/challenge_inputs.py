@@ -22,7 +22,8 @@ from clock_reading import read_clock
 from keyframes import keyframe_times_s
 from surgvalid.errors import FileUnreadable, InputInvalid
 from surgvalid.schema.procedures.foreign_objects import ForeignObject, parse_definitions
-from surgvalid.schema.questions.questions import Request, request_from_row
+from surgvalid.schema.questions.question_rows import request_from_row
+from surgvalid.schema.questions.questions import Request
 from surgvalid.schema.rows import read_rows
 from surgvalid.video._pyav import VideoSource, converted
 from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, clip_times_s, clock_text

@@ -116,6 +116,12 @@ def pair_rows(names: Names) -> pl.DataFrame:
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64})
 
 
+def group_rows(names: Names) -> pl.DataFrame:
+    """Five patients in every group, the last group on the other side."""
+    rows = [(name, 0.01 * p - 0.03 * (place == len(names) - 1)) for place, name in enumerate(names) for p in range(5)]
+    return _table(rows, {"group": pl.String, "difference": pl.Float64})
+
+
 TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "strata_deltas": lambda names: strata_table(names, list(names[:3])),
     "difference_intervals": comparison_table,
@@ -125,6 +131,7 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "patient_values": patient_rows,
     "paired_patients": pair_rows,
     "lead_intervals": lead_rows,
+    "group_leads": group_rows,
 }
 """By the chart's name, a function from names (of models, terms, levels, videos, raters or objects) to its table."""
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -136,6 +143,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "margin": 0.02,
     },
     "lead_intervals": {"leader": "best"},
+    "group_leads": {"leader": "best", "other": "next", "margin": 0.02},
 }
 
 

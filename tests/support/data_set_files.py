@@ -242,6 +242,22 @@ def sar_rarp50(root: Path) -> None:
             put_png(root / part / video / "segmentation" / f"{frame:09}.png", [b"\0\1"])
 
 
+def surgvu(root: Path) -> None:
+    tasks = "index,start_part,start_time,stop_part,stop_time,groundtruth_taskname\n"
+    tools = (
+        "index,install_case_part,install_case_time,uninstall_case_part,uninstall_case_time,arm,commercial_toolname,"
+        "groundtruth_toolname\n"
+    )
+    for case in ("case_000", "case_001"):
+        put(root / "labels" / case / "tasks.csv", f"{tasks}0,1,5.0,1,120.0,Suturing\n1,1,130.0,2,60.0,suturing \n")
+        rows = [
+            "0,1.0,00:00:10.000000,2.0,00:01:40.500000,USM1,Large Needle Driver,needle driver ",
+            "1,1.0,00:00:20.500000,1.0,00:00:00.000000,USM2,Clip Applier,clip applier",
+            "2,1.0,00:00:00.000000,1.0,00:00:00.000000,USM3,Endoscope,nan(camera in)",
+        ]
+        put(root / "labels" / case / "tools.csv", tools + "\n".join(rows) + "\n")
+
+
 _TRIALS = {"B001": "N", "B002": "N", "B003": "N", "C001": "E"}
 
 
@@ -397,5 +413,6 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "psi_ava": psi_ava,
     "sar_rarp50": sar_rarp50,
     "ssg_vqa": ssg_vqa,
+    "surgvu": surgvu,
 }
 """Each data set with the function that writes a tiny one."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connections
-from waitress import create_server
 
 from host_service import Service
 from image_archives import archive, config_bytes, docker_members, entry, folder, layer
@@ -19,8 +18,8 @@ from surgvalid.host.acts import tokens
 from surgvalid.host.challenge.example import ENTRANT
 from surgvalid.host.client import Host
 from surgvalid.host.people.models import Team
+from surgvalid.host.service import server_at
 from surgvalid.host.worker import WorkerOptions, work
-from surgvalid.host.wsgi import application
 from surgvalid.submissions import serve as serve_module
 
 
@@ -28,7 +27,7 @@ from surgvalid.submissions import serve as serve_module
 def serving() -> Iterator[str]:
     """The address of a server that runs in a thread of this process."""
     connections.settings["default"]["CONN_MAX_AGE"] = 0  # its threads leave none behind that nobody closes
-    server = create_server(application, host="127.0.0.1", port=0, threads=4)
+    server = server_at("127.0.0.1", 0, threads=4)
 
     def run() -> None:
         with suppress(OSError, ValueError):  # its sockets are closed below while it still looks at them

@@ -54,8 +54,9 @@ class Service:
 
     def team(self, name: str) -> Team:
         leader = ready_person(name, rules=rules_now())
-        team = Team.objects.create(name=name, leader=leader)
-        Membership.objects.create(user=leader, team=team)
+        with log.acting("system", "found team"):
+            team = Team.objects.create(name=name, leader=leader)
+            Membership.objects.create(user=leader, team=team)
         return team
 
     def person(self, name: str) -> User:
@@ -102,6 +103,12 @@ def at_once(count: int, do: Callable[[int], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(one, range(count)))
+
+
+def let_stand() -> None:
+    """Organisers let every run stand that a busy machine of the test was slow at."""
+    for one in submissions.undecided(Submission.objects.all()):
+        submissions.keep_run("user-1", one, reason="a busy machine")
 
 
 def patch_clock(monkeypatch: Any, clock: Clock) -> None:

@@ -4,6 +4,7 @@ leaderboards.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,13 +13,24 @@ from typing import Any
 from django.test import Client
 
 from host_people import ready_person, submitted
-from surgvalid.host.acting import now
-from surgvalid.host.acts.challenge import adopt_challenge
+from surgvalid.host.acting import acting, now
+from surgvalid.host.acts.boards import board_facts, keep_boards
+from surgvalid.host.acts.challenge import adopt_challenge, current_challenge
+from surgvalid.host.acts.submissions import run_folder
 from surgvalid.host.challenge.example import new_challenge
 from surgvalid.host.people import acts, teams
 from surgvalid.host.people.models import MemberRole, Team, User
 from surgvalid.host.people.rules import rules_now
-from surgvalid.host.runs.models import BoardSnapshot, ChallengeVersion, Publication, StageChange, Submission
+from surgvalid.host.runs.models import (
+    BoardSnapshot,
+    ChallengeVersion,
+    Job,
+    Publication,
+    RunRecord,
+    StageChange,
+    Submission,
+)
+from surgvalid.results.manifest import sha256_of
 
 VALUES = {"technical": 0.61234567, "clinical": 0.58765432}
 
@@ -33,6 +45,8 @@ class World:
     rival: Team
     submission: Submission
     snapshot: BoardSnapshot
+    clock: Any = None
+    """The time of acts, where a test sets it."""
 
     def client(self, name: str, **options: Any) -> Client:
         """A browser of one of the people; `stranger` is nobody."""
@@ -82,6 +96,34 @@ def board_with(submission: Submission, phase: str, board: str, *, published: boo
     if published:
         Publication.objects.create(snapshot=snapshot, published_at=now(), reason="live leaderboard")
     return snapshot
+
+
+def payable_board(world: World, board: str = "technical", *, rival: bool = False, without: str = "") -> BoardSnapshot:
+    """The newest leaderboard of the final, as a worker's report makes it; every baseline but `without` is on it."""
+    owners: list[dict[str, Any]] = [{"team": world.team}, *([{"team": world.rival}] if rival else [])]
+    owners += [{"team": None, "baseline": one} for one in current_challenge().baselines if one != without]
+    for owner in owners:
+        if Submission.objects.filter(phase="final", stage="scored", **owner).exists():
+            continue
+        one = scored(world.team, "final", description_verdict="sufficient")
+        Submission.objects.filter(pk=one.pk).update(**owner)
+        place = run_folder(one, 1) / "scores"
+        place.mkdir(parents=True)
+        (place / "manifest.json").write_text("{}")
+        digest = sha256_of(place / "manifest.json")
+        RunRecord.objects.create(submission=one, number=1, shards=1, made_at=now(), scores_digest=digest)
+    return remade_board(board)
+
+
+def remade_board(board: str = "technical") -> BoardSnapshot:
+    """The next leaderboard of the final, of those that are on it now."""
+    facts = json.loads(json.dumps(board_facts(current_challenge().phase("final"))))
+    models = sorted(facts["boards"][board]["entries"], key=lambda one: not one.startswith("team-"))
+    rows = [_row(board, model, place, VALUES[board]) for place, model in enumerate(models, start=1)]
+    paid = [{"model": row["model"], "place": row["place"], "amount": 500.0} for row in rows if not row["baseline"]]
+    job = Job.objects.create(kind="board", phase="final", owner="boards", made_at=now(), facts=facts, state="done")
+    with acting("worker-1", "report-job", f"job-{job.pk}") as doing:
+        return keep_boards(job, {board: {"tables": {"places": rows, "prizes": paid}}}, doing)[0]
 
 
 def _row(board: str, model: str, place: int, value: float) -> dict[str, Any]:

@@ -267,6 +267,47 @@ def _nobody_says(rng: Rng) -> Hostile:
     return Hostile(written(rows), None, "image", "no_unit", None, says="no unit of independence is named")
 
 
+def _videos_from_one_in_each_patient(rng: Rng) -> Hostile:
+    """Three numbers of videos are no three videos."""
+    pairs = list(nested(rng, 10, 3))
+    rows = [{"patient": p + 1, "video": o + 1, "Dice UNet": v, "Dice Swin": w}
+            for (p, o, m, v) in pairs if m == "A" for (q, k, n, w) in pairs if (q, k, n) == (p, o, "B")]  # fmt: skip
+    return Hostile(written(rows), 10, winner="Swin")
+
+
+def _headings_again(rng: Rng) -> Hostile:
+    head, *rows = written([{"patient": p, "model": m, "dice": v} for p, m, v in scores(rng)]).splitlines()
+    return Hostile("\n".join([head, *rows[:9], head, *rows[9:], ""]), 12, says="row 10 repeats the headings")
+
+
+def _errors_below(rng: Rng) -> Hostile:
+    text = written([{"Patient": p, "Modell": m, "Dice": v} for p, m, v in scores(rng)], ";", ",")
+    return Hostile(f"{text}Mittelwert;;0,78\nStabw;;#DIV/0!\n", 12, says="'Stabw' in 'Patient'")
+
+
+def _questions_of_each_video(rng: Rng) -> Hostile:
+    """Under our names."""
+    rows = [{"model": m, "case": f"q{q}", "video": f"v{v:02}", "value": int(rng.random() < p)}
+            for v in range(16) for q in range(12) for m, p in (("A", 0.4), ("B", 0.85))]  # fmt: skip
+    return Hostile(written(rows), 16, "video", says="'case' numbers the cases of each video", better="larger")
+
+
+def _patients_in_video_names(rng: Rng) -> Hostile:
+    rows = [{"video": f"P{p + 1}-OP{o}", "model": m, "dice": v} for p, o, m, v in nested(rng, 9, 4, gain=0.0)]
+    return Hostile(written(rows), 9, kind="open", winner=None, says="9 patients read from the names in 'video'")
+
+
+def _patients_in_our_video_names(rng: Rng) -> Hostile:
+    rows = [{"case": f"{p}/{o}", "video": f"pat{p:02}_{o}", "model": m, "metric": "dice", "value": v}
+            for p, o, m, v in nested(rng, 9, 4, gain=0.0)]  # fmt: skip
+    return Hostile(written(rows), 9, kind="open", winner=None, says="9 patients read from the names in 'video'")
+
+
+def _names_that_begin_alike(rng: Rng) -> Hostile:
+    rows = [{"video": f"{p + 1:02}_{o}", "model": m, "dice": v} for p, o, m, v in nested(rng, 9, 4)]
+    return Hostile(written(rows), 36, "video", says="if these are patients, say --unit prefix:1")
+
+
 MADE: dict[str, Callable[[Rng], Hostile]] = {
     name.removeprefix("_"): made
     for name, made in list(globals().items())

@@ -21,7 +21,10 @@ def scored(path: Path) -> list[dict[str, Any]]:
     return [record for record in records if not record["lenient"]]
 
 
-SCORED, FRESH, HELD = (scored(SET.with_name(f"{name}.jsonl")) for name in ("replies", "fresh", "held"))
+SCORED = scored(SET)
+ONCE_NEW = {
+    name: scored(SET.with_name(f"{name}.jsonl")) for name in ("fresh", "held", "third", "fourth", "fifth", "sixth")
+}
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 
 

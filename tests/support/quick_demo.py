@@ -59,6 +59,6 @@ def _shared(factory: pytest.TempPathFactory) -> DemoRun:
 def _run(home: Path) -> tuple[str, str, int]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
     words = [sys.executable, "-m", "surgvalid", "demo", "--quick", "--out", _OUT]
-    done = subprocess.run(words, cwd=home, capture_output=True, text=True, env=environment, timeout=400)
+    done = subprocess.run(words, cwd=home, capture_output=True, text=True, env=environment, timeout=900)
     (home / _OUT).mkdir(exist_ok=True)
     return done.stdout, done.stderr, done.returncode

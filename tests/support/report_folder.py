@@ -46,7 +46,7 @@ def shared_challenge() -> Path:
 def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, seed: int = 7) -> Path:
     """Write everything a challenge leaves behind into the folder, and return it."""
     root.mkdir(parents=True, exist_ok=True)
-    scenes = simulate(procedures, seed=seed, minutes=(5, 8))
+    scenes = simulate(procedures, seed=seed, minutes=(3, 4), width_px=160, height_px=90)
     scenes.to_dir(root / "procedures")
     made = make_questions(
         scenes.procedures(), tracks=["segment"], per_video=per_video, test_share=1.0,
@@ -56,7 +56,7 @@ def challenge_folder(root: Path, *, procedures: int = 20, per_video: int = 12, s
     requests, references = made.requests, made.references
     write_json_rows((r.as_row() for r in requests), root / "requests.json")
     write_json_rows((r.as_row() for r in references), root / "references.json")
-    conditions = conditions_of(requests, scenes.scenes())
+    conditions = conditions_of(requests, scenes.conditions())
     for number, model in enumerate(MODELS):
         given = answer(model, requests, references, seed=seed, conditions=conditions).responses
         if model.name == HOSTILE_NAME:

@@ -6,10 +6,14 @@ hand. The two models differ in a way that a plain average hides: one fails mostl
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
+import surgvalid
 from surgvalid.schema.questions.questions import Reference, Request, Response
 from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.rows import write_json_rows
 from surgvalid.stats.draws import stream
 
 MODELS = ("steady", "moody")
@@ -123,3 +127,37 @@ def _wrong(reference: Reference) -> str:
 
 def _stamp(seconds: int) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+AXES = ("decision_impact", "required_knowledge")
+
+
+def scored_models(
+    root: Path, *, videos: int = 12, models: tuple[str, ...] = MODELS, profile: str = "native"
+) -> list[Path]:
+    """Folders of scored models on questions that differ in everything a supplement looks at."""
+    requests, references = questions()
+    kept = {request.case for request in requests if int(request.video[-2:]) <= videos}
+    further = (Capability.TEMPORAL_LOCALIZATION, Capability.SPATIAL_LOCALIZATION_SITUS)
+    requests = [
+        replace(one, end_s=one.start_s + (0, 60, 900)[place % 3])
+        for place, one in enumerate(requests)
+        if one.case in kept
+    ]
+    references = [
+        replace(
+            one, secondaries=further[: place % 3],
+            strata=dict(zip(AXES, (("high", "low")[place % 2], ("anatomy", "none")[place % 5 == 0]), strict=True)),
+        )
+        for place, one in enumerate(references) if one.case in kept
+    ]  # fmt: skip
+    write_json_rows((one.as_row() for one in requests), root / "requests.json")
+    write_json_rows((one.as_row() for one in references), root / "references.json")
+    for model in models:
+        given = [one for one in answers(model, requests, references, seed=42) if one.case in kept]
+        write_json_rows((one.as_row() for one in given), root / f"{model}.json")
+        surgvalid.score(
+            root / "requests.json", root / "references.json", root / f"{model}.json", model=model, judges=["exact"],
+            replicates=20, profile=profile,
+        ).to_dir(root / model)  # fmt: skip
+    return [root / model for model in models]

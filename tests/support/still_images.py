@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -32,7 +32,19 @@ def scene(count: int = 60, seed: int = 7) -> Scene:
     return images
 
 
-def put_images(images: Scene, folder: Path) -> None:
+def film(seconds: int = 5) -> dict[str, tuple[int, int, list[tuple[str, int, int, int, int, int]]]]:
+    """Frames of one video, a second each: four objects that move, come and go; each box with its number."""
+    seen = {1: ("Specimen Bag", 0, 5), 2: ("Sponge", 1, 4), 3: ("Clip", 2, 5), 4: ("Clip", 0, 2)}
+    return {
+        f"{frame + 1:06}": (640, 360, [
+            (label, 100 * track + 5 * frame, 30 * track + 7 * frame, 40 + track, 30 + 2 * track, track)
+            for track, (label, first, end) in seen.items() if first <= frame < end
+        ])
+        for frame in range(seconds)
+    }  # fmt: skip
+
+
+def put_images(images: Mapping[str, tuple[int, int, object]], folder: Path) -> None:
     """The images themselves, without anything on them."""
     for name, (width, height, _) in images.items():
         put_png(folder / f"{name}.png", [bytes(width)] * height)

@@ -24,6 +24,9 @@ from surgvalid.audit.label_errors import suspected_label_errors
 from surgvalid.evaluation.endoscapes_board import boards
 from surgvalid.evaluation.measure import Measured
 from surgvalid.evaluation.result import EvaluationResult
+from surgvalid.questions.release import QuestionRows
+from surgvalid.questions.stages.ceiling import human_ceiling
+from surgvalid.questions.stages.history import Action, History, HistoryEntry
 from surgvalid.report.section import Section
 from surgvalid.results import TableResult
 from surgvalid.results.tables import TABLES
@@ -49,7 +52,10 @@ def _score() -> Tables:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
     result = surgvalid.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
-    return dict(result.tables)
+    reference = {"qID": "q", "format": "binary", "answer": "yes", "primary": "1a"}
+    share = QuestionRows([{"qID": "q", "videoID": "v"}], [reference], [{"template": "class-visible"}], pl.DataFrame())
+    said = History((HistoryEntry("q", Action.ANSWERED, "anna", "1", "answer", "", "yes"),))
+    return {**result.tables, "ceiling": human_ceiling({"test/frame": share}, said)[0]}
 
 
 def _floors() -> Tables:
@@ -309,7 +315,7 @@ MAKERS: dict[str, Callable[[], Tables]] = {
     "failure-table": _failure_table,
     "evaluate": _evaluate,
     "combine": _combine,
-    "simulate": lambda: {"procedures": surgvalid.simulate(1, minutes=(3, 4)).table},
+    "simulate": lambda: {"procedures": surgvalid.simulate(1, minutes=(1, 1), width_px=160, height_px=90).table},
     "interval": lambda: {"result": surgvalid.interval(nested_frame(), by=["view"], replicates=5).table},
     "compare": lambda: {"result": surgvalid.compare(nested_frame(), "M0", "M1", replicates=5).table},
     "strata": lambda: {"result": surgvalid.strata(nested_frame(), by=["view"], replicates=5).table},

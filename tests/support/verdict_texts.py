@@ -10,8 +10,9 @@ import polars as pl
 
 from surgvalid.report.chart import Chart
 from surgvalid.report.inputs import read_inputs
-from surgvalid.report.section import Note, Points, Prose, ReportTable, Section
+from surgvalid.report.section import Fold, Note, Points, Prose, ReportTable, Section, Standings
 from surgvalid.report.sections import verdict
+from surgvalid.report.standings_table import standings_frame
 
 
 def verdict_text(source: Path, **options: Any) -> str:
@@ -21,7 +22,7 @@ def verdict_text(source: Path, **options: Any) -> str:
 
 def section_text(section: Section) -> str:
     """The same of one section."""
-    lines = [f"# {section.title}", ""]
+    lines = [f"# {section.title}", "", *([section.lead, ""] if section.lead else [])]
     for block in section.blocks:
         if isinstance(block, Prose):
             lines += [block.text, ""]
@@ -31,6 +32,14 @@ def section_text(section: Section) -> str:
             lines += [f"[{block.title}] {block.alt}", ""]
         elif isinstance(block, ReportTable):
             lines += [f"[{block.title}]", *(" | ".join(map(str, row)) for row in block.frame.iter_rows()), ""]
+        elif isinstance(block, Standings):
+            lines += [
+                f"[{block.title}]",
+                *(" | ".join(map(str, row)) for row in standings_frame(block).iter_rows()),
+                "",
+            ]
+        elif isinstance(block, Fold):
+            lines += [f"## {block.title}", *(f"- {item}" for item in block.items), ""]
         elif isinstance(block, Points):
             points = [f"- {point.label}: {point.text}" if point.label else f"- {point.text}" for point in block.points]
             lines += [f"## {block.title}", *points, *filter(None, [block.rest]), ""]

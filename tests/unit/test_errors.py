@@ -1,4 +1,17 @@
-from surgvalid.errors import SHOWN_KINDS, SHOWN_PROBLEMS, TableInvalid, by_kind
+import pickle
+
+import pytest
+
+from surgvalid.errors import (
+    SHOWN_KINDS,
+    SHOWN_PROBLEMS,
+    ExtraNeeded,
+    FileUnreadable,
+    SurgvalidError,
+    TableInvalid,
+    UnknownName,
+    by_kind,
+)
 
 
 def test_few_problems_stand_in_one_line() -> None:
@@ -29,3 +42,19 @@ def test_more_kinds_than_a_screen_holds_are_counted() -> None:
     assert len(lines) == SHOWN_KINDS + 2
     assert lines[-1] == "  and 5 more kinds"
     assert len(by_kind(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExtraNeeded("the demo's images", "av", "video"),
+        UnknownName("model", "a", ["b", "c"]),
+        FileUnreadable("a.csv", ["no table", "no rows"]),
+        SurgvalidError("nothing"),
+    ],
+)
+def test_an_error_of_a_worker_process_arrives_as_it_was(error: SurgvalidError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)

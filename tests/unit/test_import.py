@@ -125,4 +125,4 @@ def test_every_module_can_be_imported_without_what_only_posix_has() -> None:
         f"engine 'process' needs Linux, this is {system}: use WSL on Windows, a virtual machine on macOS"
         for system in ("win32", "darwin")
     ]
-    assert verdict.startswith("B ahead in 4 of 4 patients")
+    assert verdict.startswith("B is ahead in 4 of 4 patients")

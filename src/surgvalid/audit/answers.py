@@ -6,7 +6,9 @@ asked.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -22,102 +24,8 @@ class AuditQuestion(NamedTuple):
 
 
 QUESTIONS: Mapping[str, AuditQuestion] = {
-    "target": AuditQuestion(
-        "P1.1",
-        "Which population is the system for: the wanted shares of centres, procedures, devices, countries?",
-        "shares",
-        '{center = {"A" = 0.5, "B" = 0.5}}',
-    ),
-    "exclusions": AuditQuestion(
-        "P1.1", "Which videos or frames were left out, and by which criteria?", "text", '"none were left out"'
-    ),
-    "smallest_difference": AuditQuestion(
-        "P1.2", "Which difference of the main metric would matter in the clinic?", "number", "0.05"
-    ),
-    "confounders": AuditQuestion(
-        "P1.3",
-        "Which properties of a recording could give the answer away (device, team, an instrument)?",
-        "names",
-        '["device", "suction"]',
-    ),
-    "sparsity": AuditQuestion(
-        "P1.4",
-        "Which frames, phases or objects were left without annotation on purpose, and why?",
-        "text",
-        '"phases were annotated at 1 fps from first incision to last stitch"',
-    ),
-    "protocol": AuditQuestion(
-        "P1.5",
-        "Which protocol did annotators follow, how many were there and what training had they?",
-        "text",
-        '"protocol 2.1, three surgical residents, disputes settled by a surgeon"',
-    ),
-    "tuned_on": AuditQuestion(
-        "P1.6", "On which split were models, thresholds and settings chosen?", "text", '"validation"'
-    ),
-    "requirements": AuditQuestion(
-        "P2.1",
-        "Which clinical requirements are there, and which metric measures each?",
-        "needs",
-        '[{requirement = "no clipped duct is missed", metric = "recall", threshold = 0.95}]',
-    ),
-    "tolerance": AuditQuestion(
-        "P2.3",
-        "How far may an answer lie from the reference (in s, pixels, ...) and still count as right?",
-        "number",
-        "10",
-    ),
-    "tolerance_source": AuditQuestion(
-        "P2.3", "Where does that tolerance come from?", "text", '"95 % of rater pairs lie within it"'
-    ),
-    "conventions": AuditQuestion(
-        "P2.5",
-        "How exactly was every metric computed (labels, averaging, empty masks, thresholds, frame rate)? "
-        "Better under [metrics.NAME] for each.",
-        "text",
-        '"macro over 7 phases at 1 fps, absent phases left out"',
-    ),
-    "hyperparameters": AuditQuestion(
-        "P2.6",
-        "Why do the thresholds and tolerances of the metrics fit this clinical task?",
-        "text",
-        '"IoU 0.3: rough localisation is enough to point at a polyp"',
-    ),
-    "intervals": AuditQuestion(
-        "P3.1",
-        "Which units did reported intervals and tests take as independent: videos, rows, or were there none?",
-        "text",
-        '"videos"',
-    ),
-    "aggregation": AuditQuestion(
-        "P3.2",
-        "How were scores of frames, phases and videos turned into one number?",
-        "text",
-        '"mean over the frames of a video, then over videos"',
-    ),
-    "critical_phases": AuditQuestion(
-        "P3.2", "Which phases or conditions are critical for the patient?", "names", '["clipping and cutting"]'
-    ),
-    "phase_weights": AuditQuestion(
-        "P3.2", "How much does each phase weigh, where they weigh differently?", "numbers", '{"dissection" = 3}'
-    ),
-    "threshold": AuditQuestion(
-        "P3.3",
-        "Which value of the main metric would be good enough for the clinical task, and who says so?",
-        "number",
-        "0.9",
-    ),
-    "claims": AuditQuestion(
-        "P3.3", "Which models does the study call better than which?", "claims", '[{better = "A", than = "B"}]'
-    ),
-    "ethics": AuditQuestion(
-        "P3.5", "Which ethics approval and consent are there?", "text", '"approved, reference 12/2025"'
-    ),
-    "funding": AuditQuestion("P3.5", "Who funded the study, and with which interests?", "text", '"public grant"'),
-    "bias": AuditQuestion(
-        "P3.5", "What is said about bias and fairness: who is not represented?", "text", '"two centres in one country"'
-    ),
-    "availability": AuditQuestion("P3.5", "Which data and code can others get, and how?", "text", '"code public"'),
+    key: AuditQuestion(**one)
+    for key, one in tomllib.loads(Path(__file__).with_name("questions.toml").read_text(encoding="utf-8")).items()
 }
 """Every question by the key of its answer."""
 _KINDS = {

@@ -6,7 +6,7 @@ a hundred may be accused by each check that tests, whatever the number of column
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from surgvalid.audit.evidence import AuditNumber
+from surgvalid.schema.tables.score_table import ScoreMatrix
 from surgvalid.stats.intervals.sign_flip_interval import Differences, difference_interval
 from surgvalid.stats.intervals.video_jackknife import Jackknifed, mean_interval
 
@@ -38,6 +39,19 @@ def video_sums(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.nd
     np.add.at(totals, codes, np.where(held, columns, 0.0))
     np.add.at(sizes, codes, held.astype(np.float64))
     return totals, sizes
+
+
+def usual_values(matrix: ScoreMatrix) -> dict[str, np.ndarray]:
+    """What each model reaches under the usual ways to make one number of its scores."""
+    levels = {"cases": np.arange(len(matrix.values)), "videos": matrix.videos}
+    if "video_id" in matrix.cases.columns:
+        levels = {**levels, "videos": matrix.videos, "recordings": coded(matrix.cases["video_id"])[1]}
+    ways: dict[str, np.ndarray] = {}
+    for name, codes in levels.items():
+        totals, counts = video_sums(matrix.values, codes)
+        each = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+        ways |= {f"mean over {name}": np.nanmean(each, axis=0), f"median over {name}": np.nanmedian(each, axis=0)}
+    return ways
 
 
 def means(values: np.ndarray, codes: np.ndarray, *, low: float = 0.0, high: float = 1.0) -> Jackknifed:
@@ -82,6 +96,12 @@ def jackknifed(value: float, without: np.ndarray) -> Jackknife:
 def end(value: float | None) -> float | None:
     """An end of an interval as evidence holds it: None where there is none."""
     return None if value is None or not np.isfinite(value) else float(value)
+
+
+def number_of(quantity: str, row: Mapping[str, Any], value: str = "value", **about: str) -> AuditNumber:
+    """A value of a result as evidence holds it, with its interval and the videos behind it."""
+    named = {"subject": row.get("model", ""), **about}
+    return AuditNumber(quantity, row[value], end(row["low"]), end(row["high"]), n=row["videos"], **named)
 
 
 def estimate(quantity: str, around: Jackknifed, place: int, videos: Sequence[Any], **about: str) -> AuditNumber:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,10 @@ from surgvalid.audit.answers import QUESTIONS, is_answered
 from surgvalid.audit.evidence import NotThere, Unanswered
 from surgvalid.errors import SurgvalidError
 from surgvalid.results.reading import StoredResult
-from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.metric_facts import MetricFacts, known_as
 from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
+from surgvalid.schema.tables.spellings import PLACEHOLDERS, plain_signs
 
 
 class TableKind(NamedTuple):
@@ -115,6 +116,30 @@ class AuditedStudy:
             raise NotThere(f"column {', '.join(lacking)} in the table of {name}")
         return self.tables[name]
 
+    @property
+    def scored(self) -> ScoreTable:
+        """The scores.
+
+        Raises:
+            NotThere: There are none.
+        """
+        if self.scores is None:
+            raise NotThere("scores (a score table with model, case, video and value)")
+        return self.scores
+
+    @property
+    def printed(self) -> pl.DataFrame:
+        """What the study reports, with models and metrics as the scores call them where only one can be meant.
+
+        Raises:
+            NotThere: There is no table of reported numbers, or there are no scores.
+        """
+        frame, scores = self.table("reported"), self.scored
+        return frame.with_columns(
+            model=_as_called(frame["model"], scores.models, lambda name: "".join(name.split()).casefold()),
+            metric=_as_called(frame["metric"], scores.metrics, _one_metric),
+        )
+
     @cached_property
     def matrix(self) -> ScoreMatrix:
         """The scores of the main metric.
@@ -122,10 +147,8 @@ class AuditedStudy:
         Raises:
             NotThere: There are none, or nobody said what counts for those that are missing.
         """
-        if self.scores is None:
-            raise NotThere("scores (a score table with model, case, video and value)")
         try:
-            return self.scores.matrix(self.metric, missing=self.missing)
+            return self.scored.matrix(self.metric, missing=self.missing)
         except SurgvalidError as error:
             raise NotThere(f"usable scores ({error})") from None
 
@@ -174,6 +197,22 @@ class AuditedStudy:
         """What statistics of the main metric are to be given beside the scores."""
         return {"metric": self.matrix.metric.name, "missing": self.missing}
 
+    @cached_property
+    def patients(self) -> dict[str, str]:
+        """The patient of every video, where scores, cases or splits name both."""
+        named = [self.tables[name] for name in ("splits", "cases") if name in self.tables]
+        if self.scores is not None and self.scores.unit.word == "patient" and "video_id" in self.scores.frame.columns:
+            named.append(self.scores.frame.select(patient="video", video="video_id"))
+        pairs = [
+            frame.select(pl.col("video", "patient").cast(pl.String)) for frame in named if "patient" in frame.columns
+        ]
+        known = pl.concat(pairs).drop_nulls().unique(maintain_order=True).rows() if pairs else []
+        return {video: patient for video, patient in known if plain_signs(patient) not in PLACEHOLDERS}
+
+    def units(self, videos: pl.Series) -> pl.Series:
+        """What is independent of these videos: their patients, where they are named."""
+        return videos.cast(pl.String).replace(self.patients)
+
     @property
     def metrics(self) -> dict[str, MetricFacts]:
         """Every metric of the study that has scores, or a value in a result, with what is known of it."""
@@ -187,8 +226,22 @@ class AuditedStudy:
     @property
     def metric_names(self) -> list[str]:
         """The metrics of the scores, of results, of what was reported and of what the study file declares."""
+        return list(dict.fromkeys(map(self.called, self._named_metrics)))
+
+    @property
+    def _named_metrics(self) -> list[str]:
         reported = self.tables["reported"]["metric"].to_list() if "reported" in self.tables else []
-        return list(dict.fromkeys([*self.metrics, *self.conventions, *reported]))
+        return [*self.metrics, *self.conventions, *reported]
+
+    def called(self, metric: str) -> str:
+        """A metric as the study first calls it, its scores before its file, where it is spelled otherwise."""
+        alike = (name for name in self._named_metrics if _one_metric(name) == _one_metric(metric))
+        return metric if metric in self.metrics else next(alike, metric)
+
+    @property
+    def stated(self) -> dict[str, Mapping[str, Any]]:
+        """What the study file says of its metrics, as the study calls them."""
+        return {self.called(name): words for name, words in self.conventions.items()}
 
     def of(self, *verbs: str) -> list[StoredResult]:
         """The results that one of the verbs left."""
@@ -204,3 +257,16 @@ class AuditedStudy:
         if "cases" in self.tables:
             return self.tables["cases"]
         return self.matrix.cases
+
+
+def _one_metric(name: str) -> str:
+    """The same for all spellings of a metric."""
+    return known_as(name) or name.casefold()
+
+
+def _as_called(names: pl.Series, known: Sequence[str], folded: Callable[[str], str]) -> pl.Series:
+    """Names as they are known, where by their folded form exactly one can be meant."""
+    meant = {
+        name: [one for one in known if folded(one) == folded(name)] for name in names.unique() if name not in known
+    }
+    return names.replace({name: alike[0] for name, alike in meant.items() if len(alike) == 1})

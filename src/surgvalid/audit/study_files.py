@@ -14,7 +14,6 @@ Paths are relative to the file. Every problem of the file and of the tables that
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,13 +24,14 @@ from surgvalid.audit.answers import QUESTIONS, answer_problems
 from surgvalid.audit.study import TABLES, AuditedStudy
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, SurgvalidError, nearest
 from surgvalid.results.reading import FolderReader, StoredResult
+from surgvalid.schema.documents import read_toml
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import BETTER
 from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_facts import Directions, facts_files
 from surgvalid.schema.tables.table_files import read_frame, renamed, split_sheet
-from surgvalid.schema.tables.table_reading import read_scores
+from surgvalid.schema.tables.table_reading import TableReading, read_scores
 from surgvalid.scoring.stored_scores import recorded_missing, stacked, stored_results, stored_scores
 
 STUDY_FILE = "study.toml"
@@ -71,8 +71,9 @@ def read_study(
     if place.suffix.lower() != ".toml" and (file := split_sheet(place)[0]).is_file():
         if not columns and _is_about(beside := place.with_name(STUDY_FILE), file):
             return _StudyFile(beside).study(better, missing)
-        scores = read_scores(place, columns=columns, better=better).table
-        return AuditedStudy(place.stem, scores, missing, files=(file, *facts_files(file))), ()
+        reading, files = read_scores(place, columns=columns, better=better), (file, *facts_files(file))
+        splits = _own_splits(place, reading, columns)
+        return AuditedStudy(place.stem, reading.table, missing, tables=splits, files=files), ()
     if columns:
         raise Misuse("columns can be renamed here for a single score table only; a study file has [columns.scores]")
     if place.is_file():
@@ -101,6 +102,16 @@ def _is_about(study: Path, table: Path) -> bool:
     data = _StudyFile(study).document.get("data") if study.is_file() else None
     named = data.get("scores") if isinstance(data, dict) else None
     return table.name in ([named] if isinstance(named, str) else named if isinstance(named, list) else [])
+
+
+def _own_splits(place: Path, reading: TableReading, columns: Mapping[str, str] | None) -> dict[str, pl.DataFrame]:
+    """The splits of all rows of a score table of which the reader left some out by their split."""
+    column = next((line.column for line in reading.interpreted if line.code == "split"), None)
+    if column is None:
+        return {}
+    frame = read_scores(place, columns=columns, condition=[column]).table.frame
+    names = pl.col(column).alias("split"), pl.col("video"), pl.col("video").alias("patient"), pl.col("case")
+    return {"splits": frame.select(*names).unique(maintain_order=True)}
 
 
 class _Stored(NamedTuple):
@@ -141,15 +152,13 @@ class _StudyFile:
         self.problems: list[str] = []
         self.findings: list[Finding] = []
         self.files: list[Path] = [path]
+        self.own_splits: dict[str, pl.DataFrame] = {}
         self.document = self._document()
 
     def _document(self) -> dict[str, Any]:
         if self.path.stat().st_size > _MOST_BYTES:
             raise FileUnreadable(str(self.path), [f"more than {_MOST_BYTES / 1e6:.0f} MB are no study file"])
-        try:
-            return tomllib.loads(self.path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise FileUnreadable(str(self.path), [f"is no TOML file ({error})"]) from None
+        return read_toml(self.path)
 
     def study(self, better: Directions, missing: Missing) -> tuple[AuditedStudy, tuple[Finding, ...]]:
         """The study that the file describes.
@@ -178,7 +187,7 @@ class _StudyFile:
         if self.problems:
             raise InputInvalid(str(self.path), self.problems)
         name = str(self.document.get("title") or self.path.resolve().parent.name)
-        tables = {**split_tables(stored), **tables}
+        tables = {**self.own_splits, **split_tables(stored), **tables}
         study = AuditedStudy(name, scores, rule, metric, tables, stored, metrics, answers, tuple(self.files))
         return study, tuple(self.findings)
 
@@ -266,7 +275,9 @@ class _StudyFile:
             self.files += there.files
         for place in self._places("scores", data.get("scores", [])):
             try:
-                tables.append(read_scores(place, columns=columns).table)
+                reading = read_scores(place, columns=columns)
+                self.own_splits |= _own_splits(place, reading, columns)
+                tables.append(reading.table)
             except SurgvalidError as error:
                 self.problems.append(f"data.scores: {error}")
         try:

@@ -17,6 +17,8 @@ class Timeline(NamedTuple):
 
     model: str
     video: str
+    unit: str
+    """The patient of the video where it is named, else the video."""
     time_s: np.ndarray
     reference: np.ndarray
     prediction: np.ndarray
@@ -39,6 +41,7 @@ def timelines(study: AuditedStudy, reference: str = "reference") -> list[Timelin
         Timeline(
             str(model),
             str(video),
+            study.patients.get(str(video), str(video)),
             rows["time_s"].to_numpy(),
             rows[reference].cast(pl.String).to_numpy().astype(str),
             rows["prediction"].cast(pl.String).fill_null("").to_numpy().astype(str),
@@ -57,15 +60,17 @@ def models_of(lines: list[Timeline]) -> list[str]:
 
 
 def grid(lines: list[Timeline], measure: Callable[[Timeline], float]) -> tuple[np.ndarray, list[str], list[str]]:
-    """A measure of every model on every video, `[video, model]`; NaN where a model lacks a video.
+    """A measure of every model on every video, `[unit, model]`; NaN where a model lacks a unit.
 
-    Videos weigh the same, so a long procedure does not decide.
+    Units weigh the same, and so do the videos of one, so a long procedure does not decide.
     """
-    models, videos = models_of(lines), list(dict.fromkeys(line.video for line in lines))
-    values = np.full((len(videos), len(models)), np.nan)
+    models, units = models_of(lines), list(dict.fromkeys(line.unit for line in lines))
+    totals, counts = np.zeros((2, len(units), len(models)))
     for line in lines:
-        values[videos.index(line.video), models.index(line.model)] = measure(line)
-    return values, models, videos
+        place = units.index(line.unit), models.index(line.model)
+        totals[place] += measure(line)
+        counts[place] += 1
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0), models, units
 
 
 def accuracy(line: Timeline) -> float:

@@ -5,7 +5,6 @@ Every answer names the file that it is from; whatever no file answers says who h
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +14,10 @@ import polars as pl
 from surgvalid import __version__
 from surgvalid.audit.evidence import CheckOutcome
 from surgvalid.audit.guideline import Guideline, GuidelineItem, guidelines
-from surgvalid.bridges.measured import measured, scores_of, slug
+from surgvalid.bridges.measured import measured, slug, write_texts
 from surgvalid.bridges.osf import answers
-from surgvalid.errors import FileUnreadable, UnknownName, WouldOverwrite
-from surgvalid.schema.documents import read_text
+from surgvalid.errors import UnknownName
+from surgvalid.schema.documents import read_text, read_toml
 from surgvalid.stats.ranking import RankOptions, rule_named
 from surgvalid.studies.preregistration import RegistrationResult
 from surgvalid.studies.study import StudyResult
@@ -77,13 +76,7 @@ def write(
         texts[f"{slug(name)}.md"] = _markdown(guidelines()[name], filled)
         rows += filled
     texts["checklists.csv"] = pl.DataFrame(rows).write_csv()
-    places = {Path(folder) / name: text for name, text in texts.items()}
-    if not force and (there := [path for path in places if path.exists()]):
-        raise WouldOverwrite(there[0])
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for path, text in places.items():
-        path.write_text(text, encoding="utf-8")
-    return list(places)
+    return write_texts(texts, folder, force=force)
 
 
 def design(challenge: str | Path) -> str:
@@ -152,17 +145,16 @@ def _finder(facts: Mapping[str, Sequence[SourcedFact]]) -> Finder:
 
 
 def _of_study(study: StudyResult) -> dict[str, list[SourcedFact]]:
-    models, scores, unit = measured(study), scores_of(study), study.unit
+    models, unit = measured(study), study.unit
     pairs, strata, hard = (study.tables.get(name, pl.DataFrame()) for name in ("pairs", "strata", "hard_cases"))
     first, named = study.table.row(0, named=True), {one.model for one in models}
-    lacking = scores["value"].null_count()
     facts = {
         "verdict": ("study.html", study.verdict[:1]),
         "limits": ("study.html", study.verdict[1:]),
         "metric": ("values.csv", [f"{study.metric.name}; {study.metric.better} is better."]),
         "unit": ("values.csv", [f"A case belongs to a {unit}; {unit}s are independent."]),
         "counts": ("values.csv", [f"{first['cases']:,} cases of {first['videos']:,} {unit}s, {len(models)} models."]),
-        "missing": ("scores.parquet", [f"{lacking:,} of {scores.height:,} scores are missing."]),
+        "missing": ("scores.parquet", study.matrix.absent.sentences or ["Every model has a score for every case."]),
         "intervals": (
             "values.csv",
             [f"{first['level']:.0%} intervals over {unit}s ({first['method']})."],
@@ -205,10 +197,7 @@ def _of_audit(audit: StudyAudit) -> dict[str, list[SourcedFact]]:
 
 
 def _of_challenge(path: Path) -> Finder:
-    try:
-        content = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileUnreadable(str(path), [f"it is no TOML ({error})"]) from None
+    content = read_toml(path)
     ranking = content.get("ranking", {})
     defaults = {name: getattr(RankOptions(), name) for name in _RANKING if name not in ranking}
 

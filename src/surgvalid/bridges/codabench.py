@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-import struct
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -20,15 +20,19 @@ from typing import Any
 import polars as pl
 
 from surgvalid.bridges.grand_challenge import PlatformScores, pack_files
-from surgvalid.bridges.method import MethodSettings, metrics, organisers_score, predictions, scored
+from surgvalid.bridges.method import MethodSettings, in_a_line, organisers_score, predictions, scored, summed_up
 from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError, WouldOverwrite
-from surgvalid.schema.tables.table_files import read_frame
 
 COLUMNS = {"value": "value", "baselines_ahead": "baselines behind it", "low": "low end", "high": "high end"}
 _COMMAND = "python3 -m surgvalid.bridges.codabench $program $input $output"
 _TIME = (1980, 1, 1, 0, 0, 0)
 """Of every member, so that equal bundles are equal files."""
 _MOST_BYTES = 256 << 20
+_LOGO = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550"
+    "000000a49444154789c63f80f0001010100b138f6140000000049454e44ae426082"
+)
+"""An image of one pixel: the platform asks for one."""
 
 
 def write(
@@ -42,7 +46,7 @@ def write(
         title: Of the competition.
         image: The name in a registry of an image with surgvalid in it; the platform's own are too old.
         start: The first day of the phase, `YYYY-MM-DD`.
-        end: Its last day; open where none is said.
+        end: Its last day, which is whole of it; open where none is said.
         force: Whether a file there may be replaced.
 
     Raises:
@@ -55,7 +59,7 @@ def write(
     settings = MethodSettings.read(place / "evaluate.toml")
     held: dict[str, str | bytes] = {
         "competition.yaml": _competition(settings, title, image, start, end),
-        "logo.png": _logo(),
+        "logo.png": _LOGO,
         "terms.md": "Say here what participants may do with the data.\n",
         "overview.md": f"# {title}\n\nHand in `predictions.csv` with the columns `case` and `prediction`, in a zip.\n",
         "scoring_program/metadata.yaml": f"command: {json.dumps(_COMMAND)}\n",
@@ -83,7 +87,9 @@ def _competition(settings: MethodSettings, title: str, image: str, start: str, e
         }
         for index, (key, text) in enumerate(COLUMNS.items())
     ]
-    phase = {"name": "Test", "description": "Test", "start": start, **({"end": end} if end else {}), "tasks": [0]}
+    phase = {"name": "Test", "description": "Test", "start": start, "tasks": [0]}
+    if end:  # of a day without a time the platform takes the first moment
+        phase["end"] = f"{end}T23:59:59"
     task = {"index": 0, "name": "Test", "description": "Test"}
     document = {
         "version": 2,
@@ -100,25 +106,11 @@ def _competition(settings: MethodSettings, title: str, image: str, start: str, e
     return json.dumps(document, indent=2) + "\n"
 
 
-def _logo() -> bytes:
-    """An image of one pixel: the platform asks for one."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    rest = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\xff")) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + rest
-
-
 def run(program: Path, given: Path, out: Path) -> dict[str, float]:
     """Score what was submitted: `ref` and `res` below `given`, `scores.json` and a page into `out`."""
-    settings, truth = MethodSettings.read(program / "evaluate.toml"), given / "ref"
-    rows = scored(predictions(given / "res", settings), truth, organisers_score(program / "scoring.py"))
-    place = truth / "baselines.csv"
-    summary = metrics(rows, settings, read_frame(place, ["model", "case"]) if place.is_file() else None)
-    ahead = sum(one["ahead"] for one in summary["baselines"].values())
-    scores = {key: {**summary, "baselines_ahead": ahead}.get(key, summary["value"]) for key in COLUMNS}
+    settings, _, summary = summed_up(program, given / "res", given / "ref")
+    known = summary | {"baselines_ahead": sum(one["ahead"] for one in summary["baselines"].values())}
+    scores = {key: known[key] for key in COLUMNS if key in known}
     (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
     (out / "detailed_results.html").write_text(_page(settings, summary), encoding="utf-8")
     return scores
@@ -184,6 +176,4 @@ def _page(settings: MethodSettings, summary: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    import sys
-
-    run(*map(Path, sys.argv[1:4]))
+    sys.exit(not in_a_line(lambda: run(*map(Path, sys.argv[1:4]))))

@@ -12,14 +12,15 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from surgvalid.bridges.measured import write_texts
 from surgvalid.bridges.method import PER_CASE, PORT, TRUTH, MethodSettings
-from surgvalid.errors import EngineFailed, FileUnreadable, Misuse, UnknownName, WouldOverwrite
+from surgvalid.errors import EngineFailed, FileUnreadable, UnknownName
 from surgvalid.schema.documents import read_json, read_text
 
 _FILES = {
@@ -31,15 +32,15 @@ FROM ${BASE}
 LABEL org.grand-challenge.api-method="invoke"
 COPY evaluate.toml scoring.py /opt/pack/
 USER 65532
-ENTRYPOINT ["python", "-m", "surgvalid.bridges.method", "serve", "/opt/pack"]
+ENTRYPOINT ["python3", "-m", "surgvalid.bridges.method", "serve", "/opt/pack"]
 """,
     "evaluate.toml": """\
 case_socket = "case-name"        # the input whose value, or whose image's name, names the case
-output_socket = "answer"         # the output with the prediction
+output_socket = "answer"         # the output with the prediction; of other than JSON scoring.py gets the path
 metric = "accuracy"
 better = "larger"
 level = 0.95
-per_case = false                 # true: declare the output per-case-scores too, and hide it from participants
+per_case = false                 # true: scores of cases for the leaderboard; display_all_metrics must be off then
 """,
     "scoring.py": '''\
 """What one case scores."""
@@ -60,6 +61,7 @@ _CALL = (
     "import urllib.request as u; print(u.urlopen(u.Request('http://127.0.0.1:{port}{path}', method='{verb}')).status)"
 )
 _READY_S = 300
+_MADE = 201
 KEEPS = ("last", "best")
 
 
@@ -69,15 +71,7 @@ def new(folder: str | Path) -> list[Path]:
     Raises:
         WouldOverwrite: A file is there.
     """
-    place = Path(folder)
-    if there := [name for name in _FILES if (place / name).exists()]:
-        raise WouldOverwrite(place / there[0], by_force=False)
-    for name, text in _FILES.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, encoding="utf-8")
-    settings = phase_settings(MethodSettings.read(place / "evaluate.toml"))
-    (place / "phase_settings.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    return [*(place / name for name in _FILES), place / "phase_settings.json"]
+    return [*write_texts(_FILES, folder, force=False, by_force=False), _write_settings(Path(folder))]
 
 
 def pack_files(pack: Path, folder: str) -> dict[str, str]:
@@ -90,8 +84,15 @@ def pack_files(pack: Path, folder: str) -> dict[str, str]:
     return {Path(name).name: read_text(pack / name) for name in wanted}
 
 
-def phase_settings(settings: MethodSettings, baselines: Sequence[str] = ()) -> dict[str, Any]:
-    """What to type into the settings of the phase; paths are keys with points between them."""
+def _write_settings(pack: Path, baselines: Iterable[str] = ()) -> Path:
+    settings = phase_settings(MethodSettings.read(pack / "evaluate.toml"), baselines)
+    path = pack / "phase_settings.json"
+    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def phase_settings(settings: MethodSettings, baselines: Iterable[str] = ()) -> dict[str, Any]:
+    """What to type into the settings of the phase; paths are keys of `metrics.json` with points between them."""
     order = "desc" if settings.better == "larger" else "asc"
     columns = [
         {"title": f"ahead of {name}", "path": f"baselines.{name}.ahead", "order": "desc", "exclude_from_ranking": True}
@@ -121,36 +122,30 @@ def rehearse(
     given: str | Path,
     out: str | Path,
     *,
-    root: str | Path = "",
-    image: str = "",
+    image: str,
     mounts: Sequence[str] = (),
 ) -> Rehearsed:
     """Run a pack under podman as the platform does: its mounts, no network, nobody's rights.
+
+    After an evaluation that went well `phase_settings.json` is written anew, with a column for each baseline.
 
     Args:
         pack: The folder that `new` wrote.
         given: What the platform mounts as `/input`.
         out: An empty folder, `/output`.
-        root: A folder that is the container's root; instead of an image.
-        image: The image.
+        image: The image that was built from the pack; runs what it holds, as it starts by itself.
         mounts: Further ones, `HOST:CONTAINER:ro`.
 
     Raises:
-        Misuse: Neither or both of root and image.
         EngineFailed: There is no podman, or the container does not start or answer.
     """
-    if bool(root) == bool(image):
-        raise Misuse("give a root folder or an image")
     if shutil.which("podman") is None:
         raise EngineFailed("podman", "not installed here; install it to rehearse")
     place, name = Path(pack).resolve(), f"surgvalid-rehearsal-{uuid.uuid4().hex[:12]}"
-    binds = {f"{Path(given).resolve()}:/input:ro", f"{place}:/opt/pack:ro", f"{place / 'ground_truth'}:{TRUTH}:ro"}
-    volumes = [
-        word for bind in (*sorted(binds), f"{Path(out).resolve()}:/output", *mounts) for word in ("--volume", bind)
-    ]
-    what = ["--rootfs", str(root)] if root else [image]
-    program = ["python3", "-m", "surgvalid.bridges.method", "serve", "/opt/pack"]
-    _podman("run", *_ENGINE, "--name", name, "--tmpfs", "/tmp", *volumes, *what, *program)
+    inner = {"/input:ro": given, f"{TRUTH}:ro": place / "ground_truth", "/output": out}
+    binds = [*mounts, *(f"{Path(outer).resolve()}:{inside}" for inside, outer in inner.items())]
+    volumes = [word for bind in binds for word in ("--volume", bind)]
+    _podman("run", *_ENGINE, "--name", name, "--tmpfs", "/tmp", *volumes, image)
     try:
         health = _ready(name)
         invoke = _asked(name, "/invoke", "POST")
@@ -158,8 +153,10 @@ def rehearse(
         stderr = _podman("logs", name).stderr
     finally:
         subprocess.run(["podman", "rm", "--force", "--time", "0", name], capture_output=True, check=False)
-    summary = Path(out) / "metrics.json"
-    return Rehearsed(health, invoke, read_json(summary) if summary.is_file() else {}, stderr + stopped.stderr)
+    summary: dict[str, Any] = read_json(Path(out) / "metrics.json") if invoke == _MADE else {}
+    if summary:
+        _write_settings(place, summary["baselines"])
+    return Rehearsed(health, invoke, summary, stderr + stopped.stderr)
 
 
 def _ready(name: str) -> int:
@@ -175,6 +172,9 @@ def _asked(name: str, path: str, verb: str) -> int:
     done = subprocess.run(
         ["podman", "exec", name, "python3", "-c", program], capture_output=True, text=True, check=False
     )
+    if "on running containers" in done.stderr:
+        printed = _podman("logs", name).stderr.strip().splitlines()
+        raise EngineFailed("podman", f"the container ended: {(printed or ['without a word'])[-1]}")
     return int(done.stdout) if done.stdout.strip().isdecimal() else 500 if "HTTP Error 500" in done.stderr else 0
 
 
@@ -204,43 +204,40 @@ def leaderboard(
         better: Which values are better, for `best`.
 
     Raises:
-        FileUnreadable: There is no evaluation with scores of cases.
+        FileUnreadable: There is no evaluation with scores of cases, or not all evaluations of one phase.
     """
     if keep not in KEEPS:
         raise UnknownName("choice among the submissions of a user", keep, KEEPS)
     where = str(evaluations) if isinstance(evaluations, str | Path) else "evaluations"
-    several = read_json(evaluations) if isinstance(evaluations, str | Path) else list(evaluations)
-    several = several.get("results", []) if isinstance(several, dict) else several
+    document = read_json(evaluations) if isinstance(evaluations, str | Path) else list(evaluations)
+    several = document.get("results", []) if isinstance(document, dict) else document
     if not all(isinstance(one, dict) and "submission" in one for one in several):
         raise FileUnreadable(where, ["no list of evaluations; take what /api/v1/evaluations/ answers"])
+    if isinstance(document, dict) and len(several) < document.get("count", 0):
+        raise FileUnreadable(where, [f"holds {len(several)} of {document['count']} evaluations; ask with limit=1000"])
+    if phases := len({str(one["submission"].get("phase")) for one in several}) - 1:
+        raise FileUnreadable(where, [f"holds evaluations of {phases + 1} phases; ask with submission__phase=..."])
     left_out: list[str] = []
     by_user: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
     for one in sorted(several, key=lambda one: str(one.get("created"))):
-        user = str(one["submission"]["creator"]["username"])
-        rows, value = _rows(one)
-        if not rows:
-            left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, without scores of cases")
+        user, summary = str(one["submission"]["creator"]["username"]), _summary(one)
+        rows, value = summary.get(PER_CASE), summary.get("value")
+        if not one.get("published", True) or not rows or not isinstance(value, int | float):
+            why = "without scores of cases" if one.get("published", True) else "not published"
+            left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, {why}")
             continue
-        if keep == "best" and user in by_user and not _is_better(value, by_user[user][0], better):
-            continue
-        by_user[user] = (value, [{**row, "model": user} for row in rows])
+        sign = 1 if better == "larger" else -1
+        if keep == "last" or user not in by_user or sign * value > sign * by_user[user][0]:
+            by_user[user] = (value, [{**row, "model": user} for row in rows])
     if not by_user:
-        raise FileUnreadable(where, [f"no evaluation has scores of cases (the output {PER_CASE[:-5]})"])
+        raise FileUnreadable(where, [f"no evaluation has scores of cases; {'; '.join(left_out)}"])
     scores = pl.concat([pl.DataFrame(rows) for _, rows in by_user.values()], how="diagonal_relaxed")
     return PlatformScores(scores.select("model", pl.exclude("model")), tuple(left_out))
 
 
-def _is_better(value: Any, other: Any, better: str) -> bool:
-    return bool(value > other) if better == "larger" else bool(value < other)
-
-
-def _rows(one: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:
-    """The scores of cases of an evaluation, and its value."""
-    values = {_slug(output): output.get("value") for output in one.get("outputs") or []}
-    rows, summary = values.get(PER_CASE.removesuffix(".json")), values.get("metrics-json-file")
-    return rows if isinstance(rows, list) else [], summary.get("value") if isinstance(summary, dict) else None
-
-
-def _slug(output: Mapping[str, Any]) -> str:
-    about = output.get("socket") or output.get("interface") or {}
-    return str(about.get("slug"))
+def _summary(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What `metrics.json` of an evaluation holds."""
+    for output in one.get("outputs") or []:
+        if (output.get("socket") or output.get("interface") or {}).get("slug") == "metrics-json-file":
+            return output["value"] if isinstance(output.get("value"), dict) else {}
+    return {}

@@ -6,12 +6,13 @@ JSON is YAML, so the documents are written as JSON values under YAML's keys and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from surgvalid.bridges.measured import measured, scores_of, slug
-from surgvalid.results.folder import files_below, staged
+from surgvalid.bridges.measured import measured, slug
+from surgvalid.results.folder import files_below, staged, write_files
 from surgvalid.results.manifest import MANIFEST, write_manifest
 from surgvalid.studies.study import StudyResult
 
@@ -34,22 +35,21 @@ def write(
     Raises:
         WouldOverwrite: The folder holds a result already.
     """
-    place = Path(folder)
+    place, texts = Path(folder), {"README.md": f"{_card(result, dataset)}\n"}
     with staged(place, force=force) as stage:
         for one in measured(result):
             entry: dict[str, Any] = {"dataset": {"id": dataset, "task_id": task}, "value": one.value}
             if url:
                 entry["source"] = {"url": url, "name": "surgvalid"}
             entry["notes"] = f"{one.metric}: {one.words}"
-            _write(stage / ".eval_results" / f"{slug(one.model)}.yaml", [_item(entry)])
+            texts[f".eval_results/{slug(one.model)}.yaml"] = f"{_item(entry)}\n"
         config = {"id": task, "config": "default", "split": "test"}
         benchmark = {"name": dataset, "description": result.verdict[0], "evaluation_framework": "surgvalid"}
-        _write(
-            stage / "eval.yaml", [*_pairs(benchmark), "tasks:", *(f"  {line}" for line in _item(config).splitlines())]
-        )
+        tasks = textwrap.indent(_item(config), "  ")
+        texts["eval.yaml"] = "\n".join([*_pairs(benchmark), "tasks:", tasks, ""])
+        write_files(texts, stage)
         (stage / "data").mkdir()
-        scores_of(result).write_parquet(stage / "data" / "test.parquet")
-        _write(stage / "README.md", [_card(result, dataset)])
+        result.counted.write_parquet(stage / "data" / "test.parquet")
         write_manifest(stage / MANIFEST, result.manifest(files_below(stage)))
     return sorted(path for path in place.rglob("*") if path.is_file())
 
@@ -69,10 +69,4 @@ def _pairs(mapping: Mapping[str, Any]) -> list[str]:
 
 def _item(mapping: Mapping[str, Any]) -> str:
     """One entry of a list."""
-    first, *more = _pairs(mapping)
-    return "\n".join([f"- {first}", *(f"  {line}" for line in more)])
-
-
-def _write(path: Path, lines: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "- " + "\n  ".join(_pairs(mapping))

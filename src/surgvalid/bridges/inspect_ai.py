@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from surgvalid import __version__
-from surgvalid.bridges.measured import ModelValue, measured, scores_of, slug
+from surgvalid.bridges.measured import ModelValue, measured, slug
 from surgvalid.errors import WouldOverwrite
 from surgvalid.schema.documents import json_text
 from surgvalid.studies.study import StudyResult
@@ -39,7 +39,7 @@ def write(result: StudyResult, folder: str | Path, *, force: bool = False) -> li
     # inspect takes no other file for a log than one whose name begins with a time.
     files = {place / f"{now.replace(':', '-')}{end}": one for end, one in ends.items()}
     for path, one in files.items():
-        rows = scores_of(result).filter(pl.col("model") == one.model)
+        rows = result.counted.filter(pl.col("model") == one.model)
         spread = result.table.filter(pl.col("model") == one.model)["sd"][0]
         path.write_text(json_text(_log(one, now, spread, rows, result.scores.strata)), encoding="utf-8")
     return list(files)
@@ -52,8 +52,9 @@ def _log(one: ModelValue, now: str, spread: float | None, rows: pl.DataFrame, pr
     metrics = {"mean": {"name": "mean", "value": one.value, "params": {}, "metadata": note}}
     if spread is not None:
         metrics["stderr"] = {"name": "stderr", "value": spread, "params": {"cluster": "video"}}
-    scored = sum(bool(sample["scores"]) for sample in samples)
-    scores = [{"name": one.metric, "scorer": one.metric, "params": {}, "scored_samples": scored, "metrics": metrics}]
+    scores = [
+        {"name": one.metric, "scorer": one.metric, "params": {}, "scored_samples": len(samples), "metrics": metrics}
+    ]
     dataset = {"name": "scores", "samples": len(samples), "sample_ids": [sample["id"] for sample in samples]}
     about = {"created": now, "task": "surgvalid", "dataset": dataset, "model": one.model, "config": {"epochs": 1}}
     return {
@@ -61,14 +62,13 @@ def _log(one: ModelValue, now: str, spread: float | None, rows: pl.DataFrame, pr
         "status": "success",
         "eval": {**about, "packages": {"surgvalid": __version__}},
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": {"total_samples": len(samples), "completed_samples": scored, "scores": scores},
+        "results": {"total_samples": len(samples), "completed_samples": len(samples), "scores": scores},
         "stats": {"started_at": now, "completed_at": now, "model_usage": {}},
         "samples": samples,
     }
 
 
 def _sample(one: ModelValue, row: dict[str, Any], properties: list[str]) -> dict[str, Any]:
-    scores = {} if row["value"] is None else {one.metric: {"value": row["value"]}}
     return {
         "id": row["case"],
         "epoch": 1,
@@ -76,6 +76,6 @@ def _sample(one: ModelValue, row: dict[str, Any], properties: list[str]) -> dict
         "target": "",
         "messages": [],
         "output": {"model": one.model, "choices": []},
-        "scores": scores,
+        "scores": {one.metric: {"value": row["value"]}},
         "metadata": {"video": row["video"], "status": row["status"], **{name: row[name] for name in properties}},
     }

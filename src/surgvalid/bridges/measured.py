@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
+from surgvalid.errors import WouldOverwrite
+from surgvalid.results.folder import write_files
 from surgvalid.studies.study import StudyResult
 
 
@@ -21,6 +23,8 @@ class ModelValue(NamedTuple):
     level: float
     units: int
     unit: str
+    absent: str = ""
+    """What scores that are not there count as."""
 
     @property
     def words(self) -> str:
@@ -32,16 +36,16 @@ class ModelValue(NamedTuple):
         """
         over = f"over {self.units:,} {self.unit}{'s' if self.units != 1 else ''} (surgvalid)"
         if self.low is None or self.high is None:
-            return f"no interval {over}"
-        return f"{self.level:.0%} interval {self.low:.6g} to {self.high:.6g} {over}"
+            return f"no interval {over}{self.absent}"
+        return f"{self.level:.0%} interval {self.low:.6g} to {self.high:.6g} {over}{self.absent}"
 
 
 def measured(result: StudyResult) -> list[ModelValue]:
     """The values of a study, the best model first."""
+    names = ("model", "metric", "value", "low", "high", "level")
+    absent = "".join(f"; {one.removesuffix('.')}" for one in result.matrix.absent.sentences)
     return [
-        ModelValue(
-            row["model"], row["metric"], row["value"], row["low"], row["high"], row["level"], row["videos"], result.unit
-        )
+        ModelValue(**{name: row[name] for name in names}, units=row["videos"], unit=result.unit, absent=absent)
         for row in result.table.iter_rows(named=True)
         if row["value"] is not None
     ]
@@ -61,9 +65,17 @@ def numbers(result: StudyResult) -> dict[str, float]:
     return named
 
 
-def scores_of(result: StudyResult) -> pl.DataFrame:
-    """The scores of the metric of a study, as every tool stores them."""
-    return result.scores.frame.filter(pl.col("metric") == result.metric.name)
+def write_texts(texts: Mapping[str, str], folder: str | Path, *, force: bool, by_force: bool = True) -> list[Path]:
+    """Write files into a folder that may hold others; gives them.
+
+    Raises:
+        WouldOverwrite: One is there.
+    """
+    places = [Path(folder) / name for name in texts]
+    if not force and (there := [path for path in places if path.exists()]):
+        raise WouldOverwrite(there[0], by_force=by_force)
+    write_files(texts, Path(folder))
+    return places
 
 
 def slug(text: str) -> str:

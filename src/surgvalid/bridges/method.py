@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import signal
 import sys
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path, PurePosixPath
@@ -22,17 +22,19 @@ import polars as pl
 
 from surgvalid.bridges.measured import slug
 from surgvalid.errors import FileUnreadable, Misuse, SurgvalidError
-from surgvalid.schema.documents import json_text, read_json, read_text
+from surgvalid.schema.documents import read_json, read_toml
 from surgvalid.schema.metric_facts import BETTER
+from surgvalid.schema.tables.column_words import quoted
 from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.stats.comparing.comparison import compare
 from surgvalid.stats.intervals.interval import interval
 
 PORT = 4743
 SUBMISSION = "this submission"
-PER_CASE = "per-case-scores.json"
+PER_CASE = "per_case"
+"""In `metrics.json`, where only organisers read it: every other output is shown beside a submission."""
 _FEWEST_UNITS = 5
-"""Strata of fewer videos are not told: their value would be that of single cases."""
+"""Strata of fewer videos are not told, nor what would tell them by subtraction: it would be that of single cases."""
 INPUT, OUTPUT, TRUTH = Path("/input"), Path("/output"), Path("/opt/ml/input/data/ground_truth")
 
 Score = Callable[[str, Any], float]
@@ -45,12 +47,12 @@ class MethodSettings:
     case_socket: str
     """The input whose value, or whose image's name, names the case."""
     output_socket: str
-    """The output that holds the prediction, as JSON."""
+    """The output with the prediction: what JSON holds, or of other outputs the file or folder."""
     metric: str
     better: str
     level: float = 0.95
     per_case: bool = False
-    """Whether the score of every case is written too, to an output of its own."""
+    """Whether `metrics.json` holds the score of every case too; then participants may not see all of it."""
 
     @classmethod
     def read(cls, path: Path) -> MethodSettings:
@@ -59,14 +61,12 @@ class MethodSettings:
         Raises:
             Misuse: A setting is missing, unknown or of the wrong kind.
         """
-        try:
-            record = tomllib.loads(read_text(path))
-        except tomllib.TOMLDecodeError as error:
-            raise Misuse(f"{path.name} is no TOML ({error})") from None
-        names = {one.name for one in fields(cls)}
+        record, names = read_toml(path), {one.name for one in fields(cls)}
         unknown, absent = sorted(record.keys() - names), sorted(_NEEDED - record.keys())
-        if unknown or absent or record["better"] not in BETTER:
-            raise Misuse(f"{path.name}: unknown {unknown}, missing {absent}; better is one of {', '.join(BETTER)}")
+        odd = [one.name for one in fields(cls) if type(record.get(one.name)).__name__ not in (one.type, "NoneType")]
+        if unknown or absent or odd or record["better"] not in BETTER:
+            problems = f"unknown {unknown}, missing {absent}, of the wrong kind {odd}"
+            raise Misuse(f"{path.name}: {problems}; better is one of {', '.join(BETTER)}")
         return cls(**record)
 
 
@@ -79,18 +79,30 @@ def predictions(folder: Path, settings: MethodSettings) -> dict[str, Any]:
     Raises:
         Misuse: Outputs that cannot be read, or two for one case; counted, never quoted.
     """
-    if (table := folder / "predictions.csv").is_file():
-        rows = [(row["case"], row["prediction"]) for row in read_frame(table, ["case"]).iter_rows(named=True)]
+    table, jobs = folder / "predictions.csv", folder / "predictions.json"
+    if not table.is_file() and not jobs.is_file():
+        raise Misuse(f"there is no {table.name} and no {jobs.name}")
+    rows: Iterable[tuple[str | None, Any]]
+    if table.is_file():
+        rows = _columns(table, "case", "prediction").select("case", "prediction").rows()
     else:
-        rows = [_of_job(folder, job, settings) for job in _jobs(folder / "predictions.json")]
+        rows = [_of_job(folder, job, settings) for job in _jobs(jobs)]
     broken = sum(case is None for case, _ in rows)
     given = {str(case): value for case, value in rows if case is not None}
     if broken or len(given) + broken < len(rows):
         raise Misuse(
-            f"{broken} of {len(rows)} outputs cannot be read as JSON or name no case, and "
+            f"{broken} of {len(rows)} outputs cannot be read or name no case, and "
             f"{len(rows) - broken - len(given)} name a case that another names too"
         )
     return given
+
+
+def _columns(path: Path, *needed: str) -> pl.DataFrame:
+    """A table with columns that are text, whatever stands in the other rows."""
+    frame = read_frame(path, needed)
+    if absent := [name for name in needed if name not in frame.columns]:
+        raise Misuse(f"{path.name} has no column {quoted(absent)}")
+    return frame
 
 
 def _jobs(path: Path) -> list[Mapping[str, Any]]:
@@ -109,12 +121,13 @@ def _of_job(folder: Path, job: Mapping[str, Any], settings: MethodSettings) -> t
     image = case.get("image")
     named = case.get("value") if case.get("value") is not None else image.get("name") if image else None
     relative = str(_about(output).get("relative_path", ""))
-    place = PurePosixPath(str(job.get("pk")), "output", relative)
-    if named is None or not relative or ".." in place.parts or place.is_absolute():
+    inside = PurePosixPath(str(job.get("pk")), "output", relative)
+    if named is None or not relative or ".." in inside.parts or inside.is_absolute():
         return None, None
     try:
-        return str(named), read_json(folder / place)
-    except FileUnreadable:
+        place = (folder / inside).resolve(strict=True)
+        return str(named), read_json(place) if place.suffix == ".json" else place
+    except (FileUnreadable, OSError):
         return None, None
 
 
@@ -135,8 +148,10 @@ def scored(given: Mapping[str, Any], truth: Path, score: Score) -> pl.DataFrame:
     Raises:
         Misuse: Cases without an output, outputs without a case, or outputs that cannot be scored.
     """
-    references = read_frame(truth / "references.csv", ["case", "video", "reference"]).sort("case")
+    references = _columns(truth / "references.csv", "case", "video", "reference").sort("case")
     cases = references["case"].to_list()
+    if twice := len(cases) - len(set(cases)):
+        raise Misuse(f"references.csv names {twice} cases more than once")
     missing, extra = len(set(cases) - given.keys()), len(given.keys() - set(cases))
     if missing or extra:
         raise Misuse(f"{missing} of {len(cases)} cases have no output, and {extra} outputs are of no case")
@@ -147,6 +162,8 @@ def scored(given: Mapping[str, Any], truth: Path, score: Score) -> pl.DataFrame:
         except Exception as error:  # noqa: BLE001 - the organiser's own function, on what anybody sent
             kind = type(error).__name__
             raise Misuse(f"the output of a case has not the form that is asked for ({kind})") from None
+    if endless := sum(not math.isfinite(value) for value in values):
+        raise Misuse(f"{endless} of {len(cases)} outputs score no finite number; scoring.py says what they count as")
     return references.drop("reference").with_columns(pl.Series("value", values, dtype=pl.Float64))
 
 
@@ -163,21 +180,44 @@ def metrics(rows: pl.DataFrame, settings: MethodSettings, baselines: pl.DataFram
         "level": settings.level,
     }
     strata = [name for name in rows.columns if name not in ("case", "video", "value")]
-    levels = {name: interval(table, by=[name], **asked).table.iter_rows(named=True) for name in strata}
     summary["strata"] = {
-        slug(name): {slug(str(row[name])): _ends(row) for row in some if row["videos"] >= _FEWEST_UNITS}
-        for name, some in levels.items()
+        key: _keyed((row[name], _ends(row)) for row in by.iter_rows(named=True) if row[name] in levels)
+        for key, name in _keyed((name, name) for name in strata).items()
+        for levels, by in [(_levels_told(rows, name), interval(table, by=[name], **asked).table)]
     }
-    summary["baselines"] = {}
-    for name in baselines["model"].unique(maintain_order=True) if baselines is not None else ():
-        other = baselines.filter(pl.col("model") == name).select("model", "case", pl.col("value").cast(pl.Float64))  # type: ignore[union-attr]
+    differences: list[tuple[str, dict[str, float]]] = []
+    for (name,), values in baselines.group_by("model", maintain_order=True) if baselines is not None else ():
+        other = values.select("model", "case", pl.col("value").cast(pl.Float64)).drop_nulls()
         other = other.join(rows.drop("value"), on="case").with_columns(metric=pl.lit(settings.metric))
+        if other.height != rows.height:
+            raise Misuse(f"baselines.csv: {name!r} has {other.height} values for {rows.height} cases")
         both = pl.concat([table.select(other.columns), other])
         row = compare(both, SUBMISSION, str(name), **asked).table.row(0, named=True)
         sign = 1 if settings.better == "larger" else -1
         ahead = row["low"] is not None and min(sign * row["low"], sign * row["high"]) > 0
-        summary["baselines"][slug(str(name))] = {**_ends(row, "difference"), "ahead": int(ahead)}
+        differences.append((str(name), {**_ends(row, "difference"), "ahead": int(ahead)}))
+    summary["baselines"] = _keyed(differences)
     return summary
+
+
+def _levels_told(rows: pl.DataFrame, name: str) -> list[Any]:
+    """The levels of a property that are told: what is left of the whole without them is of as many videos."""
+    videos = rows.drop_nulls(name).group_by(name).agg(pl.col("video").n_unique()).sort("video", name, descending=True)
+    levels = videos.filter(pl.col("video") >= _FEWEST_UNITS)[name].to_list()
+    while levels and 0 < rows.filter(~pl.col(name).is_in(levels).fill_null(False))["video"].n_unique() < _FEWEST_UNITS:
+        levels.pop()
+    return levels
+
+
+def _keyed(named: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """By names that a path can hold, which has points between its keys; none for two."""
+    keyed: dict[str, Any] = {}
+    for name, one in named:
+        key = slug(str(name)).replace(".", "-")
+        while key in keyed:
+            key += "_"
+        keyed[key] = one
+    return keyed
 
 
 def _ends(row: Mapping[str, Any], name: str = "value") -> dict[str, float]:
@@ -188,15 +228,21 @@ def _ends(row: Mapping[str, Any], name: str = "value") -> dict[str, float]:
     return {key: value for key, value in ends.items() if value is not None}
 
 
-def evaluate(pack: Path, *, given: Path = INPUT, out: Path = OUTPUT, truth: Path = TRUTH) -> dict[str, Any]:
-    """Evaluate what is mounted, and write `metrics.json`; the scores of cases only where that was asked for."""
+def summed_up(pack: Path, given: Path, truth: Path) -> tuple[MethodSettings, pl.DataFrame, dict[str, Any]]:
+    """The settings of a pack, the score of each case of what was submitted, and what is told of it."""
     settings = MethodSettings.read(pack / "evaluate.toml")
     rows = scored(predictions(given, settings), truth, organisers_score(pack / "scoring.py"))
     place = truth / "baselines.csv"
-    summary = metrics(rows, settings, read_frame(place, ["model", "case"]) if place.is_file() else None)
-    (out / "metrics.json").write_text(json.dumps(summary, indent=2, sort_keys=True), encoding="utf-8")
+    baselines = _columns(place, "model", "case", "value") if place.is_file() else None
+    return settings, rows, metrics(rows, settings, baselines)
+
+
+def evaluate(pack: Path, *, given: Path = INPUT, out: Path = OUTPUT, truth: Path = TRUTH) -> dict[str, Any]:
+    """Evaluate what is mounted, and write `metrics.json`; with the scores of cases only where that was asked for."""
+    settings, rows, summary = summed_up(pack, given, truth)
     if settings.per_case:
-        (out / PER_CASE).write_text(json_text(rows.to_dicts()), encoding="utf-8")
+        summary[PER_CASE] = rows.with_columns(metric=pl.lit(settings.metric)).to_dicts()
+    (out / "metrics.json").write_text(json.dumps(summary, indent=2, sort_keys=True), encoding="utf-8")
     return summary
 
 
@@ -206,8 +252,11 @@ def organisers_score(path: Path) -> Score:
     if spec is None or spec.loader is None or not path.is_file():
         raise Misuse(f"{path.name} is not there")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    score: Score = module.score
+    try:
+        spec.loader.exec_module(module)
+        score: Score = module.score
+    except (SyntaxError, AttributeError) as error:
+        raise Misuse(f"{path.name} defines no score(reference, prediction) ({error})") from None
     return score
 
 
@@ -219,7 +268,7 @@ def serve(pack: Path, *, port: int = PORT, **places: Path) -> None:
             self._answer(200 if self.path == "/health" else 404)
 
         def do_POST(self) -> None:
-            self._answer(404 if self.path != "/invoke" else 201 if _in_a_line(pack, places) else 500)
+            self._answer(404 if self.path != "/invoke" else 201 if in_a_line(lambda: evaluate(pack, **places)) else 500)
 
         def _answer(self, code: int) -> None:
             self.send_response(code)
@@ -234,17 +283,21 @@ def serve(pack: Path, *, port: int = PORT, **places: Path) -> None:
         server.serve_forever()
 
 
-def _in_a_line(pack: Path, places: Mapping[str, Path]) -> bool:
-    """Whether the evaluation went well; else one plain line says why not."""
+def in_a_line(act: Callable[[], object]) -> bool:
+    """Whether it went well; else one plain line says why not, and of what nobody foresaw only the kind."""
     try:
-        evaluate(pack, **places)
+        act()
     except SurgvalidError as error:
-        print(" ".join(str(error).split()), file=sys.stderr, flush=True)
-        return False
-    return True
+        message = str(error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, its text may quote hidden data
+        message = f"the evaluation failed ({type(error).__name__})"
+    else:
+        return True
+    print(" ".join(message.split()), file=sys.stderr, flush=True)
+    return False
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(Path(sys.argv[2]))
-    sys.exit(not _in_a_line(Path(sys.argv[2]), {}))
+    sys.exit(not in_a_line(lambda: evaluate(Path(sys.argv[2]))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surgvalid.bridges.measured import measured, numbers, scores_of
+from surgvalid.bridges.measured import measured, numbers
 from surgvalid.studies.study import StudyResult
 
 
@@ -25,8 +25,9 @@ def write(result: StudyResult, client: Any, run_id: str) -> dict[str, float]:
     first = measured(result)[0]
     client.set_tag(run_id, "surgvalid.unit", first.unit)
     client.set_tag(run_id, "surgvalid.units", str(first.units))
-    client.set_tag(run_id, "surgvalid.interval", f"{first.level:.0%}, over {first.unit}s; names end in _low and _high")
+    interval = f"{first.level:.0%}, over {first.unit}s; names end in _low and _high"
+    client.set_tag(run_id, "surgvalid.interval", f"{interval}{first.absent}")
     client.set_tag(run_id, "surgvalid.verdict", result.verdict[0])
-    client.log_table(run_id, scores_of(result).to_dict(as_series=False), "surgvalid/scores.json")
+    client.log_table(run_id, result.counted.to_dict(as_series=False), "surgvalid/scores.json")
     client.log_text(run_id, result.html(), "surgvalid/study.html")
     return logged

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from surgvalid.errors import WouldOverwrite
+from surgvalid.bridges.measured import write_texts
 from surgvalid.schema.documents import json_text
 from surgvalid.studies.preregistration import RegistrationResult
 
@@ -39,7 +39,6 @@ QUESTIONS = {
     "q23": "Other",
 }
 """By the key of the answer in the platform's API."""
-FILES = ("osf.json", "osf.md")
 
 
 def write(registration: RegistrationResult, folder: str | Path, *, force: bool = False) -> list[Path]:
@@ -53,9 +52,6 @@ def write(registration: RegistrationResult, folder: str | Path, *, force: bool =
     Raises:
         WouldOverwrite: A file is there.
     """
-    places = [Path(folder) / name for name in FILES]
-    if not force and (there := [path for path in places if path.exists()]):
-        raise WouldOverwrite(there[0])
     answered = answers(registration)
     document = {
         "schema": "OSF Preregistration",
@@ -65,10 +61,8 @@ def write(registration: RegistrationResult, folder: str | Path, *, force: bool =
         "unanswered": [key for key in QUESTIONS if key not in answered],
     }
     parts = [f"## {title}\n\n{answered.get(key, ('(to be answered)',))[0]}\n" for key, title in QUESTIONS.items()]
-    places[0].parent.mkdir(parents=True, exist_ok=True)
-    places[0].write_text(json_text(document, indent=2) + "\n", encoding="utf-8")
-    places[1].write_text("\n".join(parts), encoding="utf-8")
-    return places
+    texts = {"osf.json": json_text(document, indent=2) + "\n", "osf.md": "\n".join(parts)}
+    return write_texts(texts, folder, force=force)
 
 
 def answers(registration: RegistrationResult) -> dict[str, tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surgvalid.bridges.measured import measured, numbers, scores_of
+from surgvalid.bridges.measured import measured, numbers
 from surgvalid.studies.study import StudyResult
 
 
@@ -20,7 +20,7 @@ def write(result: StudyResult, run: Any) -> dict[str, float]:
     """
     import wandb  # whoever passes a run has it
 
-    logged, first, scores = numbers(result), measured(result)[0], scores_of(result)
+    logged, first, scores = numbers(result), measured(result)[0], result.counted
     table = wandb.Table(columns=scores.columns, data=[list(row) for row in scores.iter_rows()])
     run.log({"surgvalid/scores": table, "surgvalid/study": wandb.Html(result.html())})
     run.summary.update({**logged, "surgvalid.interval": first.words, "surgvalid.verdict": result.verdict[0]})

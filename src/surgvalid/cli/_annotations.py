@@ -183,7 +183,7 @@ def read_procedures(paths: Sequence[Path], about: About) -> list[Procedure]:
         listed += procedures
         for finding in findings:
             talk(str(finding))
-    joined = join_procedures(listed)
+    joined = join_procedures(listed, talk)
     # Boxes go on as tables, which cannot express uncertainty about all of their times.
     if problems := [f"{one.video}: {problem}" for one in joined for problem in rate_problems(one)]:
         raise ProcedureInvalid("annotations", problems)

@@ -217,6 +217,8 @@ def _call(verb: Verb, given: dict[str, Any]) -> None:
     out, as_json, force = (given.pop(option) for option in ("out", "json", "force"))
     check_out(out, force=force, inputs=paths_in(given), table=name not in SEVERAL)
     asked = arguments(given)
+    if name == "study" and _served(asked, {"--out": out, "--json": as_json}):
+        return
     if name in PREPARED:
         PREPARED[name](asked)
     module, _, function = verb.home.rpartition(".")
@@ -236,6 +238,21 @@ def _alpha(asked: dict[str, Any]) -> None:
 def _rank_alpha(asked: dict[str, Any]) -> None:
     _alpha(asked)
     del asked["level"]
+
+
+def _served(asked: dict[str, Any], written: Mapping[str, Any]) -> bool:
+    """Whether there was no table to study, so that the page that takes one was served instead."""
+    port = asked.pop("port", None)
+    if asked["table"]:
+        if port is not None:
+            raise Misuse("--port: a page is served only where no FILE is given")
+        return False
+    if any(value for name, value in {**asked, **written}.items() if name != "level"):
+        raise Misuse("surgvalid study: FILE is missing; the page that opens without it has options of its own")
+    from surgvalid.cli.study_files import serve
+
+    serve(port or 0)
+    return True
 
 
 PAGES = {"study": "study.html", "plan size": "plan.html", "audit study": "audit.html", "monitor": "monitor.html"}

@@ -51,8 +51,8 @@ OPTIONS: dict[str, Option] = {
     "ratings": place("TABLE...", "CSV or Parquet files with a row per rater and unit.", list[Path], argument="table"),
     "pilot": place("[PILOT...]", "Score table of a pilot, as for interval.", FILES, None, "table"),
     "any_table": place(
-        "FILE...", "CSV, Excel or Parquet: a row per model and case, a column per model, or a file per model.",
-        list[Path], argument="table",
+        "[FILE...]", "CSV, Excel or Parquet: a row per model and case, a column per model, or a file per model; without"
+        " one a page opens on this machine that takes a table and shows how it is read.", FILES, None, "table",
     ),
     "metric": Option(
         "--metric", "Metric of the table, where it has several; for evaluate one of 'surgvalid tools list metrics', may"

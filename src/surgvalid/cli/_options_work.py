@@ -55,7 +55,8 @@ OPTIONS: dict[str, Option] = {
         "--executor", "local, or ray: the workers of a Ray cluster read files or have models open.", str, "local"
     ),
     "data_set": Option(
-        "--data-set", "A name of 'surgvalid tools list datasets'; --references is then its folder.", str, ""
+        "--data-set", "A name of 'surgvalid tools list datasets'; --references, or what is given, is then its folder.",
+        str, ""
     ),
     "task": Option(
         "--task", "Only this task of a data set or study; may be repeated where several can be looked at.", str, ""
@@ -334,7 +335,7 @@ OPTIONS: dict[str, Option] = {
     "show_clock": switch("clock", "videos with a burned-in clock, where there are both", "clock"),
     # Data.
     "procedure_files": place(
-        "[ANNOTATIONS...]", "Procedure files (JSON), folders of them, or files of annotation tools.",
+        "[ANNOTATIONS...]", "Procedure files (JSON), folders of them, files of annotation tools, or a data set.",
         list[Path] | None, None, argument="annotations"
     ),
     "keep": Option(
@@ -362,10 +363,8 @@ OPTIONS: dict[str, Option] = {
     "height": Option("--height", "Height of the image in pixels; its width follows from 16:9.", int, 270),
     "clock": switch("clock", "the videos with a burned-in clock as well"),
     "object_masks": switch("masks", "every object's pixels at every second (COCO)"),
-    "appearance": Option(
-        "--appearance", "Paint roll, fog, soft, depth or blur too, or all; may be repeated. Truth follows.", TEXTS,
-        None, _several, "looks",
-    ),
+    "passes": switch("passes", "every tenth second with instances, depth, flow and relations"),
+    "pairs": switch("pairs", "a moment of every object with it and without it"),
     # Annotations.
     "stage": place("STAGE", "screen, boxes, cross-check, reviewed, instances, verify, moments or experts.", str),
     "files": place("FILE...", SOURCE_HELP, list[str], source=True),
@@ -477,6 +476,16 @@ OPTIONS: dict[str, Option] = {
         "--witness", "An entry as a leaderboard or an export printed it; may be repeated.", TEXTS, None, _several,
         metavar="NUMBER:DIGEST"
     ),
+    "keep_backups": Option(
+        "--newest", "Remove older backups beside it, but for so many of the newest.", int, None, limits=(1, None),
+        argument="keep",
+    ),
+    "images_too": Option(
+        "--every-byte", "Read every byte of what teams handed in, too.", bool, False, argument="images"
+    ),
+    "replay": Option(
+        "--replay", "Make every published leaderboard again from the archived answers, and compare.", bool, False
+    ),
     "public_note": place("NOTE", "What was changed and why; everybody reads it.", str, argument="note"),
     "email": place("E-MAIL", "Of somebody who has registered.", str),
     "person_role": place("ROLE", "owner, editor, judge or viewer.", str, "owner", "role"),
@@ -506,7 +515,7 @@ OPTIONS: dict[str, Option] = {
     "score_folders": place(
         "FOLDER...", "What 'score' wrote, one folder for each model.", list[Path], argument="folders"
     ),
-    "quick": Option("--quick", "Fewer procedures, no images, no sandboxed participant.", bool, False),
+    "quick": Option("--quick", "Fewer procedures, no images, and no participants that look at them.", bool, False),
     "list_of": place("KIND", "What to list.", str, argument="kind"),
     "engines": component(
         "--engine", "engine", "only one of {engines}; may be repeated", TEXTS, read=_several, argument="engine"

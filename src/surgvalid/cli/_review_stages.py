@@ -102,8 +102,8 @@ def serve(
     """Show questions or instances in a browser on this machine, to be confirmed, corrected or objected to.
 
     A question is answered before its reference is shown (but for --with references). Raters do not see
-    what others say. Everything is added to history.csv in the folder, which `questions --history`
-    obeys.
+    what others say; of more than two, each has a work list, and two see every item. Everything is added
+    to history.csv in the folder, which `questions --history` obeys.
     """
     from surgvalid.report.review.items import material_in
     from surgvalid.report.review.log import ReviewLog

@@ -83,7 +83,7 @@ VERBS: tuple[Verb, ...] = (
         "surgvalid.studies.study.study",
         PANELS["Start here"]["study"],
         "any_table models scores metric better missing unit case model_column columns sheet decimal level "
-        f"{_VERDICT} against {_HANDED}",
+        f"{_VERDICT} against port {_HANDED}",
     ),
     Verb("demo", "demo.demo", PANELS["Start here"]["demo"], "out seed quick pdf force"),
     Verb(
@@ -357,14 +357,14 @@ VERBS: tuple[Verb, ...] = (
         "procedure_files out_folder keep confirmed replacements public "
         "tracks_made per_video test_share ood_procedure ood_center ood_template "
         "most_common duplicates blind annotated history unverified definitions matching procedure_type center "
-        f"{_ABOUT} seed json force",
+        f"{_ABOUT} data_set seed json force",
     ),
     Verb(
         "data simulate",
         "data.simulate_verb",
         "Procedures with phases, foreign objects, artefacts and video",
-        "new_folder procedures seed painted minutes fps height clock object_masks types centers appearance "
-        f"workers {_HANDED}",
+        "new_folder procedures seed painted minutes fps height clock object_masks passes pairs types centers workers "
+        f"{_HANDED}",
     ),
     Verb(
         "data check",
@@ -456,7 +456,7 @@ VERBS: tuple[Verb, ...] = (
         "host admin backup",
         "host.backup",
         "Copy the database and every file, while the service runs",
-        "target_folder challenge",
+        "target_folder challenge keep_backups",
     ),
     Verb(
         "host admin cost",
@@ -484,7 +484,10 @@ VERBS: tuple[Verb, ...] = (
         "worker_name duties revoke challenge",
     ),
     Verb(
-        "host admin verify-log", "host.verify_log", "Check that nobody changed the log or a file", "challenge witness"
+        "host admin verify-log",
+        "host.verify_log",
+        "Check that nobody changed the log, a row or a file",
+        "challenge witness images_too replay",
     ),
     Verb(
         "report make",

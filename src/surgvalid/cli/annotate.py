@@ -194,9 +194,9 @@ def experts(
 
     Exit code 0: nothing speaks against any question. 1: findings.
     """
+    from surgvalid.questions.benchmark import table_of
     from surgvalid.questions.stages.expert_questions import (
         confirmed,
-        data_set_table,
         ledger_findings,
         proposed,
         read_form,
@@ -227,7 +227,7 @@ def experts(
     out.mkdir(parents=True, exist_ok=True)
     write_json_rows((question.request.as_row() for question in questions), out / "requests.json")
     write_json_rows((question.reference.as_row() for question in questions), out / "references.json")
-    data_set_table(questions).write_parquet(out / "questions.parquet")
+    table_of(questions, "manual").write_parquet(out / "questions.parquet")
     rows = [(one.case, one.code, one.severity.value, one.message) for one in findings]
     kinds = dict.fromkeys(("case", "code", "severity", "message"), pl.String)
     reviewed_so_far = log or proposed(questions, at=at or now())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surgvalid.datasets import About, DataReport
     from surgvalid.questions.benchmark import Benchmark
     from surgvalid.results.result import Result
+    from surgvalid.schema.procedures.foreign_objects import ForeignObject
     from surgvalid.schema.procedures.tracks import Procedure
 
 
@@ -44,6 +45,7 @@ def questions_verb(
     video: list[str] | None,
     video_name: str | None,
     stills: bool,
+    data_set: str,
     json: bool,
     force: bool,
     **asked: Any,
@@ -74,7 +76,7 @@ def questions_verb(
         procedure_type=procedure_type,
         center=center,
     )
-    files, imported = _imported(annotations, about)
+    files, imported, objects = _imported(annotations, about, data_set)
     paths = procedure_paths(files)
     new_folder(out, force=force)
     with _kept(imported, out) as kept, progress_bar("drafting questions", len(paths) + len(kept)) as step:
@@ -88,18 +90,27 @@ def questions_verb(
             duplicate_share=duplicates,
             blind_share=blind,
             annotated=annotated or (),
-            objects=definitions,
+            objects=objects or definitions,
             progress=step,
             **asked,
         )
         deliver(frozen(made) if keep else made, out=out, as_json=json, force=force)
 
 
-def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[Procedure]]:
-    """The sources that are procedure files already, and what files of annotation tools hold, joined by video."""
-    from surgvalid.datasets import join_procedures, read_annotations, recognised_tool
+def _imported(
+    annotations: list[Path], about: About, data_set: str
+) -> tuple[list[Path], list[Procedure], tuple[ForeignObject, ...] | None]:
+    """The sources that are procedure files already, and what a data set or files of annotation tools hold, by video.
+
+    Of a data set also its classes, which stand for those of foreign objects.
+    """
+    from surgvalid.datasets import join_procedures, labelled_videos, open_data_set, read_annotations, recognised_tool
 
     files, imported = [], []
+    if data_set:
+        if len(annotations) > 1:
+            raise Misuse(f"--data-set {data_set} takes one folder, got {len(annotations)} paths")
+        return [], *labelled_videos(open_data_set(data_set), annotations[0])
     for path in annotations:
         tool = recognised_tool(path) if path.exists() else None
         if tool is None:
@@ -109,7 +120,7 @@ def _imported(annotations: list[Path], about: About) -> tuple[list[Path], list[P
         imported += procedures
         for line, count in Counter(map(str, findings)).items():
             talk(line if count == 1 else f"{line} ({count} videos)")
-    return files, join_procedures(imported)
+    return files, join_procedures(imported, talk), None
 
 
 @contextmanager
@@ -148,9 +159,10 @@ def simulate_verb(
     height: int,
     clock: bool,
     object_masks: bool,
+    passes: bool,
+    pairs: bool,
     types: list[str] | None,
     centers: list[str] | None,
-    looks: list[str],
     json: bool,
     force: bool,
     workers: int = 0,
@@ -167,7 +179,6 @@ def simulate_verb(
         minutes=_minutes(minutes),
         width_px=2 * round(height * 8 / 9),
         height_px=height,
-        looks=looks,
     )
     spec = clip_spec(_rate(fps), height)
     new_folder(place, force=force)
@@ -178,6 +189,8 @@ def simulate_verb(
             video=video,
             clock=clock,
             masks=object_masks,
+            passes=passes,
+            pairs=pairs,
             spec=spec,
             workers=workers if workers > 0 else all_cores(),
             force=force,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from surgvalid.cli._console import emit, emit_table, new_folder, progress_bar, talk
-from surgvalid.errors import ExtraNeeded, FileUnreadable
+from surgvalid.errors import ExtraNeeded
 
 if TYPE_CHECKING:
     from surgvalid.cli._demo.chain import Demo
@@ -38,8 +38,8 @@ def demo(out: Path | None, seed: int, quick: bool, pdf: bool, force: bool) -> No
     with say.step("making questions from their annotations", run.size.procedures) as step:
         made = chain.asked(run, step)
     with say.step("letting models of known skill answer"):
-        chain.answered(run, made, simulation)
-    _sandboxed(run, simulation, made, say)
+        chain.answered(run, made)
+    _asked_for_real(run, simulation, made, say)
     boards = {}
     with say.step("scoring and ranking three tracks", len(chain.TRACKS)) as step:
         for track in chain.TRACKS:
@@ -69,13 +69,16 @@ def _check_needs(*, pdf: bool, pictures: bool) -> None:
     """What the last steps need is looked for before the first one.
 
     Raises:
-        ExtraNeeded: The package that writes videos is not installed.
+        ExtraNeeded: The package that draws procedures, or the one that writes videos, is not installed.
         Misuse: No browser that can print is installed.
     """
+    from surgvalid.simulation.renderer import check_drawing
+
     if pdf:
         from surgvalid.report.pdf import printing_browser
 
         printing_browser()
+    check_drawing()
     if pictures and find_spec("av") is None:
         raise ExtraNeeded("the demo's images (--quick does without)", "av", "video")
 
@@ -88,24 +91,24 @@ def _fresh(out: Path, force: bool) -> Path:
     return out
 
 
-def _sandboxed(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker) -> None:
-    """Paint what is asked about and let the participant that is a program see it, where images are wanted."""
+def _asked_for_real(run: Demo, simulation: Simulation, made: Benchmark, say: _Speaker) -> None:
+    """Paint what is asked about and let the participants that are programs see it, where images are wanted."""
     from surgvalid.cli._demo import painting
-    from surgvalid.cli._demo.participant import program, run_participant
+    from surgvalid.cli._demo.participant import programs, run_participant
 
-    path = program()
     if not run.size.pictures:
         return
-    if path is None:
-        raise FileUnreadable(
-            "examples", ["the demo's participant is not installed; clone the repository, or use --quick"]
-        )
+    entrants = programs()
     with say.step("painting images", painting.pieces(made)) as step:
         painting.paint(run, simulation, made, step)
     asked = sum((question.split, question.track) == ("test", "frame") for question in made.questions)
-    with say.step("asking a program over the protocol", asked) as step:
-        facts = run_participant(run, path, step).run
-    talk(f"      {facts.answered} of {facts.questions} answered, slowest {facts.max_s:.3f} s of 5 s")
+    names = " and ".join(one.name for one in entrants)
+    with say.step(f"asking {names} over the protocol", asked * len(entrants)) as step:
+        for one, path in entrants.items():
+            facts = run_participant(run, one, path, step).run
+            talk(
+                f"      {one.name}: {facts.answered} of {facts.questions} answered, slowest {facts.max_s:.3f} s of 5 s"
+            )
 
 
 class _Speaker:

@@ -148,21 +148,27 @@ def cost(challenge: Path, teams: int, json: bool) -> None:
         emit(f"  every attempt, at its worst {one.attempts_hours:.1f} h" + (f", {one.price:,.0f}" if one.price else ""))
 
 
-def verify_log(folder: Path, witness: list[str]) -> None:
-    """Check that nobody changed the log, and that every file is as it was; exit 1 otherwise."""
+def verify_log(folder: Path, witness: list[str], images: bool, replay: bool) -> None:
+    """Check that nobody changed the log, a row that it tells of, or a file; exit 1 otherwise."""
     from surgvalid.host.service import set_up
 
     set_up(folder)
-    from surgvalid.host.acting import log_problems
-    from surgvalid.host.backups import store_problems
+    from surgvalid.host.evidence import problems
+    from surgvalid.host.replay import replays
+    from surgvalid.host.runs.models import LogHead
+    from surgvalid.host.seals import is_sealing
 
     pairs = [one.partition(":") for one in witness]
-    problems = [*log_problems(witnesses={int(number): digest for number, _, digest in pairs}), *store_problems()]
-    for problem in problems:
-        emit(problem)
-    if problems:
+    differing = list(problems(witnesses={int(number): digest for number, _, digest in pairs}, images=images))
+    for outcome, differences in replays() if replay else ():
+        talk(outcome)
+        differing += differences
+    for one in differing:
+        emit(one)
+    if differing:
         raise typer.Exit(1)
-    from surgvalid.host.runs.models import LogHead
+    if not is_sealing():
+        talk("rows of the tables are not under seal yet: serve the folder once with this version")
 
     head = LogHead.objects.first()
     emit("the log is empty" if head is None else f"the log is whole: {head.number}:{head.digest}")
@@ -214,30 +220,33 @@ def token(name: str, duties: list[str] | None, revoke: bool, folder: Path) -> No
     emit(f"{name} is revoked")
 
 
-def backup(target: Path, folder: Path) -> None:
-    """Copy the database and every file, while the service runs."""
+def backup(target: Path, folder: Path, keep: int | None) -> None:
+    """Copy the database and every file, while the service runs; with `keep`, older backups beside it go."""
     from surgvalid.host.service import set_up
 
     set_up(folder)
-    from surgvalid.host.backups import back_up
+    from surgvalid.host.backups import back_up, prune
 
     emit(str(back_up(target)))
+    for old in prune(target.resolve().parent, keep) if keep else ():
+        talk(f"removed {old}")
 
 
 def restore(source: Path, folder: Path) -> None:
     """Bring a service back from a backup, and check it; exit 1 if something is missing."""
     from surgvalid.host.service import migrate, set_up
 
-    set_up(folder, needs_challenge=False)
+    set_up(folder, backup=source)
     from surgvalid.host.backups import restore as bring_back
-    from surgvalid.host.backups import service_problems
+    from surgvalid.host.backups import restore_problems
+    from surgvalid.host.evidence import problems
 
-    bring_back(source, folder)
+    differing = list(restore_problems(source, bring_back(source, folder)))
     migrate()
-    problems = service_problems()
-    for problem in problems:
-        emit(problem)
-    if problems:
+    differing += problems(images=True)
+    for one in differing:
+        emit(one)
+    if differing:
         raise typer.Exit(1)
     emit(f"{folder} is as it was")
 

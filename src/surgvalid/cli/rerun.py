@@ -151,15 +151,18 @@ def _repeated(stored: Mapping[str, Any], start: Path, folder: Path, force: bool)
     return made
 
 
+_PAINTED = ("video", "clock", "masks", "passes", "pairs", "instruments")
+
+
 def _simulated(stored: Mapping[str, Any], folder: Path, force: bool) -> dict[str, Any]:
     """The manifest of the same procedures, painted again into the folder."""
     from surgvalid.simulation.simulate import Simulation, clip_spec
 
     options = _options(stored)
-    video, clock, fps = (options.pop(name) for name in ("video", "clock", "fps"))
-    masks = options.pop("masks", False)  # older manifests know none
-    spec = clip_spec(fps, options["height_px"])
-    Simulation(**options).to_dir(folder, video=video, clock=clock, masks=masks, spec=spec, force=force)
+    painted = {name: options.pop(name) for name in _PAINTED if name in options}  # older manifests know fewer
+    options.pop("looks", None)  # older ones chose what every scene has today
+    spec = clip_spec(options.pop("fps"), options["height_px"])
+    Simulation(**options).to_dir(folder, **painted, spec=spec, force=force)
     return dict(read_json(folder / MANIFEST))
 
 

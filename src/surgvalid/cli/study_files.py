@@ -1,4 +1,4 @@
-"""Files about a study that people fill in: the analysis to come, hashed and signed, and the study file of an audit."""
+"""What people fill in about a study: the analysis to come, the study file of an audit, the page that takes a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,25 @@ from pathlib import Path
 import typer
 
 from surgvalid.cli._console import check_out, deliver, emit, emit_json, talk
+from surgvalid.cli._waiting import held
 from surgvalid.errors import Misuse
+
+
+def serve(port: int) -> None:
+    """Show a page on this machine that takes a table and shows how it is read."""
+    from surgvalid.studies.local_page import LocalPage
+
+    server = LocalPage(port=port)
+    how = "Open this address in a browser on this machine; it works once, and nothing is sent anywhere. Ctrl-C ends it."
+    try:
+        emit(server.address_of())
+        talk(how)
+        with held():
+            server.serve_forever()
+    except KeyboardInterrupt:
+        talk("ended")
+    finally:
+        server.server_close()
 
 
 def register(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -82,12 +82,8 @@ def run(
 
     Several numbers of examples or prompts are run one after the other and compared, paired over videos.
     """
-    from surgvalid.asking.cluster import LOCAL
     from surgvalid.models import open_model, options_from
     from surgvalid.tasks import open_task
-    from surgvalid.tasks.questions import run_questions
-    from surgvalid.tasks.run import run_task
-    from surgvalid.tasks.task import Layout
 
     options = options_from(model_option)
     tasks = {name: open_task(name) for name in names}
@@ -97,37 +93,33 @@ def run(
         "missing_keys": missing_keys or "abstain",
         "policy": policy or "careful",
     }
-    if not shots or min(shots) < 0:
-        raise Misuse("--shots: write numbers of 0 or more, such as 0,4")
-    texts = list(dict.fromkeys((prompts or "").split("+")))
-    ways = [(count, text) for text in texts for count in dict.fromkeys(shots)]
-    if len(ways) > 1 and out is None and not dry_run:
-        raise Misuse("--out: name a folder; several ways of asking are compared from what is kept there")
-    if len(ways) > 1 and any(task.data.layout is Layout.QUESTIONS for task in tasks.values()):
-        raise Misuse("questions are asked in one way; leave out further --shots and --prompts")
+    ways = _ways_of(shots, prompts)
+    if len(ways) > 1:
+        _check_several_ways(tasks.values(), kept=out is not None or dry_run)
+    worded = len({way.prompts for way in ways}) > 1
     places = {
-        (name, spec, (count, text)): _place(out, task.name, spec, count, text if len(texts) > 1 else "")
+        (name, spec, way): _place(out, task.name, spec, way.shots, way.prompts if worded else "")
         for name, task in tasks.items()
         for spec in model
-        for count, text in ways
+        for way in ways
     }
     _refuse_one_place_for_two(places)
     for place in places.values():
         new_folder(place, force=force)
     nothing, left = False, max_cost
-    for (name, spec, (count, text)), place in places.items():
+    for (name, spec, way), place in places.items():
         task = tasks[name]
-        way = (f", {text}" if len(texts) > 1 else "") + (f" ({count}-shot)" if count else "")
-        line = f"{task.name}, {without_secrets(spec)}{way}"
-        given |= {"shots": count, "prompts": text or None}
+        suffix = (f", {way.prompts}" if worded else "") + (f" ({way.shots}-shot)" if way.shots else "")
+        line = f"{task.name}, {without_secrets(spec)}{suffix}"
+        given |= {"shots": way.shots, "prompts": way.prompts or None}
         talk(line)
         if dry_run:
             _say_estimate(task, spec, root, store, given, options)
             continue
         opened = open_model(spec, **options)
         host = opened.host
-        if len(texts) > 1:
-            given["name"] = opened.name + way
+        if worded:
+            given["name"] = opened.name + suffix
         opened.close()
         agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
         asked: dict[str, Any] = {
@@ -140,20 +132,10 @@ def run(
             **options,
         }
         with asking_line(line, store=store) as meter:
-            if task.data.layout is Layout.QUESTIONS:
-                if executor != LOCAL:
-                    raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
-                questioned = run_questions(name, judges=judge, progress=meter, **asked)
-                result: Result = questioned.result
-                lost, cost = questioned.counts.is_void, questioned.counts.cost
-            else:
-                result = made = run_task(
-                    name, frames=store, level=level, executor=executor, progress=meter, **given, **asked
-                )
-                lost, cost = made.nothing_came or not made.is_finished, made.counts.cost if made.counts else None
-        left = None if left is None else max(0.0, left - (cost or 0.0))
-        deliver(result, out=place, as_json=json, force=force)
-        nothing = nothing or lost
+            done = _done(task, name, judge, executor, progress=meter, level=level, given=given, asked=asked)
+        left = None if left is None else max(0.0, left - (done.cost or 0.0))
+        deliver(done.result, out=place, as_json=json, force=force)
+        nothing = nothing or done.lost
     if len(ways) > 1 and not dry_run:
         from surgvalid.tasks.board import task_board
 
@@ -161,6 +143,65 @@ def run(
         deliver(swept, out=None, as_json=json)
     if nothing:
         raise typer.Exit(1)
+
+
+class Way(NamedTuple):
+    """One way of asking a task."""
+
+    shots: int
+    prompts: str
+    """The version of the prompts; empty where it is that of the task."""
+
+
+class DoneRun(NamedTuple):
+    """What a run gave, whether it has no value, and what it cost."""
+
+    result: Result
+    lost: bool
+    cost: float | None
+
+
+def _ways_of(shots: Sequence[int], prompts: str | None) -> list[Way]:
+    """Every version of the prompts with every number of examples."""
+    if not shots or min(shots) < 0:
+        raise Misuse("--shots: write numbers of 0 or more, such as 0,4")
+    return [Way(count, text) for text in dict.fromkeys((prompts or "").split("+")) for count in dict.fromkeys(shots)]
+
+
+def _check_several_ways(tasks: Iterable[TaskInstance], *, kept: bool) -> None:
+    """Raises `Misuse` where several ways of asking cannot be compared."""
+    from surgvalid.tasks.task import Layout
+
+    if not kept:
+        raise Misuse("--out: name a folder; several ways of asking are compared from what is kept there")
+    if any(task.data.layout is Layout.QUESTIONS for task in tasks):
+        raise Misuse("questions are asked in one way; leave out further --shots and --prompts")
+
+
+def _done(
+    task: TaskInstance,
+    name: str,
+    judges: list[str],
+    executor: str,
+    *,
+    progress: Any,
+    level: float,
+    given: Mapping[str, Any],
+    asked: Mapping[str, Any],
+) -> DoneRun:
+    """One run of a task or of questions."""
+    from surgvalid.asking.cluster import LOCAL
+    from surgvalid.tasks.questions import run_questions
+    from surgvalid.tasks.run import run_task
+    from surgvalid.tasks.task import Layout
+
+    if task.data.layout is Layout.QUESTIONS:
+        if executor != LOCAL:
+            raise Misuse(f"questions of {task.name!r} are asked from here; leave --executor out")
+        questioned = run_questions(name, judges=judges, progress=progress, **asked)
+        return DoneRun(questioned.result, questioned.counts.is_void, questioned.counts.cost)
+    made = run_task(name, frames=asked["store"], level=level, executor=executor, progress=progress, **given, **asked)
+    return DoneRun(made, made.nothing_came or not made.is_finished, made.counts.cost if made.counts else None)
 
 
 def _say_estimate(
@@ -185,9 +226,9 @@ def _say_estimate(
     emit("\n".join(f"  {line}" for line in guess.lines()))
 
 
-def _refuse_one_place_for_two(places: Mapping[tuple[str, str, tuple[int, str]], Path | None]) -> None:
+def _refuse_one_place_for_two(places: Mapping[tuple[str, str, Way], Path | None]) -> None:
     """Raises `Misuse` where two runs would lie in one folder."""
-    taken: dict[Path, tuple[str, str, Any]] = {}
+    taken: dict[Path, tuple[str, str, Way]] = {}
     for run, place in places.items():
         if place is not None and place in taken:
             both = " and ".join(f"{name} with {without_secrets(spec)}" for name, spec, _ in (taken[place], run))

@@ -18,6 +18,7 @@ from surgvalid.datasets._joins import leakage_table as leakage_table
 from surgvalid.datasets._joins import sampled as sampled
 from surgvalid.datasets._joins import shared_videos as shared_videos
 from surgvalid.datasets._layouts import question_rows as question_rows
+from surgvalid.datasets._procedures import labelled_videos as labelled_videos
 from surgvalid.datasets.tools._about import UNKNOWN as UNKNOWN
 from surgvalid.datasets.tools._about import About as About
 from surgvalid.datasets.tools._about import Annotations as Annotations
@@ -48,6 +49,7 @@ __all__ = [
     "drawn_images",
     "join_procedures",
     "joined",
+    "labelled_videos",
     "leakage_table",
     "open_data_set",
     "question_rows",

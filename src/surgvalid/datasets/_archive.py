@@ -44,10 +44,3 @@ def opened_archive(path: Path) -> Iterator[Path]:
         except (BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
             raise FileUnreadable(str(path), [f"the archive cannot be opened: {error}"]) from None
         yield home
-
-
-def places_in(home: Path) -> Iterator[Path]:
-    """Where annotations may lie in an unpacked archive: its folders from the top, then its files."""
-    yield home
-    yield from sorted(path for path in home.rglob("*") if path.is_dir() and "__MACOSX" not in path.parts)
-    yield from sorted(path for path in home.rglob("*") if path.suffix.lower() in (".json", ".xml", ".csv", ".txt"))

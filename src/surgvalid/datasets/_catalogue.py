@@ -21,7 +21,7 @@ import polars as pl
 from surgvalid.catalogue import Catalogue, Files, with_attributes
 from surgvalid.datasets import sets as _sets  # noqa: F401  the folder that is listed
 from surgvalid.datasets._coco_boxes import CocoFiles
-from surgvalid.datasets._data_set import Comparison, DataSet, DataTask, listed, the_rest
+from surgvalid.datasets._data_set import Comparison, DataSet, DataTask, QuestionColumns, listed, the_rest
 from surgvalid.datasets._folder import DataFolder
 from surgvalid.datasets._layouts import MaskFiles, QuestionFiles, VideoTables, number_of_video
 
@@ -41,6 +41,8 @@ def declared_data_set(path: Path) -> DataSet:
             about[key] = getattr(import_module(f"{_SETS}.{path.stem}"), about[key])
     schemes = {name: _parts(parts, form, numbers) for name, parts in content.pop("schemes", {}).items()}
     licence = content.pop("licence", None)
+    if "questions" in content:
+        content["questions"] = QuestionColumns(**content["questions"])
     if content.pop("same_videos", False):
         content["further_checks"] = _report_one_sided
     read = {name: _task(about, form, numbers) for name, about in tasks.items()}

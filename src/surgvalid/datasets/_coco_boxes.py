@@ -13,6 +13,7 @@ import polars as pl
 
 from surgvalid.datasets._folder import DataFolder
 from surgvalid.datasets._layouts import HEAD
+from surgvalid.datasets.tools._about import rows as objects_in
 
 SIZE: dict[str, type[pl.DataType]] = dict.fromkeys(("image_width_px", "image_height_px"), pl.Int64)
 """Size of the image, null where the files do not say it."""
@@ -85,7 +86,7 @@ def read_boxes(folder: DataFolder, files: Mapping[Path, str]) -> pl.DataFrame:
     rows: list[tuple[object, ...]] = []
     for path, split, content in _contents(folder, files):
         images = {key: _about(image, split) for key, image in _images(folder, path, content).items()}
-        boxes = [one for one in records(content, "annotations") if "bbox" in one]
+        boxes = [one for one in objects_in(content.get("annotations")) if "bbox" in one]
         rows += box_rows(folder, path, content | {"annotations": boxes}, images, _actions_and_outline)
     schema: dict[str, Any] = {"actions": pl.List(pl.Int64), "segmentation": pl.String}
     return pl.DataFrame(rows, schema=IMAGE | CATEGORY | schema | BOX, orient="row")
@@ -112,7 +113,7 @@ def box_rows(
         images: What is known of each image by its id.
         more: What else a box has.
     """
-    named = [one for one in records(content, "categories") if isinstance(one.get("id"), int) and "name" in one]
+    named = [one for one in objects_in(content.get("categories")) if isinstance(one.get("id"), int) and "name" in one]
     names = {one["id"]: str(one["name"]) for one in named}
     rows, seen, width = list[tuple[object, ...]](), set(), len(CATEGORY) + len(more({})) + len(BOX)
     for box in content.get("annotations", []):
@@ -142,7 +143,7 @@ def read_moments(folder: DataFolder, files: Mapping[Path, str], key: str) -> pl.
     rows: dict[str, tuple[object, ...]] = {}
     for path, split, content in _contents(folder, files):
         images = _images(folder, path, content)
-        for one in records(content, "annotations"):
+        for one in objects_in(content.get("annotations")):
             image, label = images.get(one.get("image_id")), one.get(key, one.get(f"{key}s"))
             if image is None or not isinstance(label, int):
                 _problem(folder, path, f"annotation {str(one.get('id'))[:20]}: no image or no {key}")
@@ -157,7 +158,7 @@ def read_moments(folder: DataFolder, files: Mapping[Path, str], key: str) -> pl.
 def _contents(folder: DataFolder, files: Mapping[Path, str]) -> Iterator[tuple[Path, str, dict[str, Any]]]:
     for path, split in files.items():
         content = folder.json_object(path)
-        if content is not None and not records(content, "images"):
+        if content is not None and not objects_in(content.get("images")):
             folder.problem("malformed", path, "lacks 'images'")
         elif content is not None:
             yield path, split, content
@@ -165,7 +166,7 @@ def _contents(folder: DataFolder, files: Mapping[Path, str]) -> Iterator[tuple[P
 
 def _images(folder: DataFolder, path: Path, content: dict[str, Any]) -> dict[Any, dict[str, Any]]:
     images = {}
-    for record in records(content, "images"):
+    for record in objects_in(content.get("images")):
         if isinstance(record.get("id"), int) and _IMAGE.search(str(record.get("file_name"))):
             images[record["id"]] = record
         else:
@@ -182,12 +183,6 @@ def _case(image: dict[str, Any]) -> tuple[str, str, int]:
     match = _IMAGE.search(str(image["file_name"]))
     video, number = (match[1], int(match[2])) if match else ("", 0)
     return f"{video}/{number}", video, number
-
-
-def records(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects of a list in a COCO file."""
-    value = content.get(key)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _problem(folder: DataFolder, path: Path, message: str) -> None:

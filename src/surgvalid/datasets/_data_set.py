@@ -107,6 +107,36 @@ class DataTask:
     """How `surgvalid evaluate` compares predictions with it; None where it cannot."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuestionColumns:
+    """What questions are made of: which tasks tell what, and how their labels are called in a question."""
+
+    procedure_type: str = ""
+    type_column: str = "procedure_type"
+    thing: str = "object"
+    """What a class in view is."""
+    stage: str = "phase"
+    """What a phase is."""
+    seen: str = ""
+    """The task that tells which classes are in view: a column for each, or `column`."""
+    column: str = ""
+    classes: tuple[str, ...] = ()
+    """All that may be in view, where the labels do not tell."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """What is told of what is in view, and in which column."""
+    phases: str = ""
+    rated: str = ""
+    """The task with the means of raters, from 0 for nobody to 1 for all."""
+    criteria: Mapping[str, str] = field(default_factory=dict)
+    """Column of `rated` -> the criterion in words."""
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Column -> what its numbers stand for; what is empty is never an answer."""
+    scheme: str = ""
+    """The split that questions keep."""
+    fps: int = 1
+    """Frame numbers per second, where no column tells."""
+
+
 @dataclass(frozen=True)
 class DataReport:
     """What a check found: counts beside the published ones, what can be used, and findings."""
@@ -179,6 +209,8 @@ class DataSet:
     """Where the publications contradict themselves or each other."""
     notes: tuple[str, ...] = ()
     """Traps, and what is not confirmed."""
+    questions: QuestionColumns | None = None
+    """What questions are made of; None where none are."""
     further_checks: Callable[[DataFolder, Mapping[str, pl.DataFrame]], None] = lambda _, __: None
     """Checks across tasks."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,17 +53,15 @@ class DataFolder:
         """Every error so far, as a line with its place."""
         return [f"{f.where}: {f.message}" for f in self.findings if f.severity is Severity.ERROR]
 
-    def problem(self, code: str, where: str | Path, message: str) -> None:
-        """Note something that makes a reference unusable."""
-        self._note(Finding(code, Severity.ERROR, message, where=self._place(where)))
+    def _say(self, severity: Severity, code: str, where: str | Path, message: str) -> None:
+        self._note(Finding(code, severity, message, where=self._place(where)))
 
-    def warn(self, code: str, where: str | Path, message: str) -> None:
-        """Note something that is probably not meant."""
-        self._note(Finding(code, Severity.WARNING, message, where=self._place(where)))
-
-    def note(self, code: str, where: str | Path, message: str) -> None:
-        """Note something worth knowing."""
-        self._note(Finding(code, Severity.NOTE, message, where=self._place(where)))
+    problem = partialmethod(_say, Severity.ERROR)
+    """Note something that makes a reference unusable: a code, where, and a message."""
+    warn = partialmethod(_say, Severity.WARNING)
+    """Note something that is probably not meant."""
+    note = partialmethod(_say, Severity.NOTE)
+    """Note something worth knowing."""
 
     def take(self, findings: Iterable[Finding]) -> None:
         """Note what another reading of the same folder noticed."""

@@ -20,7 +20,6 @@ _SINGLE = {"score": np.float64, "crowd": bool, "area": np.float64, "numbered_0":
 
 
 Overlap = Literal["box", "mask"]
-Confidence = Literal["scores", "none"]
 
 
 class Detections(NamedTuple):
@@ -34,11 +33,16 @@ class Detections(NamedTuple):
     names: list[str]
     """Of the categories."""
     overlap: Overlap
-    confidence: Confidence
     form: str = ""
     """What the predictions were interpreted as, in a sentence."""
     silent: tuple[str, ...] = ()
     """Videos of which the caller says that nothing was detected there."""
+
+    @property
+    def confidence(self) -> Literal["scores", "none"]:
+        """Whether detections have scores; where there is none, nobody misses any."""
+        given = self.cases.prediction
+        return "scores" if given.score is not None or not len(given) else "none"
 
 
 def gathered_boxes(detected: Detections, places: np.ndarray, videos: tuple[str, ...]) -> Gathered:
@@ -78,21 +82,21 @@ def rejoined_boxes(parts: Sequence[Gathered]) -> Detections:
     Images of shards of one run have different places. Those of several sites may share some; each site keeps its own,
     in the order of the sites.
     """
-    starts = _starts(parts)
-    images = pl.concat([_moved(one, "images", start) for one, start in zip(parts, starts, strict=True)]).sort("place")
+    moved = [
+        {name: frame.with_columns(pl.col("place") + start) for name, frame in one.frames.items()}
+        for one, start in zip(parts, _starts(parts), strict=True)
+    ]
+    images = pl.concat([one["images"] for one in moved]).sort("place")
     order = images["place"].to_numpy()
     objects = []
     for side in _SIDES:
-        table = pl.concat(
-            [_moved(one, side, start) for one, start in zip(parts, starts, strict=True)], how="diagonal_relaxed"
-        ).sort("place", maintain_order=True)
+        table = pl.concat([one[side] for one in moved], how="diagonal_relaxed").sort("place", maintain_order=True)
         objects.append(_objects(table, np.searchsorted(order, table["place"].to_numpy())))
     videos = images["video"].to_list()
     facts = {name: parts[0].facts[name] for name in _FACTS}
     cases = DetectionCases(images.height, objects[0], objects[1], max(len(facts["names"]), 1), videos)
-    confident = cases.prediction.score is not None or not len(cases.prediction)
     records = [json.loads(record) for record in images["record"]]
-    return Detections(cases, records, videos, confidence="scores" if confident else "none", **facts)
+    return Detections(cases, records, videos, **facts)
 
 
 def _starts(parts: Sequence[Gathered]) -> list[int]:
@@ -102,10 +106,6 @@ def _starts(parts: Sequence[Gathered]) -> list[int]:
         return [0] * len(parts)
     lengths = [int(one.frames["images"]["place"].max() or 0) + 1 for one in parts]  # type: ignore[arg-type]
     return [0, *np.cumsum(lengths[:-1]).tolist()]
-
-
-def _moved(gathered: Gathered, name: str, start: int) -> pl.DataFrame:
-    return gathered.frames[name].with_columns(pl.col("place") + start)
 
 
 def _objects(table: pl.DataFrame, image: np.ndarray) -> Objects:

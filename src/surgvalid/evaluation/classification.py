@@ -34,6 +34,8 @@ LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_reca
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
 SCORE_DEFAULT = ("mean_ap", "macro_auroc")
 _SHOWN_CLASSES = 20
+_KEPT = ("moment", "has_scores", "has_decisions", "form")
+"""What a shard says of its rows beside their classes."""
 EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
 
 
@@ -54,14 +56,8 @@ class LabelledRows:
         """The rows as a shard leaves them; nothing where there are no shards."""
         if cut is None:
             return None
-        whole = {
-            "moment": self.moment,
-            "classes": list(self.classes),
-            "has_scores": self.has_scores,
-            "has_decisions": self.has_decisions,
-            "form": self.form,
-        }
-        return Gathered({**whole, **facts}, {"rows": self.frame}, tuple(cut.seen))
+        whole = {name: getattr(self, name) for name in _KEPT}
+        return Gathered({**whole, "classes": list(self.classes), **facts}, {"rows": self.frame}, tuple(cut.seen))
 
     def cases(self, rows: pl.DataFrame, *, scores: bool) -> Any:
         """Cases of some rows, units being videos."""
@@ -92,11 +88,8 @@ def rows_of_shards(parts: Sequence[Gathered]) -> LabelledRows:
     listed = [one.facts["classes"] for one in parts]
     alike = all(one == listed[0] for one in listed)
     classes = listed[0] if alike else sorted({label for one in listed for label in one})
-    single = "reference" in frame.columns
-    form = str(facts["form"])
-    return LabelledRows(
-        frame, facts["moment"], tuple(classes), single, facts["has_scores"], facts["has_decisions"], form
-    )
+    kept = {name: facts[name] for name in _KEPT}
+    return LabelledRows(frame, classes=tuple(classes), single="reference" in frame.columns, **kept)
 
 
 def read_labelled(

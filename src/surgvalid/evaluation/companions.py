@@ -127,16 +127,12 @@ class _Pair:
         return np.stack([flawed, right, flawed - right], axis=1)
 
 
-def corrected_of(metric: Any) -> Metric | None:
-    """The metric that a reproduced scorer should have been; None where nothing is reproduced."""
-    return getattr(metric, "corrected", None)
-
-
 def compat_table(jobs: Sequence[MeasureJob], videos: Sequence[str], settings: MeasureSettings) -> pl.DataFrame:
     """One row per metric that reproduces a flawed scorer; none where no metric does."""
     rows = []
     for job in jobs:
-        if (right := corrected_of(job.metric)) is None:
+        right: Metric | None = getattr(job.metric, "corrected", None)  # what a reproduced scorer should have been
+        if right is None:
             continue
         of_job = job.videos or tuple(videos)
         pair = job.metric, right

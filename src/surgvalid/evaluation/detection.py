@@ -34,7 +34,7 @@ from surgvalid.evaluation.measure import (
     open_chosen,
     record_columns,
 )
-from surgvalid.evaluation.predictions.box_json import read_box_columns
+from surgvalid.evaluation.predictions.box_columns import read_box_columns, read_data_set_columns
 from surgvalid.evaluation.predictions.boxes import PredictionsRead, class_number_hint, read_boxes, read_data_set
 from surgvalid.evaluation.predictions.plain_files import read_json
 from surgvalid.evaluation.sanity.sanity_finding import Looked
@@ -42,7 +42,7 @@ from surgvalid.evaluation.shards import Cut, Gathered
 from surgvalid.evaluation.video_names import videos_of_records
 from surgvalid.metrics import DETECTION
 from surgvalid.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
-from surgvalid.metrics.detection.cases import CocoCases, DetectionCases, coco_cases
+from surgvalid.metrics.detection.cases import DetectionCases, coco_cases
 from surgvalid.metrics.detection.counts import detection_errors
 from surgvalid.results.tables.evaluation import COCO_SUMMARY, DETECTION_ERRORS
 from surgvalid.schema.metric_facts import Metric, MetricFacts
@@ -127,7 +127,7 @@ def _of_cut(detections: Detections, cut: Cut) -> tuple[Detections, np.ndarray]:
     places = np.flatnonzero([held[video] for video in detections.videos])
     cut.check(places.size)
     videos = [detections.videos[place] for place in places]
-    cases = _with_units(_of_images(detections.cases, places), videos)
+    cases = replace(_of_images(detections.cases, places), unit=videos)
     records = [detections.records[place] for place in places]
     return detections._replace(cases=cases, records=records, videos=videos), places
 
@@ -139,7 +139,7 @@ def _material(detections: Detections, metrics: Sequence[str], by: Sequence[str])
 
     def build(here: pl.DataFrame) -> list[MeasureJob]:
         places, names = here[""].to_numpy(), here["video"].to_list()
-        return jobs_on(opened, whole if here is rows else _with_units(_of_images(whole, places), names))
+        return jobs_on(opened, whole if here is rows else replace(_of_images(whole, places), unit=names))
 
     made = material_of(rows, by, build)
     return replace(
@@ -171,7 +171,9 @@ def box_checks(detections: Detections) -> Looked:
         return {}
     video, place, names = _moments(detections.records, detections.videos)
     known = [[record.get(name) for name in ("width", "height")] for record in detections.records]
-    size = np.array([[np.nan if side is None else side for side in one] for one in known], dtype=np.float64)
+    size = np.array(
+        [[side if type(side) in (int, float) else np.nan for side in one] for one in known], dtype=np.float64
+    )
     files = [str(record.get("file_name") or "") for record in detections.records]
     study = BoxStudy(sides[0], sides[1], video, place, size, detections.names, names, files if all(files) else ())
     return box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent)
@@ -194,25 +196,24 @@ def read_detections(
     """
     if overlap not in ("box", "mask"):
         raise UnknownName("kind of overlap", overlap, ("box", "mask"))
-    dataset, (results, form), outlines = _read(predictions, references, readings or {})
+    dataset, (results, form), outlines = _read(predictions, references, overlap, readings or {})
     try:
         read = coco_cases(dataset, results, kind=overlap)
     except InputInvalid as error:
         raise InputInvalid(error.where, [*error.problems, *class_number_hint(results, dataset)]) from None
-    records = _in_order(dataset, read)
+    by_id = {record["id"]: record for record in dataset["images"]}
+    records = [by_id[image] for image in read.images]
     videos = videos_of_records(records, column=video_column, pattern=video_pattern)
     if not records:
         raise InputInvalid("images", ["the data set has no images"])
-    confident = read.cases.prediction.score is not None or not len(read.cases.prediction)
-    names = _category_names(dataset, read)
-    cases = _with_units(read.cases, videos)
+    called = {record["id"]: str(record.get("name", record["id"])) for record in dataset["categories"]}
+    names = [called[category] for category in read.categories]
+    cases = replace(read.cases, unit=videos)
     if lag:
         cases, moved = _moved(cases, records, videos, lag)
         form = f"{form}; {moved}"
     form = f"Predictions were read as {form}; {_summed_up(cases, videos, names)}."
-    return Detections(
-        cases, records, videos, names, overlap, "scores" if confident else "none", " ".join([form, *outlines])
-    )
+    return Detections(cases, records, videos, names, overlap, " ".join([form, *outlines]))
 
 
 def _summed_up(cases: DetectionCases, videos: Sequence[str], names: Sequence[str]) -> str:
@@ -253,11 +254,11 @@ def _moved(
 
 
 def _read(
-    predictions: Any, references: Any, readings: Mapping[str, Any]
+    predictions: Any, references: Any, overlap: Overlap, readings: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], PredictionsRead, list[str]]:
     if references is None:
         raise Misuse("detection needs --references, a COCO data set with images, categories and annotations")
-    dataset = _data_set(Path(references)) if isinstance(references, str | Path) else references
+    dataset = _data_set(Path(references), overlap) if isinstance(references, str | Path) else references
     if not isinstance(dataset, Mapping):
         raise InputInvalid("references", ["expected a COCO data set (an object), got a list; are the files swapped?"])
     dataset, outlines = _without_false_crowds(dataset)
@@ -270,10 +271,10 @@ def _read(
     return dataset, read_boxes(predictions, dataset, **readings), outlines
 
 
-def _data_set(path: Path) -> Any:
+def _data_set(path: Path, overlap: Overlap) -> Any:
     """The references: a COCO data set as it is, another layout as one."""
     if path.is_file() and path.suffix.lower() == ".json":
-        content = read_json(path)
+        content = (read_data_set_columns(path) if overlap == "box" else None) or read_json(path)
         other = isinstance(content, Mapping) and "items" in content and "annotations" not in content
         return read_data_set(path) if other else content
     return read_data_set(path) if path.exists() else read_json(path)
@@ -298,20 +299,6 @@ def _without_false_crowds(dataset: Mapping[str, Any]) -> tuple[Mapping[str, Any]
         mended[place] = {**rows[place], "iscrowd": 0}
     note = f"{len(false)} masks of the references that CVAT marks as crowd count as the single objects that they are."
     return {**dataset, "annotations": mended}, [note]
-
-
-def _in_order(dataset: Mapping[str, Any], read: CocoCases) -> list[Mapping[str, Any]]:
-    by_id = {record["id"]: record for record in dataset["images"]}
-    return [by_id[image] for image in read.images]
-
-
-def _category_names(dataset: Mapping[str, Any], read: CocoCases) -> list[str]:
-    by_id = {record["id"]: str(record.get("name", record["id"])) for record in dataset["categories"]}
-    return [by_id[category] for category in read.categories]
-
-
-def _with_units(cases: DetectionCases, videos: Sequence[str]) -> DetectionCases:
-    return DetectionCases(cases.images, cases.reference, cases.prediction, cases.classes, list(videos))
 
 
 def _flawed_jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[MeasureJob, ...]:

@@ -18,12 +18,11 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from surgvalid.errors import InputInvalid
 from surgvalid.evaluation.measure import ClassJob
 from surgvalid.evaluation.sanity.trivial_predictors import Trivial
-from surgvalid.metrics.metric import CaseMean, ratio, units_of
+from surgvalid.metrics.metric import CaseMean
 from surgvalid.metrics.segmentation.classes import ClassDsc, ClassMean, ImageClassDsc
 from surgvalid.metrics.segmentation.instances import InstanceCounts, MultiInstanceDsc, MultiInstanceNsd, instance_counts
 from surgvalid.metrics.segmentation.masks import MaskCases, pixel_counts
@@ -240,63 +239,51 @@ def _problem(
     return "", labels
 
 
-_MEASURES = {"dsc": dsc_of, "iou": iou_of, "iou_pooled": iou_of}
+_MEASURES = {"dsc": dsc_of, "iou": iou_of}
 _ABSENT = "surface-distance"
 """The rule for a class that neither mask holds: no value."""
 
 
-class CountedImages(NamedTuple):
-    """Pixel counts of every image and class, and the video of each image."""
+class ClassOverlap(ClassMean):
+    """The DSC or IoU of every class in the images that hold it."""
 
-    counts: np.ndarray
-    video: Sequence[str]
-
-
-@dataclass(frozen=True)
-class ClassOverlap:
-    """One measure of every class."""
-
-    name: str
-    ignore: int | None = None
-
-    @property
-    def _pooled(self) -> bool:
-        return self.name == "iou_pooled"
+    def __init__(self, name: str, ignore: int | None) -> None:
+        self.name, self.ignore = name, ignore
 
     @property
     def facts(self) -> MetricFacts:
         """Estimand and the rules for absent classes and ignored pixels."""
-        conventions = {
-            "neither mask holds the class": "no value" if self._pooled else "the image is left out",
-            "only one mask holds the class": "0",
-            "ignored pixels": "none" if self.ignore is None else f"reference label {self.ignore}",
-        }
-        estimand = "pixels of all images" if self._pooled else "mean over images that hold the class in either mask"
-        return MetricFacts(self.name, estimand=estimand, conventions=conventions)
+        return _overlap_facts(
+            self.name, "mean over images that hold the class in either mask", "the image is left out", self.ignore
+        )
 
-    def prepare(self, cases: CountedImages) -> np.ndarray:
-        """What adds up over images, `[video, class, kind]`."""
-        rows = cases.counts
-        if not self._pooled:
-            scores = _MEASURES[self.name](rows, empty=_ABSENT)
-            known = ~np.isnan(scores)
-            rows = np.stack([np.where(known, scores, 0.0), known], axis=-1)
-        units = units_of(cases.video, len(rows))
-        sums = np.zeros((len(units.names), *rows.shape[1:]))
-        np.add.at(sums, units.codes, rows)
-        return sums
-
-    def class_values(self, statistics: np.ndarray, weights: npt.ArrayLike) -> np.ndarray:
-        """The value of every class; NaN where it is nowhere."""
-        totals = np.tensordot(np.asarray(weights, dtype=np.float64), statistics, axes=1)
-        return iou_of(totals, empty=_ABSENT) if self._pooled else ratio(totals[..., 0], totals[..., 1])
+    def class_scores(self, cases: CountedMasks) -> np.ndarray:  # type: ignore[override]
+        """Of every image and class."""
+        return _MEASURES[self.name](cases.counts, empty=_ABSENT)
 
 
-def overlap_jobs(
-    counts: np.ndarray, videos: Sequence[str], classes: Sequence[int], ignore: int | None
-) -> list[ClassJob]:
+class ClassPixels(PooledMeanIou):
+    """The IoU of every class, pixels of all images together."""
+
+    @property
+    def facts(self) -> MetricFacts:
+        """Estimand and the rules for absent classes and ignored pixels."""
+        return _overlap_facts("iou_pooled", "pixels of all images", "no value", self.ignore)
+
+
+def _overlap_facts(name: str, estimand: str, absent: str, ignore: int | None) -> MetricFacts:
+    conventions = {
+        "neither mask holds the class": absent,
+        "only one mask holds the class": "0",
+        "ignored pixels": "none" if ignore is None else f"reference label {ignore}",
+    }
+    return MetricFacts(name, estimand=estimand, conventions=conventions)
+
+
+def overlap_jobs(counted: CountedMasks, classes: Sequence[int], ignore: int | None) -> list[ClassJob]:
     """All three measures of every class, with the number of images whose reference holds it."""
     labels = [str(label) for label in sorted(classes)]
-    images = [int(count) for count in (counts[..., 2] > 0).sum(axis=0)]
-    counted = CountedImages(counts, videos)
-    return [ClassJob(name, ClassOverlap(name, ignore), counted, labels, images) for name in _MEASURES]
+    images = [int(count) for count in (counted.counts[..., 2] > 0).sum(axis=0)]
+    metrics: dict[str, ClassOverlap | ClassPixels] = {name: ClassOverlap(name, ignore) for name in _MEASURES}
+    metrics["iou_pooled"] = ClassPixels(classes=classes, ignore=ignore)
+    return [ClassJob(name, metric, counted, labels, images) for name, metric in metrics.items()]

@@ -178,6 +178,11 @@ class EvaluationMaterial:
     gathered: Gathered | None = None
     """What a shard leaves for `combine`."""
 
+    @property
+    def scored(self) -> set[str]:
+        """Metrics under which single cases have scores."""
+        return set() if self.scores is None else set(self.scores["metric"].unique())
+
 
 class MeasureSettings(NamedTuple):
     """How intervals are made."""
@@ -225,7 +230,6 @@ def measure(material: EvaluationMaterial, settings: MeasureSettings, step: Step,
     unwritten: dict[str, str] = {}
     shared: dict[str, tuple[Recipe, VideoStatistics]] = {}
     unshared: dict[str, str] = {}
-    scored = set() if material.scores is None else set(material.scores["metric"].unique())
     trivial: dict[int, tuple[Trivial, ...]] = {}
     for job in material.jobs:
         videos = job.videos or material.videos
@@ -237,7 +241,7 @@ def measure(material: EvaluationMaterial, settings: MeasureSettings, step: Step,
         rows.append({**row, "floor": floor.value, "floor_predictor": floor.predictor})
         inside += _video_rows(job, statistics, videos)
         records[job.name] = record_of(job.metric.facts)
-        if job.metric.facts.pooled and job.name not in scored:
+        if job.metric.facts.pooled and job.name not in material.scored:
             try:
                 packed[job.name] = _packed(job, statistics, videos, material, settings)
             except Misuse as error:

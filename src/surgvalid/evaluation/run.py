@@ -164,8 +164,7 @@ def check(
         InputInvalid: With every problem of the input.
     """
     model = model_name(model, predictions, options.get("boxes"), options.get("masks"))
-    plain: dict[str, Any] = {"metrics": (), "by": (), "level": 0.95, "replicates": 1000, "method": AUTO, "seed": 42}
-    built = built_of(kind, predictions, references, model=model, **{**plain, **options})
+    built = built_of(kind, predictions, references, model=model, **options)
     looked = built.material.looked
     return AlignmentResult(
         kind=kind,
@@ -194,12 +193,12 @@ def built_of(
     references: Any,
     *,
     model: str,
-    metrics: Sequence[str],
-    by: Sequence[str],
-    level: float,
-    replicates: int,
-    method: str,
-    seed: int,
+    metrics: Sequence[str] = (),
+    by: Sequence[str] = (),
+    level: float = 0.95,
+    replicates: int = 1000,
+    method: str = AUTO,
+    seed: int = 42,
     shard: str | None = None,
     **options: Any,
 ) -> Built:
@@ -380,8 +379,7 @@ def _few(material: EvaluationMaterial, settings: MeasureSettings) -> Finding | N
 
 def _per_video_note(material: EvaluationMaterial) -> tuple[str, ...]:
     """Which metrics change their value when the rows of the score table are averaged."""
-    scored = set() if material.scores is None else set(material.scores["metric"].unique())
-    pooled = [job.name for job in material.jobs if job.name not in scored and job.metric.facts.pooled]
+    pooled = [job.name for job in material.jobs if job.name not in material.scored and job.metric.facts.pooled]
     return (PER_VIDEO.format(", ".join(pooled)),) if pooled else ()
 
 
@@ -418,9 +416,7 @@ def _as_in_cases(material: EvaluationMaterial, stratum: str, texts: Sequence[str
 
 def _changing_note(material: EvaluationMaterial) -> list[str]:
     """Which strata rows of whole videos cannot carry."""
-    whole = [
-        job.name for job in material.jobs if material.scores is None or job.name not in set(material.scores["metric"])
-    ]
+    whole = {job.name for job in material.jobs} - material.scored
     changing = {
         stratum: sum(len(values) > 1 for values in within.values())
         for stratum, within in _strata_within(material).items()
@@ -446,8 +442,9 @@ def score_table_of(
     what they belong to, since that is what later verbs leave out.
     """
     scored = [] if material.scores is None else [material.scores]
-    named = set() if material.scores is None else set(material.scores["metric"].unique())
-    values = measured.per_video.filter(~pl.col("metric").is_in(list(named))).select("video", "metric", "value")
+    values = measured.per_video.filter(~pl.col("metric").is_in(list(material.scored))).select(
+        "video", "metric", "value"
+    )
     values = values.join(_strata_of_videos(material), on="video", how="left", maintain_order="left")
     scored.append(values.with_columns(pl.col("video").alias("case"), pl.lit(Status.ANSWERED.value).alias("status")))
     rows = pl.concat(scored, how="diagonal_relaxed").with_columns(pl.col("status").fill_null(Status.ANSWERED.value))

@@ -16,7 +16,7 @@ import polars as pl
 
 from surgvalid.errors import InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.alignment.boxes import frames_in_order, lags_of, natural_keys
-from surgvalid.evaluation.alignment.masks import mask_alignment, masks_lacking
+from surgvalid.evaluation.alignment.masks import mask_alignment, masks_held, masks_lacking
 from surgvalid.evaluation.mask_walk import FROM_COUNTS, Walked, labels_in, masks_walked, overlap_jobs
 from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, material_of, open_chosen
 from surgvalid.evaluation.predictions.label_maps import Colours, read_colours
@@ -297,7 +297,7 @@ def _material(
             if isinstance(metric, FROM_COUNTS)
             else MeasureJob(name, metric, ScoredClasses(walked.scores[name][chosen], video))
             if isinstance(metric, ClassMean)
-            else MeasureJob(name, Stored(metric), ScoredImages(scores[name][chosen], video))
+            else MeasureJob(name, Stored(metric), ScoredClasses(scores[name][chosen], video))
             if _of_pixels(metric)
             else MeasureJob(name, metric, cases_of(rows_here))
             for name, metric in opened.items()
@@ -324,7 +324,7 @@ def _material(
 
 
 def _apart(opened: Mapping[str, Metric], counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> SanityFinding | None:
-    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    predicted, labelled = masks_held(counts)
     return empty_masks_apart(opened, int((~predicted & ~labelled).sum()), scores)
 
 
@@ -336,19 +336,11 @@ def _class_jobs(
     ignore: int | None,
 ) -> tuple[ClassJob, ...]:
     """Overlaps of every class, and what the means over classes are made of."""
-    video = [str(one) for one in whole.unit or ()]
-    jobs = overlap_jobs(whole.counts, video, labels, ignore)
+    jobs = overlap_jobs(whole, labels, ignore)
     for name, metric in of_classes.items():
-        cases = ScoredClasses(walked.scores[name], video) if name in walked.scores else whole
+        cases = ScoredClasses(walked.scores[name], whole.unit) if name in walked.scores else whole
         jobs.append(ClassJob(name, metric, cases, jobs[0].classes, jobs[0].references))
     return tuple(jobs)
-
-
-class ScoredImages(NamedTuple):
-    """Scores of images that were computed once, and the video of each."""
-
-    scores: np.ndarray
-    unit: list[str]
 
 
 @dataclass(frozen=True)
@@ -362,7 +354,7 @@ class Stored(CaseMean):
         """Those of the metric."""
         return self.metric.facts
 
-    def scores(self, cases: ScoredImages) -> np.ndarray:
+    def scores(self, cases: ScoredClasses) -> np.ndarray:
         """As they were computed."""
         return cases.scores
 
@@ -423,7 +415,7 @@ def _score_rows(scores: Mapping[str, np.ndarray], rows: pl.DataFrame) -> pl.Data
 
 def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[str]:
     """How many images a rule for empty masks decided, and how many have no score."""
-    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    predicted, labelled = masks_held(counts)
     kinds = {
         "both masks empty": ~predicted & ~labelled,
         "only the reference empty": predicted & ~labelled,

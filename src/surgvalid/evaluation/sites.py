@@ -20,6 +20,7 @@ import polars as pl
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.evaluation.measure import MeasureSettings, record_columns, uncertain
 from surgvalid.evaluation.sharing import SharedFile, agreed_sites, read_shared
+from surgvalid.evaluation.small_counts import of_groups, summed
 from surgvalid.metrics.metric import CaseMean
 from surgvalid.metrics.packing import reopened
 from surgvalid.results.request import VerbRequest
@@ -37,7 +38,7 @@ from surgvalid.stats.intervals.pooled import by_case
 from surgvalid.stats.intervals.slices import Slice
 from surgvalid.stats.intervals.statistic import MetricStatistic
 
-_OF_A_SITE = ("site", "model", "videos", "left_out", "minimum_cases")
+_OF_A_SITE = ("site", "model", "videos", "groups", "left_out", "minimum_cases")
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -91,6 +92,7 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
     """
     files = [read_shared(path) for path in paths]
     agreed_sites(files)
+    files = _alike(files)
     level = float(files[0].head["level"])
     pools, findings = _pools(files)
     rows = [row for pool in pools for row in _value_rows(pool, level)]
@@ -111,6 +113,56 @@ def combined_sites(paths: Sequence[str | Path]) -> SitesResult:
         scores=_scores(pools),
         request=VerbRequest(inputs={"folders": [Path(path) for path in paths]}),
     )
+
+
+def _alike(files: Sequence[SharedFile]) -> list[SharedFile]:
+    """The files with the same groups of videos for all models of a site: the finest that all of them have."""
+    made = []
+    for one in files:
+        beside = [other for other in files if other.site == one.site]
+        held = _joined([set(members) for other in beside for members in other.head.get("members", {}).values()])
+        within = {video: group for group in held for video in group}
+        members_of = {name: set(members) for name, members in one.head.get("members", {}).items()}
+        groups: dict[str, list[str]] = {}
+        for name in one.statistics.frame["video"].unique(maintain_order=True).to_list():
+            videos = members_of.get(name, {name})
+            group = within.get(min(videos), frozenset(videos))
+            groups.setdefault(f"{min(group)}+{len(group) - 1}" if len(group) > 1 else name, []).append(name)
+        made.append(_regrouped(one, groups, members_of))
+    return made
+
+
+def _joined(groups: Sequence[set[str]]) -> list[frozenset[str]]:
+    """The groups, those that share a video as one."""
+    joined: list[frozenset[str]] = []
+    for group in groups:
+        touching = [other for other in joined if other & group]
+        joined = [other for other in joined if other not in touching]
+        joined.append(frozenset(group).union(*touching))
+    return joined
+
+
+def _regrouped(
+    one: SharedFile,
+    groups: Mapping[str, Sequence[str]],
+    members_of: Mapping[str, set[str]],
+) -> SharedFile:
+    """A file with its units in groups, and the names of the cases of each group as one text."""
+    if all([name] == members for name, members in groups.items()) and not members_of:
+        return one
+    table = one.statistics
+    metrics = table.frame["metric"].unique(maintain_order=True).to_list()
+    sums = {name: (table.recipe(name), summed(table.of_model(one.model, name), groups)) for name in metrics}
+    counts = one.head.get("counts") or []
+    if counts:
+        counts = of_groups(pl.DataFrame(counts, infer_schema_length=None), groups).to_dicts()
+    cases = {}
+    for name, members in groups.items():
+        videos = sorted(video for member in members for video in members_of.get(member, {member}))
+        cases[name] = " ".join(one.head.get("cases", {}).get(video, "") for video in videos).strip()
+    cases = {name: text for name, text in cases.items() if text}
+    head = {**one.head, "counts": counts, "cases": cases}
+    return replace(one, head=head, statistics=StatisticsTable.of(one.model, sums))
 
 
 def _pools(files: Sequence[SharedFile]) -> tuple[list[_Pool], list[Finding]]:
@@ -239,16 +291,35 @@ def _scores(pools: Sequence[_Pool]) -> ScoreTable:
 
 
 def _about_sites(files: Sequence[SharedFile]) -> list[Finding]:
+    """Which videos and metrics stayed at their sites, and which videos were put together."""
     few = [f"{one.model} in {one.site}: {one.head['left_out']}" for one in files if one.head.get("left_out")]
-    small = [
-        f"{metric} of {one.model} in {one.site}: {count}"
+    stayed = [
+        f"{metric} of {one.model} in {one.site} ({why})"
         for one in files
-        for metric, count in one.head.get("withheld", {}).items()
+        for metric, why in one.head.get("withheld", {}).items()
     ]
-    reasons = {"too few cases": few, "small counts": small}
-    stayed = [f"for {why} ({'; '.join(each[:5])}{' ...' * (len(each) > 5)})" for why, each in reasons.items() if each]
-    text = f"Videos stayed at their sites {' and '.join(stayed)}: values are not those of all videos."
-    return [remark("videos-not-shared", text)] if stayed else []
+    together = [
+        f"{one.model} in {one.site}: {one.head['videos']} videos as {one.head['groups']}"
+        for one in files
+        if one.head.get("members")
+    ]
+    findings = []
+    if few:
+        text = f"Videos stayed at their sites for too few cases ({_shortened(few)}), so values are not of all videos."
+        findings.append(remark("videos-not-shared", text))
+    if stayed:
+        findings.append(remark("metric-not-shared", f"Stayed at their sites: {_shortened(stayed)}."))
+    if together:
+        text = (
+            "Videos whose counts were small left as sums of several, which are one unit here "
+            f"({_shortened(together)}): values are those of all videos, intervals rest on fewer units."
+        )
+        findings.append(remark("videos-together", text))
+    return findings
+
+
+def _shortened(texts: Sequence[str]) -> str:
+    return "; ".join(texts[:5]) + " ..." * (len(texts) > 5)
 
 
 def _few(pools: Sequence[_Pool]) -> list[Finding]:

@@ -26,6 +26,7 @@ from surgvalid.evaluation.shards import Cut, Gathered, stacked
 from surgvalid.evaluation.video_names import same_videos
 from surgvalid.metrics import TRACKING
 from surgvalid.metrics.tracking.sequences import TrackSequence, overlaps
+from surgvalid.schema.documents import read_text
 from surgvalid.schema.left_behind import put_there
 from surgvalid.schema.metric_facts import Metric
 
@@ -172,25 +173,23 @@ def _material(
 
 def _looked(sequences: Sequence[TrackSequence], silent: Sequence[str]) -> Looked:
     """The checks of boxes, each frame of each video an image."""
-    video: list[np.ndarray] = []
-    sides: dict[str, list[np.ndarray]] = {"reference": [], "prediction": []}
-    boxes: dict[str, list[np.ndarray]] = {"reference": [], "prediction": []}
-    start = 0
-    for number, one in enumerate(sequences):
-        frames = np.unique(np.concatenate([np.asarray(getattr(one, f"{side}_frame")) for side in sides]))
-        for side, images in sides.items():
-            images.append(np.searchsorted(frames, np.asarray(getattr(one, f"{side}_frame"))) + start)
-            boxes[side].append(np.asarray(getattr(one, f"{side}_box"), np.float64).reshape(-1, 4))
-        video.append(np.full(frames.size, number))
-        start += frames.size
+    moments, boxes = [], []
+    for side in _SIDES.values():
+        frames = [np.asarray(getattr(one, f"{side}_frame"), np.int64) for one in sequences]
+        moments.append([(number, frame) for number, listed in enumerate(frames) for frame in listed.tolist()])
+        boxes.append(
+            np.concatenate([np.asarray(getattr(one, f"{side}_box"), np.float64).reshape(-1, 4) for one in sequences])
+        )
+    order = sorted({*moments[0], *moments[1]})
+    at = {moment: image for image, moment in enumerate(order)}
     ours, theirs = (
-        LocatedBoxes(image.astype(np.intp), np.concatenate(boxes[side]), np.zeros(len(image), np.intp))
-        for side, image in ((side, np.concatenate(images)) for side, images in sides.items())
+        LocatedBoxes(np.array([at[one] for one in listed], np.intp), box, np.zeros(len(listed), np.intp))
+        for listed, box in zip(moments, boxes, strict=True)
     )
-    place = np.concatenate([np.arange(one.size) for one in video])
-    unknown = np.full((start, 2), np.nan)
-    videos = [one.name for one in sequences]
-    study = BoxStudy(ours, theirs, np.concatenate(video).astype(np.intp), place, unknown, (), videos, moment="frame")
+    video = np.array([number for number, _ in order], np.intp)
+    place = np.arange(len(order)) - np.searchsorted(video, video)
+    names = [one.name for one in sequences]
+    study = BoxStudy(ours, theirs, video, place, np.full((len(order), 2), np.nan), (), names, moment="frame")
     return box_alignment(study, scored=False, silent=silent)
 
 
@@ -307,8 +306,8 @@ def _read(path: Path, where: str, use_classes: bool, problems: list[str], *, ref
 def _numbers(path: Path, where: str, problems: list[str]) -> np.ndarray:
     """The finite numbers of a comma-separated file; what is none is listed and becomes nothing."""
     try:
-        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
+        lines = [line for line in read_text(path).splitlines() if line.strip()]
+    except FileUnreadable as error:
         problems.append(f"{where}: {error}")
         lines = []
     if not lines:

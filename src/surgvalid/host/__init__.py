@@ -14,9 +14,12 @@ __all__ = [
     "client",
     "costs",
     "demo",
+    "evidence",
     "exports",
     "people",
+    "replay",
     "runs",
+    "seals",
     "service",
     "worker",
 ]

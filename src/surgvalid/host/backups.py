@@ -5,13 +5,15 @@ The database is copied first, the files after it: files are only added, so every
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlsplit
@@ -21,17 +23,15 @@ from django.db import connections
 
 from surgvalid.errors import Misuse, WouldOverwrite
 from surgvalid.host import places
-from surgvalid.host.acting import log_problems
-from surgvalid.host.acts.submissions import run_folder
-from surgvalid.host.acts.uploads import received_path
-from surgvalid.host.runs.models import RunRecord, Upload
-from surgvalid.results.manifest import MANIFEST, sha256_of
-from surgvalid.submissions.stages import SCORES
+from surgvalid.host.challenge.reading import read_challenge
+from surgvalid.results.manifest import sha256_of
 
-_DUMP, _FILES = "database", ("challenge.toml", "texts", "data", "private", "store", "secret.key")
+_DUMP, _LIST = "database", "files.json"
 _SQLITE = b"SQLite format 3\0"
-_PASSING = ("uploads", "incoming")
-"""Folders of the store whose files are under way; a backup does without them."""
+_PASSING = tuple(f"store/{name}" for name in ("uploads", "incoming", places.SPOOL, places.PICTURES))
+"""Folders whose files are under way, or are made again; a backup does without them."""
+_DATABASE = ("host.sqlite3", "host.sqlite3-wal", "host.sqlite3-shm", "host.sqlite3-journal")
+"""Files of the database itself, which is copied by its own means."""
 
 
 def back_up(target: str | Path) -> Path:
@@ -49,16 +49,68 @@ def back_up(target: str | Path) -> Path:
         draft = Path(name) / "backup"
         draft.mkdir(mode=0o700)
         _copy_database(draft / _DUMP)
-        home = places.home()
-        for one in _FILES:
-            source = home / one
-            if source.is_dir():
-                copy = _linked if one == "store" else shutil.copy2
-                shutil.copytree(source, draft / one, copy_function=copy, ignore=shutil.ignore_patterns(*_PASSING))
-            elif source.exists():
-                shutil.copy2(source, draft / one)
+        listed = {}
+        for place_in, source in sorted(_files(places.home(), Path(name)).items()):
+            copy = _room_for(draft / place_in, draft)
+            with suppress(FileNotFoundError):  # swept meanwhile; what a row names is not swept
+                (_linked if place_in.startswith("store/") else shutil.copy2)(str(source), str(copy))
+                listed[place_in] = sha256_of(copy)
+        (draft / _LIST).write_text(json.dumps({_DUMP: sha256_of(draft / _DUMP)} | listed, indent=1), encoding="utf-8")
         draft.rename(place)
+    _mark().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _mark().touch()
     return place
+
+
+def _mark() -> Path:
+    return places.store() / "last-backup"
+
+
+def last_backup() -> datetime | None:
+    """When this service was last backed up, or None."""
+    return datetime.fromtimestamp(_mark().stat().st_mtime, UTC) if _mark().exists() else None
+
+
+def _files(home: Path, draft: Path) -> dict[str, Path]:
+    """Every file of a service by its place: below its folder, but for the database, backups and what is under way.
+
+    Raises:
+        Misuse: The challenge names a path outside the folder, which no backup could bring back.
+    """
+    challenge = read_challenge(home / places.CHALLENGE)
+    named = [challenge.terms, *challenge.texts.values()]
+    named += [path for phase in challenge.phases for path in (phase.questions, phase.references)]
+    named += [str(phase.rules.warm_up) for phase in challenge.phases if phase.rules.warm_up is not None]
+    outside = sorted({one for one in named if one and not Path(os.path.abspath(home / one)).is_relative_to(home)})
+    if outside := [one for one in outside if (home / one).exists()]:
+        raise Misuse(f"{', '.join(outside)} lies outside {home}: move it into the folder, so that it is kept")
+    kept, seen = {}, {draft.resolve()}
+    for folder, inner, files in os.walk(home, followlinks=True):
+        place = Path(folder).relative_to(home)
+        if Path(folder).resolve() in seen or place.as_posix() in _PASSING or {_DUMP, _LIST} <= set(files):
+            inner.clear()
+            continue
+        seen.add(Path(folder).resolve())
+        for name in files:
+            if not (place == Path() and name in _DATABASE) and (home / place / name).is_file():
+                kept[(place / name).as_posix()] = home / place / name
+    return kept
+
+
+def _room_for(path: Path, root: Path) -> Path:
+    """The path, in folders below the root that are there and are nobody else's."""
+    for folder in reversed(path.relative_to(root).parents):
+        (root / folder).mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def prune(folder: Path, keep: int) -> list[Path]:
+    """The oldest backups beside the newest `keep` of a folder, which are removed."""
+    made = [one for one in folder.iterdir() if (one / _DUMP).is_file()]
+    old = sorted(made, key=lambda one: (one / _DUMP).stat().st_mtime)[:-keep]
+    for one in old:
+        shutil.rmtree(one)
+    return old
 
 
 def _linked(source: str, target: str) -> None:
@@ -99,12 +151,21 @@ def restore(source: str | Path, folder: str | Path) -> Path:
         )
     else:
         shutil.copy2(place / _DUMP, home / "host.sqlite3")
-    for name in _FILES:
-        if (place / name).is_dir():
-            shutil.copytree(place / name, home / name)
-        elif (place / name).exists():
-            shutil.copy2(place / name, home / name)
+    kept = [one for one in place.rglob("*") if one.is_file() and one not in (place / _DUMP, place / _LIST)]
+    for source in kept:
+        shutil.copy2(source, _room_for(home / source.relative_to(place), home))
     return home
+
+
+def restore_problems(source: Path, home: Path) -> Iterator[str]:
+    """Files that a backup lists and that the folder does not have as they were; nothing of one without a list."""
+    if not (source / _LIST).is_file():
+        return
+    listed = json.loads((source / _LIST).read_text(encoding="utf-8"))
+    for name, digest in listed.items():
+        path = source / name if name == _DUMP else home / name
+        if not path.is_file() or sha256_of(path) != digest:
+            yield f"{name} is not as it was backed up" if path.is_file() else f"{name} is missing"
 
 
 def _check_backup(dump: Path) -> None:
@@ -129,20 +190,3 @@ def _run_postgresql(*words: str) -> None:
         raise Misuse(f"{words[0]} is not installed here; it comes with PostgreSQL") from None
     if done.returncode:
         raise Misuse(f"{words[0]} failed: {done.stderr.strip()[-500:]}")
-
-
-def store_problems() -> Iterator[str]:
-    """What rows name and the store does not have as it was: every image, description and folder of scores."""
-    for upload in Upload.objects.exclude(received_at=None).iterator():
-        path = received_path(upload)
-        if not path.is_file() or sha256_of(path) != upload.digest:
-            yield f"upload {upload.pk} ({upload.name}) is not in the store as it was handed in"
-    for run in RunRecord.objects.exclude(scores_digest="").select_related("submission").iterator():
-        manifest = run_folder(run.submission, run.number) / SCORES / MANIFEST
-        if not manifest.is_file() or sha256_of(manifest) != run.scores_digest:
-            yield f"the scores of submission {run.submission.pk}, run {run.number}, are not as they were reported"
-
-
-def service_problems() -> list[str]:
-    """Everything that is wrong with the log and the store."""
-    return [*log_problems(), *store_problems()]

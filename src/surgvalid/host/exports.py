@@ -38,7 +38,7 @@ from surgvalid.report.report import make_report
 from surgvalid.schema.shown_text import as_cell
 from surgvalid.submissions.stages import SCORES
 
-WITHHELD = ("propose-prizes", "sign-prizes")
+WITHHELD = ("propose-prizes", "sign-prizes", "withdraw-prizes")
 """Acts whose entry in the log tells of a leaderboard."""
 
 
@@ -54,7 +54,8 @@ def export(target: str | Path, *, with_hidden: bool = False, with_report: bool =
     if place.exists():
         raise WouldOverwrite(place, by_force=False)
     place.mkdir(parents=True)
-    public = set(Publication.objects.filter(published_at__lte=now()).values_list("snapshot", flat=True))
+    published = Publication.objects.filter(published_at__lte=now(), withdrawn_at=None)
+    public = set(published.values_list("snapshot", flat=True))
     shown = BoardSnapshot.objects.all() if with_hidden else BoardSnapshot.objects.filter(pk__in=public)
     for name, rows in _tables(shown.order_by("pk"), with_hidden=with_hidden).items():
         frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame()
@@ -150,9 +151,9 @@ def _tables(shown: QuerySet[BoardSnapshot], *, with_hidden: bool) -> dict[str, l
         for one in GateDecision.objects.order_by("pk")
     ]
     prizes = [
-        {"phase": one.snapshot.phase, "board": one.snapshot.board, "signed": one.signed_at is not None, **_flat(row)}
+        {"phase": one.snapshot.phase, "board": one.snapshot.board, "signed": one.in_force is not None, **_flat(row)}
         for one in PrizeProposal.objects.filter(snapshot__in=kept).select_related("snapshot").order_by("pk")
-        if with_hidden or one.signed_at is not None
+        if with_hidden or one.in_force is not None
         for row in (one.signed_rows or one.rows)
     ]
     teams = [{"model": f"team-{one.pk}", "team": one.name} for one in Team.objects.order_by("pk")]

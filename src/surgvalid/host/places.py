@@ -5,7 +5,7 @@ texts, data       what it names: pages, terms, questions and media
 private           references; only scoring workers read them
 store             what teams handed in, runs, leaderboards
 host.sqlite3      the database, unless `SURGVALID_HOST_DATABASE` names another
-secret.key        signs sessions; made on first use
+secret.key        signs sessions and seals rows; made on first use
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ import os
 import secrets
 from pathlib import Path
 
+from surgvalid.results.manifest import sha256_of
+
 FOLDER, DATABASE = "SURGVALID_HOST", "SURGVALID_HOST_DATABASE"
-CHALLENGE = "challenge.toml"
+CHALLENGE, KEY = "challenge.toml", "secret.key"
+SPOOL, PICTURES = "spool", "pictures"
+"""Folders of the store for what can be made again: bodies on their way in, and images of leaderboards."""
 
 
 def home() -> Path:
@@ -32,7 +36,7 @@ def secret_key() -> str:
     """The key that signs sessions, made on first use and readable by nobody else; a passing one without a folder."""
     if FOLDER not in os.environ:
         return secrets.token_urlsafe(64)
-    path = home() / "secret.key"
+    path = home() / KEY
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -40,3 +44,10 @@ def secret_key() -> str:
     with os.fdopen(file, "w", encoding="ascii") as handle:
         handle.write(key := secrets.token_urlsafe(64))
     return key
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Every file below a folder with its SHA-256; those of an attempt that was replaced are hidden, and left out."""
+    kept = (one for one in sorted(folder.rglob("*")) if one.is_file() and not one.is_symlink())
+    names = ((one.relative_to(folder), one) for one in kept)
+    return {place.as_posix(): sha256_of(one) for place, one in names if not place.parts[0].startswith(".")}

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from surgvalid.errors import ExtraNeeded, Misuse
 from surgvalid.host import places
 
 
-def set_up(folder: str | Path, *, needs_challenge: bool = True) -> Path:
+def set_up(folder: str | Path, *, backup: Path | None = None) -> Path:
     """The folder of a service, whose tables can now be read and written.
+
+    Args:
+        folder: Where it is.
+        backup: What it will be brought back from, with the key by which its rows are sealed.
 
     Raises:
         ExtraNeeded: Django is not installed.
         Misuse: There is no challenge in the folder.
     """
     home = Path(folder).resolve()
-    if needs_challenge and not (home / places.CHALLENGE).is_file():
+    if backup is None and not (home / places.CHALLENGE).is_file():
         raise Misuse(f"{home} holds no {places.CHALLENGE}; make one with `surgvalid host new {folder}`")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if backup is not None and (backup / places.KEY).is_file() and not (home / places.KEY).exists():
+        shutil.copy2(backup / places.KEY, home)
+    if not os.access(home, os.W_OK):
+        command = f"chown -R {os.getuid()} {home}"
+        raise Misuse(f"{home} cannot be written by this user (number {os.getuid()}); an administrator runs `{command}`")
     os.environ[places.FOLDER] = str(home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "surgvalid.host.settings")
     try:
@@ -51,9 +63,25 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
         threads: Requests at once.
         ready: Called with the address, once it listens.
     """
+    from surgvalid.host.housekeeping import Housekeeping
+
+    spool = places.store() / places.SPOOL
+    shutil.rmtree(spool, ignore_errors=True)
+    spool.mkdir(parents=True, mode=0o700)
+    tempfile.tempdir = str(spool)
+    server = server_at(host, port, threads=threads)
+    ready(f"http://{host}:{server.effective_port}")
+    with Housekeeping():
+        server.run()
+
+
+def server_at(host: str, port: int, *, threads: int) -> Any:
+    """A server that listens, and keeps of no request more than its address allows."""
     from django.conf import settings
     from waitress import create_server
 
+    from surgvalid.host.bodies import LimitedChannel
+    from surgvalid.host.tars import MOST_BYTES
     from surgvalid.host.wsgi import application
 
     server = create_server(
@@ -61,15 +89,15 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
         host=host,
         port=port,
         threads=threads,
-        max_request_body_size=1 << 40,
+        max_request_body_size=MOST_BYTES + 1,
         channel_timeout=300,
         connection_limit=2000,
         asyncore_use_poll=True,
         ident=None,
         clear_untrusted_proxy_headers=not settings.PROXIES,  # a proxy of ours says what was asked, and by whom
     )
-    ready(f"http://{host}:{server.effective_port}")
-    server.run()
+    server.channel_class = LimitedChannel
+    return server
 
 
 def adopt(note: str) -> int:

@@ -7,6 +7,8 @@ SURGVALID_HOST_PROXIES    how many proxies stand before it, whose word on scheme
 SURGVALID_HOST_MAIL       smtp://user:secret@machine:587 (STARTTLS) or smtps://; without it mail goes to the console
 SURGVALID_HOST_MAIL_FROM  who it is from
 SURGVALID_HOST_OIDC       a JSON file with providers of OpenID Connect, as allauth reads them
+SURGVALID_HOST_RESERVE_GB what uploads leave free on the disk, so that scoring goes on (2)
+SURGVALID_HOST_METRICS    the token by which /metrics is read; without it there is no such page
 SURGVALID_HOST_SECOND_FACTOR   `no`: organisers need no second factor (the demo)
 """
 
@@ -110,6 +112,7 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if SECURE else "http"
 ACCOUNT_LOGOUT_REDIRECT_URL = "home"
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True  # who is shut out by others comes in by the mailed link
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]  # security keys need scripts inside pages, which the policy forbids
 MFA_TOTP_ISSUER = "surgvalid"
 ORGANISERS_NEED_SECOND_FACTOR = os.environ.get("SURGVALID_HOST_SECOND_FACTOR", "yes") != "no"
@@ -139,6 +142,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "surgvalid.host.pages.answers.csrf_failure"
 SECURE_SSL_REDIRECT = SECURE
+SECURE_REDIRECT_EXEMPT = ["^health$"]
+METRICS_TOKEN = os.environ.get("SURGVALID_HOST_METRICS", "")
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE else 0
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PROXIES else None
@@ -155,9 +160,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1 << 20
 def mail(url: str) -> dict[str, Any]:
     """Settings of the server that takes mail; the console without one."""
     if not url:
-        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+        return {"MAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
     parts = urlsplit(url)
     return {
+        "MAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
         "EMAIL_HOST": parts.hostname,
         "EMAIL_PORT": parts.port or (465 if parts.scheme == "smtps" else 587),
         "EMAIL_HOST_USER": unquote(parts.username or ""),
@@ -168,6 +174,7 @@ def mail(url: str) -> dict[str, Any]:
     }
 
 
+EMAIL_BACKEND = "surgvalid.host.outbox.OutboxBackend"
 globals().update(mail(os.environ.get("SURGVALID_HOST_MAIL", "")))
 DEFAULT_FROM_EMAIL = os.environ.get("SURGVALID_HOST_MAIL_FROM", "challenge@localhost")
 SERVER_EMAIL = DEFAULT_FROM_EMAIL

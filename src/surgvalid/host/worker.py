@@ -35,6 +35,7 @@ from surgvalid.schema.shard import Shard
 from surgvalid.scoring.result import ScoreResult
 from surgvalid.scoring.summary import CLINICAL, HEADLINE
 from surgvalid.stats.ranking import rank
+from surgvalid.stats.ranking.result import RankResult
 from surgvalid.submissions.intake import handed_in_findings
 from surgvalid.submissions.phase import SubmissionPhase, phase_of
 from surgvalid.submissions.phase_run import run_submission
@@ -263,19 +264,18 @@ def _scoring(host: Host, job: Mapping[str, Any], options: WorkerOptions, place: 
     if options.challenge is None:
         raise Misuse("scoring needs --challenge: the folder with the questions and references of every phase")
     phase = read_challenge(options.challenge / "challenge.toml").phase(job["phase"])
-    references = options.challenge / phase.references
     run = _input(host, job, place) / "run"
     scored = score_submission(
         _rules(job, options.challenge),
         run,
         requests=options.challenge / phase.questions / "request.json",
-        references=references,
+        references=options.challenge / phase.references,
         judges=phase.judges,
         model=job["owner"],
         replicates=options.replicates,
         store=options.scratch / "verdicts" if phase.judges else None,
     )
-    facts = {"values": board_values(scored), "references_digest": sha256_of(references)}
+    facts = {"values": board_values(scored), "references_digest": sha256_of(options.challenge / phase.references)}
     return JobOutcome(facts=facts, output=write_tar(place / "output.tar", files_below(run / SCORES, f"{SCORES}/")))
 
 
@@ -294,16 +294,7 @@ def _board(host: Host, job: Mapping[str, Any], _: WorkerOptions, place: Path, __
         if len(facts["entries"]) < 2 or set(facts["entries"]) <= set(facts["baselines"]):
             continue  # nobody competes on it yet, or with nobody
         tables = [folder / "scores" / f"{one['submission']}-{one['run']}" for one in facts["entries"].values()]
-        rule = job["facts"]["rule"]
-        ranked = rank(
-            tables,
-            rule["rule"],
-            **rule["options"],
-            board=board,
-            baselines=facts["baselines"],
-            unpaid=list(facts["unpaid"]),
-            prize_pool=facts["prize_pool"],
-        )
+        ranked = ranked_board(board, tables, job["facts"]["rule"] | facts)
         ranked.to_dir(out / board)
         findings = [finding.as_dict() for finding in ranked.findings]
         rows = {name: frame.to_dicts() for name, frame in ranked.tables.items()}
@@ -311,6 +302,19 @@ def _board(host: Host, job: Mapping[str, Any], _: WorkerOptions, place: Path, __
     out.mkdir(exist_ok=True)
     (out / "boards.json").write_text(json.dumps(made, allow_nan=False), encoding="utf-8")
     return JobOutcome(output=write_tar(place / "output.tar", files_below(out)))
+
+
+def ranked_board(board: str, tables: list[Path], rule: Mapping[str, Any]) -> RankResult:
+    """A leaderboard of these folders of scores, by the rule of the challenge."""
+    return rank(
+        tables,
+        rule["rule"],
+        **rule["options"],
+        board=board,
+        baselines=rule["baselines"],
+        unpaid=list(rule["unpaid"]),
+        prize_pool=rule["prize_pool"],
+    )
 
 
 def plain(value: Any) -> Any:

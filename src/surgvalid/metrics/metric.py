@@ -309,6 +309,12 @@ def ratio(numerator: npt.ArrayLike, whole: npt.ArrayLike, *, empty: float = np.n
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, empty), where=bottom != 0))
 
 
+def mean_known(scores: Floats) -> Floats:
+    """The mean over the last axis of what is known; NaN where nothing is."""
+    known = ~np.isnan(scores)
+    return ratio(np.where(known, scores, 0.0).sum(axis=-1), known.sum(axis=-1))
+
+
 class RatioOfSums(WeightedMetric):
     """A metric whose statistics are two columns per unit: its value is the sum of the first over that of the second."""
 

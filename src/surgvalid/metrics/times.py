@@ -116,10 +116,9 @@ class LatencyCases:
         return listed
 
 
-class LatencyQuantile(WeightedMetric):
-    """A quantile of the latency, in seconds."""
+class QuantileMetric(WeightedMetric):
+    """A quantile of values that have units, without interpolation."""
 
-    takes = ("latencies",)
     smooth = False
     store = SortedValues
 
@@ -127,6 +126,16 @@ class LatencyQuantile(WeightedMetric):
         if not 0 < quantile <= 1:
             raise Misuse(f"quantile must be above 0 and at most 1, got {quantile!r}")
         self.quantile = quantile
+
+    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
+        """The quantile under each weighting."""
+        return weighted_quantiles(statistics, weights, self.quantile)
+
+
+class LatencyQuantile(QuantileMetric):
+    """A quantile of the latency, in seconds."""
+
+    takes = ("latencies",)
 
     @property
     def facts(self) -> MetricFacts:
@@ -143,10 +152,6 @@ class LatencyQuantile(WeightedMetric):
             raise Misuse(f"{missing} items have no latency; drop them knowingly, or count deadline misses instead")
         units = units_of(cases.unit, seconds.size)
         return quantile_statistics(seconds, units.codes, len(units.names))
-
-    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
-        """The quantile under each weighting."""
-        return weighted_quantiles(statistics, weights, self.quantile)
 
 
 class DeadlineMisses(CaseMean):

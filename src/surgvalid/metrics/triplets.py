@@ -36,6 +36,7 @@ from surgvalid.metrics.metric import (
     Floats,
     UnitStatistics,
     WeightedMetric,
+    mean_known,
     ratio,
     units_of,
     weight_rows,
@@ -284,9 +285,7 @@ class VideoTripletMap(_TripletMap):
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mAP under each weighting."""
-        per_class = self.class_values(statistics, weights)
-        counted = ~np.isnan(per_class)
-        return ratio(np.where(counted, per_class, 0.0).sum(axis=1), counted.sum(axis=1))
+        return mean_known(self.class_values(statistics, weights))
 
     def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
         """The mean AP over videos of every class, `[weighting, class]`; NaN for a class that no video has."""

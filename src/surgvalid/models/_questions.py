@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from surgvalid.asking.fingerprint import file_mark
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgvalid.models._long_video.forms import form_of
 from surgvalid.models._model import Clip, Model, Part, Prompt, PromptImage
+from surgvalid.schema.documents import read_toml
 from surgvalid.schema.questions.formats import FORMATS
 from surgvalid.schema.questions.questions import TRACK_LIMITS_S, Request
 from surgvalid.video import sample
@@ -61,10 +61,7 @@ def read_prompts(which: str | Path) -> Prompts:
         path = Path(which)
         if not path.is_file():
             raise UnknownName("prompts", str(which), published())
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise FileUnreadable(str(path), [f"not readable as TOML ({error})"]) from None
+    content = read_toml(path)
     if problems := _problems(content):
         raise InputInvalid(str(path), problems)
     tracks = content["tracks"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from surgvalid.questions.answers import insertion_ambiguity, masked_ambiguity, number, proof
 from surgvalid.questions.proposals import any_class, introduced_class, nothing, seen_class, with_gap, with_told_event
@@ -19,12 +19,11 @@ from surgvalid.questions.template import (
     TemplateAnswer,
     needed_events,
 )
-from surgvalid.schema.procedures.ledger import COUNT_ONCE_PLACED, RETRIEVED_IN_BAG
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import EventKind
 from surgvalid.schema.questions.taxonomy import Capability
 
-COUNTED = (EventKind.GRASPED, EventKind.PLACED, EventKind.RETRIEVED, EventKind.BAGGED)
+COUNTED = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.RETRIEVED, EventKind.BAGGED)
 """Events whose number is asked for."""
 
 
@@ -34,12 +33,6 @@ COUNTED = (EventKind.GRASPED, EventKind.PLACED, EventKind.RETRIEVED, EventKind.B
 def objects_visible(scene: QuestionScene, _: Slots) -> TemplateAnswer:
     """How many objects are in view."""
     seen = scene.ledger.in_view(scene.second)
-    return number(len(seen), proof(seen, [scene.second]))
-
-
-def class_count(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
-    """How many objects of a class are in view."""
-    seen = scene.ledger.in_view(scene.second, slots["object"])
     return number(len(seen), proof(seen, [scene.second]))
 
 
@@ -60,19 +53,6 @@ def most_at_once(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
     """The largest number of objects of a class in view at once."""
     peak = scene.ledger.most_in_view(scene.window, slots["object"])
     return number(peak.most, proof(scene.ledger.in_view(peak.second, slots["object"]), [peak.second]))
-
-
-def inserted_count(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
-    """How many objects of a class are inserted."""
-    events = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-    return number(len(events), proof(events=events), doubt=insertion_ambiguity(scene, slots["object"]))
-
-
-def insertable(scene: QuestionScene, draw: Draw) -> Iterator[Slots]:
-    """Any class whose objects are brought in from outside; tissue and stones are not, and clips count once placed."""
-    for slots in any_class(scene, draw):
-        if slots["object"] not in COUNT_ONCE_PLACED | RETRIEVED_IN_BAG:
-            yield slots
 
 
 def still_inside(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
@@ -113,7 +93,8 @@ def _times_done(
         back = [entry for window in windows for entry in scene.ledger.returned_in(window, class_name)]
         return number(len(back), proof(back, [entry.back_s for entry in back]))
     events = [e for window in windows for e in scene.ledger.events(window, kinds=[kind], class_name=class_name)]
-    return number(len(events), proof(events=events))
+    untold = insertion_ambiguity(scene, class_name) if kind is EventKind.INSERTED and class_name else None
+    return number(len(events), proof(events=events), doubt=untold)
 
 
 def events_in_phase(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
@@ -140,20 +121,16 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         A.OBJECT_AGGREGATION,
         (FRAME,),
         "number",
-        ("How many foreign objects are visible {here}?", "Count all foreign objects {here}."),
+        (
+            "How many {things} are visible {here}?",
+            "Count all {things} {here}.",
+            "What is the number of {things} in view {here}?",
+            "How many {things} can one see {here}?",
+            "Taking all classes together, how many {things} are in view {here}?",
+        ),
         nothing,
         objects_visible,
-        needs=Needs(all_classes=True),
-    ),
-    QuestionTemplate(
-        "class-count",
-        A.OBJECT_AGGREGATION,
-        (FRAME,),
-        "number",
-        ("How many {objects} are visible {here}?", "Count the {objects} {here}."),
-        any_class,
-        class_count,
-        (A.OBJECT_IDENTIFICATION,),
+        needs=Needs(all_classes=True, certain=("instances",)),
     ),
     QuestionTemplate(
         "classes-count",
@@ -161,8 +138,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME, SEGMENT, PROCEDURE),
         "number",
         (
-            "How many different classes of foreign objects are visible {here}?",
-            "How many kinds of foreign objects can be seen {here}?",
+            "How many different classes of {things} are visible {here}?",
+            "How many kinds of {things} can be seen {here}?",
+            "What is the number of different {thing} classes in view {here}?",
+            "{things} of how many different classes can be seen {here}?",
+            "Of how many classes are the {things} that one sees {here}?",
         ),
         nothing,
         classes_count,
@@ -172,12 +152,19 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
     QuestionTemplate(
         "instances-seen",
         A.OBJECT_AGGREGATION,
-        (SEGMENT, PROCEDURE),
+        (FRAME, SEGMENT, PROCEDURE),
         "number",
-        ("How many different {objects} are seen {here}?", "How many individual {objects} can be seen {here}?"),
+        (
+            "How many different {objects} are seen {here}?",
+            "How many individual {objects} can be seen {here}?",
+            "What is the number of different {objects} in view {here}, each counted once?",
+            "Counting each one once, how many {objects} are visible {here}?",
+            "How many {objects} does one see {here}, no one of them counted twice?",
+        ),
         any_class,
         instances_seen,
         (A.INSTANCE_MATCHING,),
+        needs=Needs(certain=("instances",)),
     ),
     QuestionTemplate(
         "most-at-once",
@@ -187,22 +174,14 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "What is the largest number of {objects} visible at the same time {here}?",
             "How many {objects} are in view at once, at most, {here}?",
+            "What is the most {objects} that can be seen at once {here}?",
+            "How many {objects} are visible together, at most, {here}?",
+            "At the moment {here} with the most {objects} in view, how many are there?",
         ),
         seen_class,
         most_at_once,
         (A.TEMPORAL_LOCALIZATION,),
-    ),
-    QuestionTemplate(
-        "inserted-count",
-        A.OBJECT_AGGREGATION,
-        (SEGMENT, PROCEDURE),
-        "number",
-        ("How many {objects} are inserted {here}?", "How many {objects} are brought into the body {here}?"),
-        insertable,
-        inserted_count,
-        (A.FO_INTERACTION_RECOGNITION,),
-        clinical=True,
-        needs=needed_events(EventKind.INSERTED),
+        needs=Needs(certain=("instances",)),
     ),
     QuestionTemplate(
         "still-inside",
@@ -212,6 +191,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "How many {objects} are in the body now and not retrieved?",
             "How many {objects} of the procedure so far have not been retrieved?",
+            "What is the number of {objects} that are still in the body now?",
+            "Count the {objects} that came into the body and have not been retrieved by now.",
+            "As of now, how many {objects} are in the body and not retrieved?",
         ),
         introduced_class,
         still_inside,
@@ -228,6 +210,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "How many {objects} have been retrieved by now?",
             "Of all {objects} in the procedure so far, how many have been retrieved?",
+            "What is the number of {objects} retrieved so far?",
+            "Count the {objects} that have been retrieved by now.",
+            "As of now, how many {objects} have been retrieved?",
         ),
         introduced_class,
         retrieved_count,
@@ -244,6 +229,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "How many times {here} do all {objects} leave the view for at least {gap} before one is visible again?",
             "How often {here} does the view contain no {object} for {gap} or longer, between two sightings?",
+            "Count how often {here} every {object} is out of view for {gap} or longer between two sightings.",
+            "How many stretches of at least {gap} are there {here}, between two sightings, without any {object}?",
+            "How many times {here} does one lose sight of all {objects} for at least {gap} and then see one again?",
         ),
         with_gap(seen_class, (3, 5, 10)),
         absence_count,
@@ -254,7 +242,13 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         A.EVENT_AGGREGATION,
         (SEGMENT, PROCEDURE),
         "number",
-        ("How many times is {an_object} {event} {here}?", "Count how often {an_object} is {event} {here}."),
+        (
+            "How many times is {an_object} {event} {here}?",
+            "Count how often {an_object} is {event} {here}.",
+            "What is the number of times that {an_object} is {event} {here}?",
+            "How often is {an_object} {event} {here}?",
+            "How often does it happen {here} that {an_object} is {event}?",
+        ),
         with_told_event(seen_class, COUNTED),
         event_count,
         (A.FO_INTERACTION_RECOGNITION,),
@@ -267,8 +261,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (PROCEDURE,),
         "number",
         (
-            'How many times is a foreign object {event} during the phase "{phase}"?',
-            'Count how often a foreign object is {event} in the phase "{phase}".',
+            'How many times is {a_thing} {event} during the phase "{phase}"?',
+            'Count how often {a_thing} is {event} in the phase "{phase}".',
+            'How often is {a_thing} {event} in the phase "{phase}"?',
+            'What is the number of times that {a_thing} is {event} during the phase "{phase}"?',
+            'During the phase "{phase}", how many times does it happen that {a_thing} is {event}?',
         ),
         phases_over,
         events_in_phase,

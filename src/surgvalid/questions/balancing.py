@@ -7,8 +7,8 @@ over, but for a declared share. What was chosen is then cut.
 The most frequent answer of each template is cut to a declared share, and a template with one possible answer is
 dropped: it would ask nothing. The same holds for each wording, its times apart, that is asked more than once: if
 `Is a sponge visible?` were always answered with yes, nobody would have to look. Of the questions that an input-blind
-predictor gets right (see `blind_guesses`), no more than a stated share of a template stays; a template of which
-nothing else is left is withheld. Of near-duplicates a declared share may stay.
+predictor gets right (see `blind_guesses`), no more than a stated share of a template stays, nor of all templates
+together; a template of which nothing else is left is withheld. Of near-duplicates a declared share may stay.
 
 One cut can undo another, so there are rounds until nothing is cut. With many procedures there are hundreds of them, and
 most cut two questions of one template: a template that a round left as it was is not looked at again.
@@ -17,17 +17,15 @@ most cut two questions of one template: a template that a round left as it was i
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from surgvalid.questions.blind_guesses import limit_for
+from surgvalid.questions.blind_guesses import WHOLE_LIMIT, limit_for
 from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.near_duplicates import Asked, Times, asked_by, is_near, places_of_doubles
 from surgvalid.questions.template import Draw
-
-_ROUNDS = 8
-"""How often predictors are fitted anew to what is left of a template."""
 
 
 @dataclass(slots=True)
@@ -72,6 +70,7 @@ def balance(
         kept = [group for group in kept if _is_cut(group, most_common_share, result)]
         if blind is not None:
             kept = [group for group in kept if _is_left(group, blind, blind_share, result)]
+            _hold_down(kept, result)
         _thin(kept, duplicate_share, result)
     result.drafts = [draft for group in kept for draft in group.drafts]
 
@@ -111,14 +110,14 @@ def _without_surplus(group: list[AnyDraft], share: float) -> list[AnyDraft]:
 class _Kept:
     """The chosen drafts of one template. What follows from them is found out again only when they have changed."""
 
-    __slots__ = ("_doubles", "drafts", "is_even", "unguessable")
+    __slots__ = ("_doubles", "drafts", "guessed", "is_even")
 
     def __init__(self, drafts: list[AnyDraft]) -> None:
         self.drafts = drafts
         self.is_even = False
         """Whether cutting has left them as they were, in this order."""
-        self.unguessable = 0
-        """How many there were when predictors kept to the limit: drafts only become fewer."""
+        self.guessed: Sequence[bool] | None = None
+        """Which of them the best predictor gets right, where they keep to the limit."""
         self._doubles: list[int] | None = None
 
     @property
@@ -136,7 +135,14 @@ class _Kept:
     def replace(self, drafts: list[AnyDraft]) -> None:
         """Go on with these drafts; if they are others, or in another order, nothing is known of them."""
         if drafts != self.drafts:
-            self.drafts, self.is_even, self._doubles = drafts, False, None
+            self.drafts, self.is_even, self._doubles, self.guessed = drafts, False, None, None
+
+    def without_guessed(self, surplus: int, result: Selection) -> None:
+        """Drop so many of those that the best predictor gets right, the last first."""
+        right = [at for at, hit in enumerate(self.guessed or ()) if hit]
+        drop = set(right[len(right) - surplus :])
+        result.guessable[self.name] += len(drop)
+        self.replace([draft for at, draft in enumerate(self.drafts) if at not in drop])
 
 
 def _is_cut(group: _Kept, share: float, result: Selection) -> bool:
@@ -155,22 +161,27 @@ def _is_cut(group: _Kept, share: float, result: Selection) -> bool:
 
 def _is_left(group: _Kept, blind: Blind, blind_share: float, result: Selection) -> bool:
     """Cut questions that a predictor gets right until no more than the limit are; False if none is left."""
-    left, name = group.drafts, group.name
-    for _ in range(_ROUNDS if group.unguessable != len(left) else 0):
-        limit = limit_for(left, blind_share)
-        worst = max(blind(left).values(), key=sum, default=())
-        if sum(worst) <= limit * len(worst):
-            group.unguessable = len(left)
-            break
-        surplus = sum(worst) - int(limit / (1 - limit) * (len(worst) - sum(worst)))
-        right = [at for at, hit in enumerate(worst) if hit]
-        drop = set(right[-surplus:])
-        left = [draft for at, draft in enumerate(left) if at not in drop]
-        if not left:
-            break
-    result.guessable[name] += len(group.drafts) - len(left)
-    group.replace(left)
-    return bool(left)
+    while group.drafts and group.guessed is None:
+        group.guessed = max(blind(group.drafts).values(), key=sum, default=())
+        if surplus := _surplus(sum(group.guessed), len(group.guessed), limit_for(group.drafts, blind_share)):
+            group.without_guessed(surplus, result)
+    return bool(group.drafts)
+
+
+def _surplus(right: int, size: int, limit: float) -> int:
+    """How many right ones have to go so that they are no more than a share of what is left."""
+    return max(right - int(limit / (1 - limit) * (size - right)), 0) if right > limit * size else 0
+
+
+def _hold_down(groups: Sequence[_Kept], result: Selection) -> None:
+    """Cut what the best predictors get right, of every template the same part, until it is `WHOLE_LIMIT` of all."""
+    right = {group: sum(group.guessed or ()) for group in groups}
+    total = sum(right.values())
+    left = surplus = _surplus(total, sum(len(group.drafts) for group in groups), WHOLE_LIMIT)
+    for group in sorted(groups, key=lambda one: -right[one] / len(one.drafts)):
+        if drop := min(math.ceil(surplus * right[group] / max(total, 1)), left, len(group.drafts) - 1):
+            group.without_guessed(drop, result)
+            left -= drop
 
 
 def _thin(groups: Sequence[_Kept], share: float, result: Selection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -16,6 +17,7 @@ from surgvalid.questions.template import clock
 from surgvalid.results.result import Result
 from surgvalid.schema.documents import json_text
 from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.questions.formats import time_tolerance_s
 from surgvalid.schema.questions.questions import DATA_SET_COLUMNS, Reference, Request
 from surgvalid.schema.rows import write_json_rows
 
@@ -38,27 +40,6 @@ class Question:
     def track(self) -> str:
         """The track it is asked in."""
         return self.draft.track.value
-
-    def as_data_set_row(self) -> dict[str, Any]:
-        """The row of a public data set: fourteen columns, times as hh:mm:ss, capabilities as codes."""
-        request, reference = self.request, self.reference
-        values = (
-            request.case,
-            request.video,
-            request.procedure,
-            request.question,
-            reference.answer,
-            reference.format,
-            self.track,
-            GENERATION,
-            reference.clinical,
-            bool(reference.ood),
-            clock(int(request.start_s)),
-            clock(int(request.end_s)),
-            reference.capability.code,
-            [c.code for c in reference.secondaries],
-        )
-        return dict(zip(DATA_SET_COLUMNS, values, strict=True))
 
     def proof_row(self) -> dict[str, Any]:
         """What the reference rests on and what makes the question hard."""
@@ -164,27 +145,40 @@ class Benchmark(Result):
         (folder / "data_card.md").write_text(self.card.as_markdown(), encoding="utf-8")
 
 
-def table_of(questions: Sequence[Question]) -> pl.DataFrame:
-    """The questions in the fourteen columns of the public data sets.
+def table_of(questions: Iterable[Any], generation: str = GENERATION) -> pl.DataFrame:
+    """Questions, of a program or of people, in the fourteen columns of the public data sets.
 
-    Where any has a parameter that does not follow from these (the pattern of a `matching` question, the names of
-    classes of one's own), a fifteenth column `format_kwargs` holds it.
+    Where the format of any has to know something that these do not tell (the pattern of a `matching` question, the
+    names of classes of one's own), a fifteenth column `format_kwargs` holds it.
     """
-    pieces, needs_more = [_piece(())], False
-    for first in range(0, len(questions), AT_ONCE):
-        some = list(questions[first : first + AT_ONCE])
-        pieces.append(_piece(some))
-        needs_more |= any(set(question.reference.parameters) - {"threshold_seconds"} for question in some)
-    table = pl.concat(pieces, rechunk=True)
-    return table if needs_more else table.drop("format_kwargs")
-
-
-def _piece(questions: Sequence[Question]) -> pl.DataFrame:
-    kinds: dict[str, Any] = dict.fromkeys(DATA_SET_COLUMNS, pl.String)
+    kinds: dict[str, Any] = dict.fromkeys((*DATA_SET_COLUMNS, "format_kwargs"), pl.String)
     kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
-    parameters = [json.dumps(dict(q.reference.parameters)) if q.reference.parameters else None for q in questions]
-    rows = pl.DataFrame([question.as_data_set_row() for question in questions], schema=kinds)
-    return rows.with_columns(format_kwargs=pl.Series(parameters, dtype=pl.String))
+    rows = (_data_set_row(one.request, one.reference, str(one.track), generation) for one in questions)
+    pieces = (pl.DataFrame(some, schema=kinds, orient="row") for some in iter(lambda: list(islice(rows, AT_ONCE)), []))
+    table = pl.concat([pl.DataFrame(schema=kinds), *pieces], rechunk=True)
+    return table if table["format_kwargs"].null_count() < table.height else table.drop("format_kwargs")
+
+
+def _data_set_row(request: Request, reference: Reference, track: str, generation: str) -> tuple[Any, ...]:
+    usual = {"threshold_seconds": time_tolerance_s(request.window_s)} if reference.format == "time" else {}
+    more = {key: value for key, value in reference.parameters.items() if usual.get(key) != value}
+    return (
+        request.case,
+        request.video,
+        request.procedure,
+        request.question,
+        reference.answer,
+        reference.format,
+        track,
+        generation,
+        reference.clinical,
+        bool(reference.ood),
+        clock(int(request.start_s)),
+        clock(int(request.end_s)),
+        reference.capability.code,
+        [c.code for c in reference.secondaries],
+        json.dumps(more) if more else None,
+    )
 
 
 def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -26,6 +26,7 @@ from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.template import clock, second_of
 from surgvalid.questions.text_only import logit, possible_answers
 from surgvalid.schema.questions.formats import Percentage, Time, time_tolerance_s
+from surgvalid.stats.intervals.video_jackknife import FEWEST_VIDEOS, mean_interval
 
 CLOSED_FORMATS = frozenset({"time", "percentage"})
 """Formats whose answers lie close together or not; others are equal or not."""
@@ -45,9 +46,14 @@ class Leak(NamedTuple):
     predictor: str
     questions: int
     accuracy: float
+    low: float | None
+    """Of the interval over videos; none below three."""
+    high: float | None
     limit: float
 
 
+WHOLE_LIMIT = 0.3
+"""The share of all questions of a split and track that the best predictors of their templates may get right."""
 LIMITS = {2: 0.7, 3: 0.55, 4: 0.45}
 """By how many answers there are to choose from: the largest share that a predictor may get right."""
 
@@ -69,8 +75,9 @@ def _names_two(draft: AnyDraft) -> bool:
     return draft.template.format == "fo_class" and {"object", "other"} <= set(draft.slots)
 
 
-def fitted(drafts: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
-    """The predictors of one template, fitted on some of its questions."""
+def fitted(given: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
+    """The predictors of one template, fitted on some of its questions, in whichever order these come."""
+    drafts = sorted(given, key=lambda draft: draft.case)
     guesses: dict[str, Guess] = {"constant": _most_frequent(drafts, lambda _: ())}
     guesses["class, type"] = _most_frequent(drafts, lambda draft: _named(draft, types))
     if drafts and drafts[0].template.format not in CLOSED_FORMATS and (guess := logit(drafts, types)):
@@ -175,9 +182,22 @@ def leaks_of(
     for (track, name), asked in sorted(by_template(drafts).items()):
         known = [] if split == "train" else learnt.get((track, name), [])
         for predictor, hits in hits_of(asked, known, types).items():
-            accuracy = sum(hits) / len(asked)
-            leaks.append(Leak(split, track, name, predictor, len(asked), accuracy, limit_for(asked, blind_share)))
+            shares = share_over_videos((draft.video, hit) for draft, hit in zip(asked, hits, strict=True))
+            leaks.append(Leak(split, track, name, predictor, len(asked), *shares[1:], limit_for(asked, blind_share)))
     return leaks
+
+
+def share_over_videos(right: Iterable[tuple[str, float]]) -> tuple[int, float, float | None, float | None]:
+    """Videos, share of what is right in them, and its interval (a jackknife over whole videos; none below three)."""
+    of_video: dict[str, list[float]] = defaultdict(list)
+    for video, share in right:
+        of_video[video].append(share)
+    totals, sizes = np.array([[sum(s)] for s in of_video.values()]), np.array([len(s) for s in of_video.values()])
+    value = float(totals.sum() / sizes.sum())
+    if len(sizes) < FEWEST_VIDEOS:
+        return len(sizes), value, None, None
+    spread = mean_interval(totals, sizes, low=0, high=1)
+    return len(sizes), value, float(spread.low[0]), float(spread.high[0])
 
 
 def hits_of(asked: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types) -> dict[str, list[bool]]:
@@ -212,7 +232,6 @@ def leak_table(leaks: Sequence[Leak]) -> pl.DataFrame:
         "template": pl.String,
         "predictor": pl.String,
         "questions": pl.Int64,
-        "accuracy": pl.Float64,
-        "limit": pl.Float64,
+        **dict.fromkeys(("accuracy", "low", "high", "limit"), pl.Float64),
     }
     return pl.DataFrame(leaks, schema=kinds, orient="row")

@@ -12,6 +12,7 @@ from surgvalid.questions import (
     event_understanding,
     object_recognition,
     temporal_grounding,
+    workflow,
 )
 from surgvalid.questions.template import QuestionTemplate, QuestionTrack
 
@@ -21,6 +22,7 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
     *aggregation.TEMPLATES,
     *event_understanding.TEMPLATES,
     *complex_reasoning.TEMPLATES,
+    *workflow.TEMPLATES,
 )
 
 
@@ -36,13 +38,14 @@ def template_named(name: str) -> QuestionTemplate:
     raise UnknownName("question template", name, [template.name for template in TEMPLATES])
 
 
-def templates_for(track: QuestionTrack, *, matching: bool = False) -> list[QuestionTemplate]:
-    """The templates that a track can ask; those in the format `matching` only on request.
+def templates_for(track: QuestionTrack, *, matching: bool = False, of_data_set: bool = False) -> list[QuestionTemplate]:
+    """The templates that a track can ask; those in the format `matching`, or of data sets, only on request.
 
     The official toolkit (0.4.0) stops at a data set with a `matching` row: its fourteen columns have no place for
     the pattern that the format needs.
     """
-    return [t for t in TEMPLATES if track in t.tracks and (matching or t.format != "matching")]
+    fitting = [t for t in TEMPLATES if track in t.tracks and t.of_data_sets <= of_data_set]
+    return [t for t in fitting if matching or t.format != "matching"]
 
 
 @dataclass(frozen=True, slots=True)

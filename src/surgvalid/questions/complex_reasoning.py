@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from surgvalid.questions.answers import (
     classes,
-    insertion_ambiguity,
     intent_ambiguity,
     nearby,
     number,
@@ -14,9 +13,8 @@ from surgvalid.questions.answers import (
     yes_no,
 )
 from surgvalid.questions.knowledge import HARM, WHY
-from surgvalid.questions.proposals import introduced_class, nothing, seen_class, told_event
+from surgvalid.questions.proposals import nothing, told_event
 from surgvalid.questions.template import (
-    COMING_AND_GOING,
     FRAME,
     PROCEDURE,
     SEGMENT,
@@ -35,8 +33,6 @@ from surgvalid.schema.procedures.tracks import EventKind
 from surgvalid.schema.questions.taxonomy import Capability
 
 EFFECTS = ("it goes up", "it goes down", "it stays the same")
-BALANCES = ("more inserted", "more retrieved", "as many inserted as retrieved")
-STATES = ("in the body", "retrieved")
 REASONED_ABOUT = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 
 
@@ -97,14 +93,6 @@ def harm_if_left(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
     )
 
 
-def must_leave_count(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
-    """How many of the objects in view have to leave the body."""
-    seen = scene.ledger.in_view(scene.second)
-    leaving = _to_leave(scene, seen)
-    doubt = intent_ambiguity(leaving, scene.second)
-    return number(len(leaving), proof(seen, [scene.second]), doubt=doubt) if seen else None
-
-
 def retained_if_closed(scene: QuestionScene, _: Slots) -> TemplateAnswer:
     """The classes that would be left behind unintentionally if the body were closed now."""
     left = scene.ledger.outstanding(None, scene.second)
@@ -148,15 +136,6 @@ def _returns(scene: QuestionScene, left: list[Entry], used: list[Entry]) -> Proo
     return proof(left or used, back)
 
 
-def class_all_retrieved(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """Whether every object of a class that came into the body was retrieved."""
-    used = scene.ledger.introduced(slots["object"], scene.second)
-    if not used or not scene.ledger.must_be_retrieved(slots["object"]):
-        return None
-    left = scene.ledger.inside(slots["object"], scene.second)
-    return yes_no(not left, _returns(scene, left, used))
-
-
 def missing_count(scene: QuestionScene, _: Slots) -> TemplateAnswer:
     """How many objects that have to be retrieved are out of view."""
     lost = [e for e in scene.ledger.outstanding(None, scene.second) if not e.views.has(scene.second)]
@@ -170,43 +149,6 @@ def missing_last_seen(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
     return None if last is None else time(last, proof(lost, [last]), doubt=intent_ambiguity(lost, scene.second))
 
 
-def match_states(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """For each class of which one object came into the body, whether it is still there."""
-    entries = [scene.ledger.introduced(name, scene.second) for name in slots["each"]]
-    if any(len(members) != 1 for members in entries):
-        return None
-    back = {entry.instance for entry in scene.ledger.retrieved(None, scene.second)}
-    states = [STATES[members[0].instance in back] for members in entries]
-    text = "; ".join(f"{name}: {state}" for name, state in zip(slots["each"], states, strict=True))
-    return TemplateAnswer(text, _returns(scene, [], [members[0] for members in entries]))
-
-
-def classes_brought_once(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """Two to four classes of which one object came into the body, in random order, with the states."""
-    names = [entry.class_name for entry in scene.ledger.introduced(None, scene.second)]
-    single = sorted(name for name in set(names) if names.count(name) == 1)
-    if len(single) < 2:
-        return []
-    return [{"each": tuple(single[at] for at in draw.permutation(len(single))[:4]), "options": STATES}]
-
-
-def balance(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """Whether more objects of a class are inserted or retrieved."""
-    inserted = scene.ledger.events(scene.window, kinds=[EventKind.INSERTED], class_name=slots["object"])
-    back = scene.ledger.returned_in(scene.window, slots["object"])
-    if not inserted and not back:
-        return None
-    step = len(inserted) - len(back)
-    text = BALANCES[0 if step > 0 else 1 if step < 0 else 2]
-    why = proof(back, [entry.back_s for entry in back], inserted)
-    return TemplateAnswer(text, why, insertion_ambiguity(scene, slots["object"]))
-
-
-def balances(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """A class, with the balances to choose from."""
-    return [{**slots, "options": BALANCES} for slots in seen_class(scene, draw)]
-
-
 _STORY = Needs(all_classes=True, events=WHEREABOUTS | {EventKind.INSERTED, EventKind.PLACED})
 """Which objects have to leave the body, and which did."""
 A = Capability
@@ -217,8 +159,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "fo_class",
         (
-            "Which classes of foreign objects {here} have to be removed before the body is closed?",
-            "Of the foreign objects {here}, which classes are not meant to stay in the body?",
+            "Which classes of {things} {here} have to be removed before the body is closed?",
+            "Of the {things} {here}, which classes are not meant to stay in the body?",
+            "Name the classes of the {things} {here} that must not stay in the body.",
+            "Which classes of {things} {here} must be taken out before the operation ends?",
+            "{things} of which classes {here} have to leave the body?",
         ),
         nothing,
         must_leave,
@@ -233,14 +178,17 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "binary",
         (
-            "Is the foreign object {here} meant to stay in the body after the operation?",
-            "May the only foreign object {here} be left in the body?",
+            "Is the {thing} {here} meant to stay in the body after the operation?",
+            "May the only {thing} {here} be left in the body?",
+            "Is it intended that the only {thing} {here} stays in the body?",
+            "The one {thing} {here}: is it meant to remain in the body?",
+            "When the operation ends, is the only {thing} {here} meant to be left in the body?",
         ),
         nothing,
         may_remain,
         (A.OBJECT_IDENTIFICATION,),
         clinical=True,
-        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU})),
+        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU}), certain=("instances",)),
     ),
     QuestionTemplate(
         "why-event",
@@ -248,8 +196,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (SEGMENT, PROCEDURE),
         "open_ended",
         (
-            "At {moment} a foreign object is {event}. Why?",
-            "Why is the foreign object {event} at {moment}?",
+            "At {moment} {a_thing} is {event}. Why?",
+            "Why is the {thing} {event} at {moment}?",
+            "For what reason is {a_thing} {event} at {moment}?",
+            "What is the reason that {a_thing} is {event} at {moment}?",
+            "Give the reason why the {thing} is {event} at {moment}.",
         ),
         told_event(*REASONED_ABOUT, named=False),
         why_event,
@@ -263,8 +214,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME, PROCEDURE),
         "open_ended",
         (
-            "One foreign object {here} has to be removed. What may happen if it stays in the body?",
-            "Which complication may follow if the one object {here} that has to be removed is forgotten?",
+            "One {thing} {here} has to be removed. What may happen if it stays in the body?",
+            "Which complication may follow if the one {thing} {here} that has to be removed is forgotten?",
+            "What harm may be done by the one {thing} {here} that has to be removed, if it stays in the body?",
+            "Suppose the one {thing} {here} that has to be removed were left behind. What could follow?",
+            "Name the complication to be feared if the one {thing} {here} that has to be removed stays in the body.",
         ),
         nothing,
         harm_if_left,
@@ -278,8 +232,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (PROCEDURE,),
         "fo_class",
         (
-            "If the body were closed now, which classes of foreign objects would be left behind unintentionally?",
-            "Suppose the operation ended now. Which classes of foreign objects would be retained by mistake?",
+            "If the body were closed now, which classes of {things} would be left behind unintentionally?",
+            "Suppose the operation ended now. Which classes of {things} would be retained by mistake?",
+            "Were the body closed now, {things} of which classes would be left behind by mistake?",
+            "Name the classes of {things} that would be retained unintentionally if the operation ended now.",
+            "Which classes of {things} would wrongly stay in the body if it were closed at this moment?",
         ),
         nothing,
         retained_if_closed,
@@ -295,9 +252,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (SEGMENT, PROCEDURE),
         "multiple_choice",
         (
-            "At {moment} something is done with a foreign object. What does that do to the number of foreign objects"
-            " still to be retrieved?",
-            "How does what is done at {moment} change the number of foreign objects still to be retrieved?",
+            "Something is done at {moment}. What does it do to the number of {things} still to be retrieved?",
+            "How does what is done at {moment} change the number of {things} still to be retrieved?",
+            "What does the event at {moment} do to the number of {things} still to be retrieved?",
+            "Compare the number of {things} still to be retrieved before and after {moment}. How does it change?",
+            "Does what happens at {moment} change how many {things} still have to be retrieved, and how?",
         ),
         effects,
         count_effect,
@@ -307,28 +266,16 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         bag_rule=True,
     ),
     QuestionTemplate(
-        "must-leave-count",
-        A.MULTI_STEP_REASONING,
-        (FRAME,),
-        "number",
-        (
-            "How many of the foreign objects {here} have to be removed before the body is closed?",
-            "Count the foreign objects {here} that are not meant to stay in the body.",
-        ),
-        nothing,
-        must_leave_count,
-        (A.OBJECT_AGGREGATION, A.FUNCTIONAL_REASONING),
-        clinical=True,
-        needs=Needs(all_classes=True, events=frozenset({EventKind.LEFT_IN_SITU})),
-    ),
-    QuestionTemplate(
         "all-retrieved",
         A.MULTI_STEP_REASONING,
         (PROCEDURE,),
         "binary",
         (
-            "Have all foreign objects that have to be removed been retrieved by now?",
-            "Is every foreign object that must not stay in the body out of it now?",
+            "Have all {things} that have to be removed been retrieved by now?",
+            "Is every {thing} that must not stay in the body out of it now?",
+            "Are all {things} that have to be removed out of the body by now?",
+            "Has every {thing} been retrieved by now that has to leave the body?",
+            "Is there no {thing} in the body now that still has to be retrieved?",
         ),
         nothing,
         all_retrieved,
@@ -338,29 +285,16 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         bag_rule=True,
     ),
     QuestionTemplate(
-        "class-all-retrieved",
-        A.MULTI_STEP_REASONING,
-        (PROCEDURE,),
-        "binary",
-        (
-            "Have all {objects} of the procedure so far been retrieved by now?",
-            "Has every {object} of the procedure so far been retrieved?",
-        ),
-        introduced_class,
-        class_all_retrieved,
-        (A.OBJECT_AGGREGATION,),
-        clinical=True,
-        needs=needed_events(*COMING_AND_GOING),
-        bag_rule=True,
-    ),
-    QuestionTemplate(
         "missing-count",
         A.MULTI_STEP_REASONING,
         (PROCEDURE,),
         "number",
         (
-            "How many foreign objects that have to be retrieved are in the body but out of view now?",
-            "How many foreign objects would have to be searched for if the body were to be closed now?",
+            "How many {things} that have to be retrieved are in the body but out of view now?",
+            "How many {things} would have to be searched for if the body were to be closed now?",
+            "Count the {things} that are still to be retrieved and cannot be seen now.",
+            "What is the number of {things} now out of view in the body that have to be retrieved?",
+            "As of now, how many {things} in the body have to be retrieved but are not in view?",
         ),
         nothing,
         missing_count,
@@ -375,46 +309,17 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (PROCEDURE,),
         "time",
         (
-            "One foreign object that has to be retrieved is out of view now. When was it last seen?",
-            "At what time was the one object last visible that is still to be retrieved but not in view?",
+            "One {thing} that has to be retrieved is out of view now. When was it last seen?",
+            "At what time was the one {thing} last visible that is still to be retrieved but not in view?",
+            "Name the time at which the one {thing} was last seen that has to be retrieved and is out of view now.",
+            "One {thing} still has to be retrieved and cannot be seen now. When was it last in view?",
+            "When did one last see the {thing} that is out of view now and still has to be retrieved?",
         ),
         nothing,
         missing_last_seen,
         (A.TEMPORAL_LOCALIZATION,),
         clinical=True,
         needs=_STORY,
-        bag_rule=True,
-    ),
-    QuestionTemplate(
-        "match-states",
-        A.MULTI_STEP_REASONING,
-        (PROCEDURE,),
-        "matching",
-        (
-            "Match each of these foreign objects with what has become of it by now.",
-            "Which of these foreign objects are in the body now, and which have been retrieved?",
-        ),
-        classes_brought_once,
-        match_states,
-        (A.OBJECT_IDENTIFICATION,),
-        clinical=True,
-        needs=needed_events(*COMING_AND_GOING),
-        bag_rule=True,
-    ),
-    QuestionTemplate(
-        "balance",
-        A.MULTI_STEP_REASONING,
-        (SEGMENT, PROCEDURE),
-        "multiple_choice",
-        (
-            "Are more {objects} inserted or retrieved {here}?",
-            "Compare how many {objects} are inserted and how many are retrieved {here}.",
-        ),
-        balances,
-        balance,
-        (A.EVENT_AGGREGATION,),
-        clinical=True,
-        needs=needed_events(EventKind.INSERTED, *COMING_AND_GOING),
         bag_rule=True,
     ),
 )

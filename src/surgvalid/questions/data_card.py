@@ -14,14 +14,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgvalid.questions.balancing import Selection
-from surgvalid.questions.blind_guesses import Leak, leak_table
+from surgvalid.questions.blind_guesses import WHOLE_LIMIT, Leak, leak_table
 from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.drafts import DraftTally
 from surgvalid.questions.splits import Splits, VideoFacts
 from surgvalid.schema.procedures.ledger import RULES
-
-WHOLE_LIMIT = 0.3
-"""A share of all questions of a split that is right without looking, above which the card says so."""
 
 
 class Placed(NamedTuple):
@@ -30,6 +27,11 @@ class Placed(NamedTuple):
     draft: AnyDraft
     split: str
     ood: bool
+
+    @property
+    def reworded(self) -> bool:
+        """Whether it is asked in the phrasing that training never shows: one in five questions for testing."""
+        return self.split == "test" and int(self.draft.case[1:], 16) % 5 == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,18 @@ class QuestionCard:
     """Per track and template that could not be asked of some procedures: of how many, and why."""
     leaks: pl.DataFrame = field(default_factory=lambda: leak_table(()))
     """Per template, how often input-blind predictors are right, and how often they may be."""
+    sources: Sequence[str] = ()
+    """Data sets, with licence, citation and split."""
+    reworded: int = 0
+    """Questions for testing in the phrasing of their template that training never shows."""
 
     def as_dict(self) -> dict[str, Any]:
         """The card as plain data."""
         return {
             "options": dict(self.options),
             "questions": int(self.counts["questions"].sum()),
+            "sources": list(self.sources),
+            "held_out_wordings": self.reworded,
             "floors": dict(self.floors),
             "counts": self.counts.to_dicts(),
             "templates": self.templates.to_dicts(),
@@ -78,6 +86,8 @@ class QuestionCard:
         parts = [
             "# Data card",
             f"{int(self.counts['questions'].sum())} questions from {self.videos.height} videos.",
+            *self.sources,
+            f"- test questions in a wording that training never shows (`wording` in their strata): {self.reworded}",
             *(f"- {name}: {value:.3f}" for name, value in self.floors.items()),
             *(
                 _section(title, frame)
@@ -96,7 +106,7 @@ class QuestionCard:
             *(f"- {name}: {value}" for name, value in self.left_out.items()),
             "## Defects",
             *([f"- {defect}" for defect in self.defects] or ["None found."]),
-            "## Rules",
+            "## Rules on foreign objects",
             *(f"- **{rule.name}**: {rule.text}" for rule in RULES),
         ]
         return "\n".join(parts) + "\n"
@@ -147,6 +157,8 @@ def data_card(
         classes=_classes(placed, videos),
         floors=guessed,
         left_out=_left_out(selections, tally),
+        sources=tuple(dict.fromkeys(facts.source for facts in videos if facts.source)),
+        reworded=sum(item.reworded for item in placed),
         defects=(*_defects(videos, splits, asked), *_unasked(placed, options), *above),
         options=options,
         withheld=_withheld(tally),
@@ -189,7 +201,7 @@ def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
     )
     columns = ["split", "track", "capability", "format", "ood", "clinical", "questions"]
     rows = [(*key, count) for key, count in sorted(counted.items())]
-    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+    return _table(rows, columns)
 
 
 def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
@@ -225,7 +237,7 @@ def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
                 answers.most_common(1)[0][1] / len(drafts),
             )
         )
-    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+    return _table(rows, columns)
 
 
 def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:
@@ -244,7 +256,7 @@ def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, in
         )
         for v in videos
     ]
-    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+    return _table(rows, columns)
 
 
 def _classes(placed: Sequence[Placed], videos: Sequence[VideoFacts]) -> pl.DataFrame:
@@ -260,7 +272,7 @@ def _classes(placed: Sequence[Placed], videos: Sequence[VideoFacts]) -> pl.DataF
         )
         for name in names
     ]
-    return pl.DataFrame(rows, schema=columns, orient="row") if rows else _empty(columns)
+    return _table(rows, columns)
 
 
 def _left_out(selections: Mapping[tuple[str, str], Selection], tally: DraftTally) -> dict[str, Any]:
@@ -314,6 +326,6 @@ def _unasked(placed: Sequence[Placed], options: Mapping[str, Any]) -> Iterable[s
     return (f"{kind} {name} has no question" for kind, name in wanted if (kind, str(name)) not in there)
 
 
-def _empty(columns: list[str]) -> pl.DataFrame:
+def _table(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> pl.DataFrame:
     kinds = {name: pl.Int64 if name in ("questions", "videos") else pl.String for name in columns}
-    return pl.DataFrame(schema=kinds)
+    return pl.DataFrame(rows, schema=columns, orient="row") if rows else pl.DataFrame(schema=kinds)

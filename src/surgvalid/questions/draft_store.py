@@ -26,6 +26,7 @@ class _Words(NamedTuple):
     """What is read back from the file."""
 
     text: str
+    held_out: str
     proof: Proof
     facts: dict[str, float]
 
@@ -37,7 +38,7 @@ class DraftStore:
         self._drafts: dict[tuple[str, str], list[StoredDraft]] = {}
         self._same: dict[Any, Any] = {}
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the store)
-        self._lock, self._last = Lock(), (-1, _Words("", Proof(), {}))
+        self._lock, self._last = Lock(), (-1, _Words("", "", Proof(), {}))
         weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
@@ -54,7 +55,7 @@ class DraftStore:
     def _stored(self, draft: Draft) -> StoredDraft:
         with self._lock:
             at = self._file.seek(0, os.SEEK_END)
-            words = _Words(draft.text, draft.proof, draft.facts)
+            words = _Words(draft.text, draft.held_out, draft.proof, draft.facts)
             pickle.dump(words, self._file, protocol=pickle.HIGHEST_PROTOCOL)
         return StoredDraft(
             draft.template,
@@ -106,6 +107,11 @@ class StoredDraft:
     def text(self) -> str:
         """The question in words."""
         return self._store.words(self._at).text
+
+    @property
+    def held_out(self) -> str:
+        """The same in the phrasing that is held out."""
+        return self._store.words(self._at).held_out
 
     @property
     def proof(self) -> Proof:

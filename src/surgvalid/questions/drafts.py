@@ -10,8 +10,9 @@ answer survives every small change that careful people disagree on:
     the border   the window starts or ends earlier or later, by the tolerance of its time answers
     the time     a quoted time at which something is seen is off by one second
     the length   a quoted least duration is off by one second
+    the ambiguity    what shows too little to be sure of counts as seen: all of it, or one object alone
 A time may move within its tolerance and a percentage within its own. Single frames are exact: there only
-the glimpse counts. What a template itself finds doubtful (two boxes of almost equal size) comes first.
+the glimpse and the ambiguity count. What a template itself finds doubtful (two boxes of almost equal size) comes first.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ def _changes(scene: QuestionScene, slots: Slots) -> Iterator[tuple[str, Question
         QuestionScene(scene.ledger.blinking, scene.window, scene.track),
         slots,
     )
+    for ledger in scene.ledger.generous(scene.window):
+        yield "it depends on what can hardly be made out", QuestionScene(ledger, scene.window, scene.track), slots
     if scene.track is FRAME:
         return
     for window in _near_windows(scene):
@@ -189,6 +192,8 @@ class Draft:
     facts: dict[str, float]
     """What makes it hard: length of the window, objects, classes, hidden share."""
     phase: str | None
+    held_out: str = ""
+    """The question in the phrasing that training never shows."""
 
     @cached_property
     def stem(self) -> tuple[str, ...]:
@@ -263,7 +268,7 @@ def _draft(
             tally.doubtful[template.name, reason] += 1
             continue
         tally.clear[template.name] += 1
-        text = template.text(scene, slots, int(draw.integers(0, len(template.phrasings))))
+        *texts, held_out = (template.text(scene, slots, number) for number in range(len(template.phrasings)))
         procedure = ledger.procedure
         return Draft(
             template,
@@ -271,11 +276,12 @@ def _draft(
             procedure.video,
             scene.window,
             slots,
-            text,
+            texts[int(draw.integers(0, len(texts)))],
             answer.text,
             answer.proof,
             _facts(scene, answer.proof),
             procedure.phase_at(scene.second),
+            held_out,
         )
     return None
 

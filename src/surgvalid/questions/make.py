@@ -36,7 +36,7 @@ from surgvalid.results.request import requested
 from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, ForeignObject, read_definitions
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
-from surgvalid.schema.procedures.tracks import Procedure
+from surgvalid.schema.procedures.tracks import THING, Procedure
 from surgvalid.schema.questions.formats import build_format, time_tolerance_s
 from surgvalid.schema.questions.questions import Reference, Request
 from surgvalid.stats.draws import stream
@@ -226,7 +226,8 @@ def _drafts(
 ) -> list[Draft]:
     draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
     wanted = int(OVERSAMPLE * options.per_video)
-    return list(drafts_of(ledger, track, templates_for(track, matching=options.matching), wanted, draw, tally, usual))
+    templates = templates_for(track, matching=options.matching, of_data_set=THING in ledger.procedure.facts)
+    return list(drafts_of(ledger, track, templates, wanted, draw, tally, usual))
 
 
 def _facts_of(ledger: Ledger) -> VideoFacts:
@@ -243,6 +244,8 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
         landmarks_of(procedure),
         proposed=len(procedure.proposed),
         declared=procedure.declared is not None,
+        split=procedure.facts.get("split", ""),
+        source=procedure.facts.get("source", ""),
     )
 
 
@@ -313,8 +316,10 @@ def _question(item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[F
     strata = {"track": draft.track.value, "generation": GENERATION, "center": shown.center}
     strata |= {"phase": draft.phase} if draft.phase else {}
     strata |= {"instances": "unverified"} if shown.proposed else {}
+    strata |= {"wording": "held out" if item.reworded else "usual"}
+    text = draft.held_out if item.reworded else draft.text
     return Question(
-        Request(draft.case, draft.video, start, end, shown.procedure_type, draft.text),
+        Request(draft.case, draft.video, start, end, shown.procedure_type, text),
         Reference(
             draft.case,
             template.capability,

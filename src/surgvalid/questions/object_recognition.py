@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from surgvalid.questions.answers import classes, detail_of, number, places, proof, yes_no
 from surgvalid.questions.knowledge import look_alike
@@ -11,20 +11,18 @@ from surgvalid.questions.proposals import (
     any_class,
     inner_stretch,
     introduced_class,
-    lone_views,
     nothing,
     object_in_view,
     object_in_view_twice,
-    one_second,
     one_seen_twice,
     second_in_view,
     told_event,
-    two_apart,
     two_classes,
 )
 from surgvalid.questions.template import (
     COMING_AND_GOING,
     FRAME,
+    IMAGE_SIZE,
     PROCEDURE,
     SEGMENT,
     Draw,
@@ -33,9 +31,7 @@ from surgvalid.questions.template import (
     QuestionTemplate,
     Slots,
     TemplateAnswer,
-    clock,
     needed_events,
-    second_of,
 )
 from surgvalid.schema.procedures.ledger import Entry
 from surgvalid.schema.procedures.spans import Spans, Window
@@ -112,34 +108,6 @@ def same_object(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     if one is None or other is None:
         return None
     return yes_no(one is other, proof((one, other), [slots["at_s"], slots["then_s"]]))
-
-
-def same_object_at(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """At which of several times the object in view is the one that is in view at another."""
-    times = [second_of(text) for text in slots["options"]]
-    entries = [scene.the_one(slots["object"], second) for second in (slots["at_s"], *times)]
-    if None in entries:
-        return None
-    same = [second for second, entry in zip(times, entries[1:], strict=True) if entry is entries[0]]
-    if len(same) != 1:
-        return None
-    around = [scene.the_one(slots["object"], second + step) for second in times for step in (-1, 1)]
-    steady = around == [entry for entry in entries[1:] for _ in (-1, 1)]
-    why = proof([entry for entry in entries if entry], [slots["at_s"], *times])
-    return TemplateAnswer(clock(same[0]), why, None if steady else "it changes within a second of the quoted time")
-
-
-def times_of_one(scene: QuestionScene, draw: Draw) -> Iterator[Slots]:
-    """A class, a time, and further times of which one shows the same object; the others show look-alikes."""
-    for name, alone in lone_views(scene, draw):
-        keys = list(alone)
-        mine = keys[int(draw.integers(0, len(keys)))]
-        pair = two_apart(alone[mine], draw)
-        if pair is None or len(keys) < 2:
-            continue
-        others = [one_second(alone[key], draw) for key in keys if key != mine]
-        chosen = sorted([pair[1], *others[: min(3, len(others))]])
-        yield {"object": name, "at_s": pair[0], "options": tuple(clock(second) for second in chosen)}
 
 
 def seen_again(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
@@ -263,30 +231,6 @@ def all_quadrants(scene: QuestionScene, _: Slots) -> TemplateAnswer | None:
     return TemplateAnswer(text, proof(seen, [scene.second]), doubt)
 
 
-def match_quadrants(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """The quadrant of each class of which one object is in view."""
-    entries = [scene.the_one(name, scene.second) for name in slots["each"]]
-    boxes = [entry.box_at(scene.second) for entry in entries if entry]
-    if len(boxes) < len(slots["each"]):
-        return None
-    size = scene.ledger.procedure.width_px, scene.ledger.procedure.height_px
-    quadrants = [places(box.center, *size) for box in boxes if box]
-    doubt = next((doubt for _, doubt in quadrants if doubt), None)
-    pairs = zip(slots["each"], quadrants, strict=True)
-    answer = "; ".join(f"{name}: {quadrant}" for name, (quadrant, _) in pairs)
-    return TemplateAnswer(answer, proof([entry for entry in entries if entry], [scene.second]), doubt)
-
-
-def classes_seen_once(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """Two to four classes of which exactly one object is in view, in random order, with the quadrants."""
-    seen = [entry.class_name for entry in scene.ledger.in_view(scene.second)]
-    single = sorted(name for name in set(seen) if seen.count(name) == 1)
-    if len(single) < 2:
-        return []
-    chosen = tuple(single[at] for at in draw.permutation(len(single))[:4])
-    return [{"each": chosen, "options": QUADRANTS}]
-
-
 def left_of(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """Whether one object lies to the left of another."""
     pair = [scene.the_one(slots[key], scene.second) for key in ("object", "other")]
@@ -345,9 +289,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "fo_class",
         (
-            "Which classes of foreign objects are visible {here}?",
-            "Name every foreign object class that can be seen {here}.",
-            "What kinds of foreign objects does this image show?",
+            "Which classes of {things} are visible {here}?",
+            "Name every {thing} class that can be seen {here}.",
+            "What kinds of {things} does this image show?",
+            "List the classes of all {things} in view {here}.",
+            "To which classes do the {things} belong that one can see {here}?",
         ),
         nothing,
         visible_classes,
@@ -360,12 +306,15 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "fo_class",
         (
-            "Exactly one foreign object is visible {here}. To which class does it belong?",
-            "There is a single foreign object {here}. What is it?",
+            "Exactly one {thing} is visible {here}. To which class does it belong?",
+            "There is a single {thing} {here}. What is it?",
+            "Name the class of the only {thing} {here}.",
+            "Which class does the one {thing} in view {here} have?",
+            "One {thing} and no other can be seen {here}. Of which class is it?",
         ),
         nothing,
         only_class,
-        needs=Needs(all_classes=True),
+        needs=Needs(all_classes=True, certain=("instances",)),
     ),
     QuestionTemplate(
         "classes-between",
@@ -373,8 +322,11 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (SEGMENT, PROCEDURE),
         "fo_class",
         (
-            "Which classes of foreign objects are visible between {from} and {to}?",
-            "Name every foreign object class that is seen from {from} to {to}.",
+            "Which classes of {things} are visible between {from} and {to}?",
+            "Name every {thing} class that is seen from {from} to {to}.",
+            "List the classes of all {things} in view at any time from {from} to {to}.",
+            "What kinds of {things} can be seen between {from} and {to}?",
+            "From {from} to {to}, {things} of which classes are in view at some time?",
         ),
         inner_stretch,
         classes_between,
@@ -387,7 +339,13 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         A.OBJECT_IDENTIFICATION,
         (FRAME, SEGMENT, PROCEDURE),
         "binary",
-        ("Is {an_object} visible {here}?", "Can {an_object} be seen {here}?"),
+        (
+            "Is {an_object} visible {here}?",
+            "Can {an_object} be seen {here}?",
+            "Is there {an_object} in view {here}?",
+            "Is at least one {object} visible {here}?",
+            "Is {an_object} to be seen {here}, wholly or in part?",
+        ),
         any_class,
         class_visible,
     ),
@@ -399,6 +357,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "Are {an_object} and {an_other} visible at the same time {here}?",
             "Do {an_object} and {an_other} occur together {here}?",
+            "Can {an_object} and {an_other} be seen at once {here}?",
+            "Is {an_object} in view together with {an_other} {here}?",
+            "Does one see both {an_object} and {an_other} simultaneously {here}?",
         ),
         classes_for_frame_or_seen,
         together,
@@ -411,23 +372,14 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "Is the {object} visible at {at} the same one as the {object} visible at {then}?",
             "One {object} is in view at {at} and one at {then}. Are they the same object?",
+            "Do {at} and {then} show the same {object}?",
+            "Is it one and the same {object} that is in view at {at} and at {then}?",
+            "Compare the {object} at {at} with the {object} at {then}. Is it the same object?",
         ),
         one_seen_twice,
         same_object,
         (A.TEMPORAL_LOCALIZATION,),
-    ),
-    QuestionTemplate(
-        "same-object-at",
-        A.INSTANCE_MATCHING,
-        (SEGMENT, PROCEDURE),
-        "multiple_choice",
-        (
-            "At which of these times is the {object} in view the same one as at {at}?",
-            "One {object} is visible at {at}. At which of these times is that very {object} visible again?",
-        ),
-        times_of_one,
-        same_object_at,
-        (A.TEMPORAL_LOCALIZATION,),
+        needs=Needs(certain=("instances",)),
     ),
     QuestionTemplate(
         "seen-again",
@@ -437,10 +389,14 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "How many of the {objects} visible at {at} are also visible at {then}?",
             "Of the {objects} in view at {at}, how many are in view at {then}?",
+            "Some {objects} are in view at {at}. How many of them are in view at {then}?",
+            "How many of the same {objects} can be seen both at {at} and at {then}?",
+            "Count the {objects} of {at} that one sees at {then}, too.",
         ),
         object_in_view_twice,
         seen_again,
         (A.OBJECT_AGGREGATION,),
+        needs=Needs(certain=("instances",)),
     ),
     QuestionTemplate(
         "largest-class",
@@ -448,13 +404,16 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "fo_class",
         (
-            "To which class does the foreign object with the largest bounding box belong?",
-            "Which foreign object has the largest bounding box {here}?",
+            "To which class does the {thing} with the largest bounding box belong?",
+            "Which {thing} has the largest bounding box {here}?",
+            "Of which class is the {thing} whose bounding box is the largest {here}?",
+            "Compare the bounding boxes of all {things} {here}. Which class has the largest one?",
+            "Name the class of the {thing} with the bounding box of the largest area.",
         ),
         nothing,
         largest_class,
         (A.OBJECT_IDENTIFICATION,),
-        needs=Needs(all_classes=True),
+        needs=Needs(all_classes=True, certain=("boxes",)),
     ),
     QuestionTemplate(
         "hidden-classes",
@@ -462,14 +421,17 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME, SEGMENT, PROCEDURE),
         "fo_class",
         (
-            "Which classes of foreign objects are partly hidden behind something {here}{when}?",
-            "Name the classes of all foreign objects {here} that something lies in front of{when}.",
+            "Which classes of {things} are partly hidden behind something {here}{when}?",
+            "Name the classes of all {things} {here} that something lies in front of{when}.",
+            "Of which classes are the {things} {here} that are seen only in part because something covers them{when}?",
+            "{things} of which classes are partly covered {here}{when}?",
+            "List the classes of the {things} {here} of which something before them hides a part{when}.",
         ),
         second_in_view,
         hidden_classes,
         (A.OBJECT_IDENTIFICATION,),
         several=True,
-        needs=Needs(all_classes=True),
+        needs=Needs(all_classes=True, certain=("visibility",)),
     ),
     QuestionTemplate(
         "attribute-of",
@@ -479,6 +441,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "What is the {attribute} of the {object} {here}{when}?",
             "Which {attribute} does the {object} have {here}{when}?",
+            "Name the {attribute} of the {object} {here}{when}.",
+            "The {object} {here}: what is its {attribute}{when}?",
+            "How would one describe the {attribute} of the {object} {here}{when}?",
         ),
         attributes_in_view,
         attribute_of,
@@ -490,13 +455,16 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "fo_class",
         (
-            "Which is the foreign object whose centre is closest to the centre of the image?",
-            "To which class does the foreign object belong whose centre is nearest to the middle of the image?",
+            "Which is the {thing} whose centre is closest to the centre of the image?",
+            "To which class does the {thing} belong whose centre is nearest to the middle of the image?",
+            "Of all {things} {here}, of which class is the one whose centre is nearest to the centre of the image?",
+            "Name the class of the {thing} whose centre lies closest to the middle of the image.",
+            "Measure from the centre of the image: of which class is the {thing} whose centre is nearest?",
         ),
         nothing,
         nearest_centre,
         (A.OBJECT_IDENTIFICATION,),
-        needs=Needs(all_classes=True, size=True),
+        needs=Needs(all_classes=True, certain=IMAGE_SIZE),
     ),
     QuestionTemplate(
         "quadrant-of",
@@ -506,10 +474,13 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "In which quadrant of the image is the {object}{when}?",
             "Where in the image is the centre of the {object}{when}?",
+            "Which quadrant of the image holds the centre of the {object}{when}?",
+            "The centre of the {object} lies in one quadrant of the image{when}. Which one is it?",
+            "Divide the image into four quadrants. In which one is the centre of the {object}{when}?",
         ),
         in_quadrant,
         quadrant_of,
-        needs=Needs(size=True),
+        needs=Needs(certain=IMAGE_SIZE),
     ),
     QuestionTemplate(
         "all-quadrants",
@@ -517,37 +488,32 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (FRAME,),
         "open_ended",
         (
-            "List every visible foreign object with the quadrant of the image it lies in.",
-            "Which foreign objects are visible {here}, and in which quadrant of the image is each?",
+            "List every visible {thing} with the quadrant of the image it lies in.",
+            "Which {things} are visible {here}, and in which quadrant of the image is each?",
+            "Name all {things} {here}, each with its quadrant of the image.",
+            "For every {thing} in view, tell its class and the quadrant of the image in which it lies.",
+            "What {things} can be seen {here}, and which quadrant of the image does each lie in?",
         ),
         nothing,
         all_quadrants,
         (A.OBJECT_IDENTIFICATION,),
-        needs=Needs(all_classes=True, size=True),
-    ),
-    QuestionTemplate(
-        "match-quadrants",
-        A.SPATIAL_LOCALIZATION_CAMERA,
-        (FRAME,),
-        "matching",
-        (
-            "Match every one of these foreign objects {here} with the quadrant it lies in.",
-            "In which quadrant of the image is each of these foreign objects?",
-        ),
-        classes_seen_once,
-        match_quadrants,
-        (A.OBJECT_IDENTIFICATION,),
-        needs=Needs(size=True),
+        needs=Needs(all_classes=True, certain=IMAGE_SIZE),
     ),
     QuestionTemplate(
         "left-of",
         A.SPATIAL_LOCALIZATION_CAMERA,
         (FRAME,),
         "binary",
-        ("Is the {object} to the left of the {other} {here}?", "Does the {object} lie further left than the {other}?"),
+        (
+            "Is the {object} to the left of the {other} {here}?",
+            "Does the {object} lie further left than the {other}?",
+            "Does the {other} lie to the right of the {object} {here}?",
+            "Is the centre of the {object} further left in the image than that of the {other}?",
+            "Seen from left to right {here}, does the {object} come before the {other}?",
+        ),
         two_classes,
         left_of,
-        needs=Needs(size=True),
+        needs=Needs(certain=IMAGE_SIZE),
     ),
     QuestionTemplate(
         "place-of",
@@ -557,6 +523,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "Where in the body was the {object} placed at {moment}?",
             "At {moment} {an_object} is put down. Where in the body?",
+            "Name the place in the body where the {object} is put at {moment}.",
+            "In what part of the body does the {object} come to lie when it is placed at {moment}?",
+            "What is the place in the body at which {an_object} is put down at {moment}?",
         ),
         told_event(EventKind.PLACED, detail=Detail.PLACE),
         place_of,
@@ -572,6 +541,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "On which anatomical structure was the {object} placed at {moment}?",
             "Which structure received the {object} at {moment}?",
+            "To which anatomical structure is the {object} applied at {moment}?",
+            "At {moment} the {object} is placed on an anatomical structure. On which?",
+            "Name the anatomical structure on which {an_object} is put at {moment}.",
         ),
         told_event(EventKind.PLACED, detail=Detail.STRUCTURE),
         structure_of,
@@ -587,6 +559,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "On which anatomical structure does the visible {object} sit?",
             "Which anatomical structure is the {object} {here} attached to or lying on?",
+            "Name the anatomical structure that the visible {object} sits on.",
+            "To which anatomical structure is the {object} {here} fixed, or on which does it lie?",
+            "The {object} {here} sits on an anatomical structure. Which one is it?",
         ),
         object_in_view,
         sits_on,
@@ -600,6 +575,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "The {object} in the body is out of view now. Where was it last placed?",
             "Where should one look for the {object} that is in the body but not in view?",
+            "Where in the body was the {object} put last that is now out of view?",
+            "The {object} cannot be seen now but is in the body. At which place was it last put?",
+            "Name the place where the {object} in the body that is out of view was last put.",
         ),
         introduced_class,
         last_place,

@@ -111,43 +111,20 @@ def second_in_view(scene: QuestionScene, draw: Draw) -> Iterator[Slots]:
         yield {"at_s": slots["at_s"]}
 
 
-def lone_views(scene: QuestionScene, draw: Draw) -> Iterator[tuple[str, dict[str, Spans]]]:
-    """Classes, and by instance when it is the only one of its class in view; several instances first."""
-    names = _shuffled(sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)}), draw)
-    members = {name: scene.ledger.seen_in(scene.window, name) for name in names}
-    for name in sorted(names, key=lambda n: len(members[n]) < 2):
-        seen = {entry.instance: entry.views.within(scene.window) for entry in members[name]}
-        alone = {}
-        for instance, views in seen.items():
-            lone = views.without(Spans.union(others for other, others in seen.items() if other != instance))
-            if lone.total_s:
-                alone[instance] = lone
-        if alone:
-            yield name, alone
-
-
 def one_seen_twice(scene: QuestionScene, draw: Draw) -> Iterator[Slots]:
     """A class and two seconds with one object of it in view each: look-alikes as often as the same one again."""
-    for name, alone in lone_views(scene, draw):
+    names = _shuffled(sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)}), draw)
+    for name in sorted(names, key=lambda name: len(scene.ledger.seen_in(scene.window, name)) < 2):
+        seen = {e.instance: e.views.within(scene.window) for e in scene.ledger.seen_in(scene.window, name)}
+        others = {key: Spans.union(views for other, views in seen.items() if other != key) for key in seen}
+        alone = {key: lone for key, views in seen.items() if (lone := views.without(others[key])).total_s}
         keys = _shuffled(sorted(alone), draw)
-        if len(keys) > 1 and draw.random() < 0.6:
-            first, then = sorted(one_second(alone[key], draw) for key in keys[:2])
-        elif (pair := two_apart(alone[keys[0]], draw)) is not None:
-            first, then = sorted(pair)
-        else:
+        if not keys:
             continue
+        pair = keys[:2] if len(keys) > 1 and draw.random() < 0.6 else [keys[0]] * 2
+        first, then = sorted(one_second(alone[key], draw) for key in pair)
         if then - first >= LEAST_APART_S:
             yield {"object": name, "at_s": first, "then_s": then}
-
-
-def two_apart(views: Spans, draw: Draw) -> tuple[int, int] | None:
-    """Two seconds of a set that are not close together, if possible of different stretches; or None."""
-    first = one_second(views, draw)
-    for _ in range(4):
-        then = one_second(views, draw)
-        if abs(then - first) >= LEAST_APART_S:
-            return first, then
-    return None
 
 
 def told_event(*kinds: EventKind, detail: Detail | None = None, named: bool = True) -> Propose:

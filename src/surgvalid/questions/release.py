@@ -21,7 +21,7 @@ import polars as pl
 
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.benchmark import Benchmark, table_of, write_lines
-from surgvalid.questions.ceiling import human_ceiling
+from surgvalid.questions.stages.ceiling import human_ceiling
 from surgvalid.questions.stages.history import Action, History, ReviewState, history_in, standing
 from surgvalid.results.manifest import MANIFEST, sha256_of
 from surgvalid.results.request import VerbRequest, requested

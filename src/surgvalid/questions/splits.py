@@ -44,6 +44,10 @@ class VideoFacts:
     """Instances that nobody has confirmed."""
     declared: bool = True
     """Whether somebody said what was annotated."""
+    split: str = ""
+    """Where the data set puts it; empty where that is to be dealt."""
+    source: str = ""
+    """The data set it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def frame_signatures(procedure: Procedure) -> NDArray[np.uint64]:
     """
     total = np.zeros(procedure.duration_s, np.uint64)
     shown = np.zeros(procedure.duration_s, bool)
-    for track in procedure.tracks:
+    for track in () if "boxes" in procedure.assumed else procedure.tracks:
         seconds, boxes = track.seconds[track.in_view], track.boxes[track.in_view]
         digest = hashlib.blake2b(track.class_name.encode(), digest_size=8).digest()
         mixed = np.full(len(seconds), int.from_bytes(digest, "little"), np.uint64)
@@ -130,7 +134,10 @@ def split_videos(
         if group not in held_out:
             by_type[group[0].procedure_type].append(group)
     of_video = {facts.video: "test" for group in held_out for facts in group}
-    for name, dealt in sorted(by_type.items()):
+    for name, members in sorted(by_type.items()):
+        stated = [{facts.split for facts in group} - {""} for group in members]
+        of_video |= {f.video: max(s, key=SPLITS.index) for g, s in zip(members, stated, strict=True) if s for f in g}
+        dealt = [group for group, sides in zip(members, stated, strict=True) if not sides]
         order = stream(seed, "split", name).permutation(len(dealt))
         for rank, at in enumerate(order):
             side = "test" if rank < round(test_share * len(dealt)) else "train"

@@ -29,7 +29,7 @@ import numpy as np
 from surgvalid.questions.usual import Usual
 from surgvalid.schema.procedures.ledger import RETRIEVED_IN_BAG, Entry, Ledger
 from surgvalid.schema.procedures.spans import Window
-from surgvalid.schema.procedures.tracks import Event, EventKind, Procedure
+from surgvalid.schema.procedures.tracks import STAGE, THING, Event, EventKind, Procedure
 from surgvalid.schema.questions.formats import time_tolerance_s
 from surgvalid.schema.questions.taxonomy import Capability
 
@@ -48,8 +48,8 @@ class Needs:
     events: frozenset[EventKind] = frozenset()
     phases: bool = False
     attributes: bool = False
-    size: bool = False
-    """The answer depends on the size of the image."""
+    certain: tuple[str, ...] = ()
+    """What must not be assumed only: names as in `Procedure.assumed`."""
 
     def missing_from(self, procedure: Procedure) -> str | None:
         """Why the question cannot be asked of a procedure, or None."""
@@ -65,7 +65,7 @@ class Needs:
             return f"phases were not annotated{unsaid}"
         if self.attributes and not annotated.attributes:
             return f"attributes were not annotated{unsaid}"
-        if self.size and (assumed := [n for n in ("width_px", "height_px") if n in procedure.assumed]):
+        if assumed := [name for name in self.certain if name in procedure.assumed]:
             return f"nobody told {' and '.join(assumed)}"
         return None
 
@@ -86,6 +86,7 @@ def needed_events(*kinds: EventKind) -> Needs:
 
 NOTHING_MORE = Needs()
 """Tracks alone will do."""
+IMAGE_SIZE = ("width_px", "height_px")
 
 
 Slots = Mapping[str, Any]
@@ -176,6 +177,7 @@ class QuestionTemplate:
     tracks: tuple[QuestionTrack, ...]
     format: str
     phrasings: tuple[str, ...]
+    """All mean the same; the last is held out: training never shows it."""
     propose: Callable[[QuestionScene, Draw], Iterable[Slots]]
     answer: Callable[[QuestionScene, Slots], TemplateAnswer | None]
     secondaries: tuple[Capability, ...] = ()
@@ -186,13 +188,19 @@ class QuestionTemplate:
     """What must have been annotated."""
     bag_rule: bool = False
     """Whether the answer rests on the rule that what lies in a specimen bag is retrieved."""
+    of_data_sets: bool = False
+    """Whether it is asked of data sets alone, which are not about foreign objects."""
 
     def text(self, scene: QuestionScene, slots: Slots, phrasing: int) -> str:
-        """The question in words, ending with the format that is wanted."""
-        words = _words(scene, slots)
-        question = self.phrasings[phrasing % len(self.phrasings)].format_map(words)
+        """The question in words, ending with the format that is wanted.
+
+        Of a data set with classes of its own, which nobody else defines, it says from which classes one answers.
+        """
+        question = self.phrasings[phrasing].format_map(_words(scene, slots))
         rule = f" {BAG_RULE}" if self._rests_on_bags(slots) else ""
-        return f"{question[:1].upper()}{question[1:]}{rule} {self._ending(slots)}"
+        listed = self.needs.all_classes and THING in scene.ledger.procedure.facts
+        known = f" Classes: {'; '.join(kind.name for kind in scene.ledger.objects)}." if listed else ""
+        return f"{question[:1].upper()}{question[1:]}{rule} {self._ending(slots)}{known}"
 
     def _rests_on_bags(self, slots: Slots) -> bool:
         """Whether the rule on bags decides: retrieval is asked for, of what may lie in one."""
@@ -256,7 +264,10 @@ _ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "
 
 
 def _words(scene: QuestionScene, slots: Slots) -> dict[str, str]:
-    words = {"here": _HERE[scene.track], "when": ""}
+    facts = scene.ledger.procedure.facts
+    thing = facts.get(THING, "foreign object")
+    words = {"here": _HERE[scene.track], "when": "", "thing": thing, "stage": facts.get(STAGE, "phase")}
+    words |= {"things": plural(thing), "a_thing": with_article(thing)}
     for key, value in slots.items():
         if key in ("object", "other"):
             name = str(value).lower()
@@ -284,7 +295,7 @@ def _shown_slots(phrasing: str) -> frozenset[str]:
     blanks = {name for _, name, _, _ in Formatter().parse(phrasing) if name}
     forms = {"object": {"object", "an_object", "objects"}, "other": {"other", "an_other", "others"}, "gap_s": {"gap"}}
     named = {key for key, spelled in forms.items() if spelled & blanks}
-    return frozenset(named | blanks & {"nth", "event", "phase", "purpose", "attribute"})
+    return frozenset(named | blanks & {"nth", "event", "phase", "purpose", "attribute", "criterion"})
 
 
 def clock(second: int) -> str:
@@ -308,14 +319,18 @@ def second_of(text: str) -> int:
     return 3600 * hours + 60 * minutes + seconds
 
 
+PAIRED = ("scissors", "forceps")
+"""Words without a singular."""
+
+
 def with_article(name: str) -> str:
     """The name with its indefinite article.
 
     Example:
-        >>> with_article("external drain")
-        'an external drain'
+        >>> with_article("external drain"), with_article("scissors")
+        ('an external drain', 'a pair of scissors')
     """
-    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {f'pair of {name}' if name in PAIRED else name}"
 
 
 def plural(name: str) -> str:
@@ -325,4 +340,4 @@ def plural(name: str) -> str:
         >>> plural("mesh"), plural("clip")
         ('meshes', 'clips')
     """
-    return name + ("es" if name.endswith(("sh", "ch", "s", "x")) else "s")
+    return name if name in PAIRED else name + ("es" if name.endswith(("sh", "ch", "s", "x")) else "s")

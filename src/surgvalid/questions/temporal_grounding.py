@@ -9,6 +9,7 @@ from surgvalid.questions.template import (
     PROCEDURE,
     SEGMENT,
     Draw,
+    Needs,
     Proof,
     QuestionScene,
     QuestionTemplate,
@@ -104,12 +105,6 @@ def share_visible(scene: QuestionScene, slots: Slots) -> TemplateAnswer:
     return share(seen, scene.window.frames, _sightings(scene, slots["object"]))
 
 
-def time_in_view(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """For how long a class is in view, all in all."""
-    seen = scene.ledger.seconds_in_view(slots["object"], scene.window)
-    return time(seen, _sightings(scene, slots["object"])) if seen else None
-
-
 def _sightings(scene: QuestionScene, class_name: str) -> Proof:
     """The objects of a class and the first and last second of each of their stretches in view."""
     stretches = scene.ledger.class_views(class_name).within(scene.window)
@@ -148,6 +143,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "When is {an_object} visible for the first time {here}?",
             "At what time does {an_object} first come into view {here}?",
+            "Name the time at which {an_object} is first in view {here}.",
+            "What is the first moment {here} that shows {an_object}?",
+            "When does one see {an_object} {here} for the first time?",
         ),
         seen_class,
         first_visible,
@@ -160,6 +158,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "When is {an_object} visible for the last time {here}?",
             "At what time was {an_object} last seen {here}?",
+            "Name the time at which {an_object} is in view for the last time {here}.",
+            "What is the last moment {here} that shows {an_object}?",
+            "When does one see {an_object} {here} for the last time?",
         ),
         seen_class,
         last_visible,
@@ -173,6 +174,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "When is the {nth} {object} inserted {here}?",
             "At what time is the {nth} {object} brought into the body {here}?",
+            "Name the time at which the {nth} {object} is put into the body {here}.",
+            "Count the insertions of {objects} {here}. When is the {nth} one?",
+            "What is the time of the {nth} insertion of {an_object} {here}?",
         ),
         insertions,
         nth_inserted,
@@ -187,6 +191,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "When is the {object} that is visible at {at} retrieved?",
             "The {object} in view at {at} is retrieved later. When?",
+            "At what time is the {object} retrieved that one sees at {at}?",
+            "Name the time at which the {object} in view at {at} is retrieved.",
+            "One {object} is in view at {at}. When is that {object} retrieved?",
         ),
         object_in_view,
         retrieved_at,
@@ -203,10 +210,14 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "The {object} visible at {at} later leaves the view for at least {gap}. When does it first come back?",
             "When is the {object} of {at} seen again after it has been out of view for at least {gap}?",
+            "One {object} is in view at {at}. When is it seen again after its next absence of at least {gap}?",
+            "The {object} of {at} later disappears for {gap} or longer. When is it visible again for the first time?",
+            "Name the time at which the {object} of {at} returns from its next absence of at least {gap}.",
         ),
         with_gap(object_in_view, (3, 5, 10)),
         comes_back,
         (A.INSTANCE_MATCHING,),
+        needs=Needs(certain=("instances",)),
     ),
     QuestionTemplate(
         "appearances",
@@ -216,6 +227,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "At which times does {an_object} come into view {here}? Absences under {gap} do not count.",
             "List the times at which {an_object} appears {here}, ignoring absences shorter than {gap}.",
+            "Name all times at which {an_object} comes into view {here}, but no return after less than {gap}.",
+            "When does {an_object} appear {here}? After the first time, count returns from absences of at least {gap}.",
+            "At what times does one begin to see {an_object} {here}, if absences under {gap} are overlooked?",
         ),
         with_gap(seen_class, (3, 5)),
         appearances,
@@ -230,22 +244,12 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "In what share of the frames is {an_object} visible {here}?",
             "During what part of the time can {an_object} be seen {here}?",
+            "What percentage of the frames {here} shows {an_object}?",
+            "How large is the share of frames {here} in which {an_object} is in view?",
+            "For what share of the time is {an_object} in view {here}?",
         ),
         seen_class,
         share_visible,
-        (A.OBJECT_AGGREGATION,),
-    ),
-    QuestionTemplate(
-        "time-in-view",
-        A.DURATION_ESTIMATION,
-        (SEGMENT, PROCEDURE),
-        "time",
-        (
-            "For how long, all in all, is {an_object} visible {here}?",
-            "How much time does {an_object} spend in view {here}?",
-        ),
-        seen_class,
-        time_in_view,
         (A.OBJECT_AGGREGATION,),
     ),
     QuestionTemplate(
@@ -256,6 +260,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "What is the longest time between two appearances in which no {object} is visible {here}?",
             "How long is the longest stretch {here} without any {object} in view, between two sightings?",
+            "Between two sightings {here}, for how long at most is no {object} in view?",
+            "Of all stretches {here} between two appearances without any {object}, how long is the longest?",
+            "For how long at most is every {object} out of view {here} before one is seen again?",
         ),
         seen_class,
         longest_absence,
@@ -269,6 +276,9 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         (
             "How long was the {object} that is visible at {at} in the body before it was retrieved?",
             "How much time passed between insertion and retrieval of the {object} visible at {at}?",
+            "For how long was the {object} of {at} in the body until it was retrieved?",
+            "The {object} in view at {at} was inserted and later retrieved. How long was it in the body?",
+            "Of the {object} in view at {at}: how much time lies between its insertion and its retrieval?",
         ),
         object_in_view,
         time_in_body,

@@ -1,10 +1,9 @@
 """A predictor that has everything but the video: a conditional logit over what may be answered.
 
 Every possible answer of a question gets a score, the sum of learnt weights of what is known of the two: the answer
-itself and its words, its place among the options, whether the question names it, how a time lies to the window, to a
-quoted time and to the other times; and the answer together with each word and each pair of words of the question, the
-type of procedure, the phase, and the length of the window. The largest score is the guess (softmax regression, ridge
-penalty, L-BFGS). Of questions without options, the most frequent answers of training may be answered.
+itself and its place among the options, and the answer together with each word and each pair of words of the question,
+the type of procedure, the phase, and the length of the window. The largest score is the guess (softmax regression,
+ridge penalty, L-BFGS). Of questions without options, the most frequent answers of training may be answered.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from surgvalid.questions.draft_store import AnyDraft
-from surgvalid.questions.template import second_of
 
 MOST_ANSWERS, MOST_QUESTIONS, STEPS = 12, 400, 40
 RIDGE = 0.5
@@ -97,25 +95,10 @@ def _known(draft: AnyDraft, answers: Sequence[str], at: int, types: Mapping[str,
     yield f"answer {answer}"
     yield f"place {at} of {len(answers)}"
     context = [word for word in words if not word.startswith("options=")]
-    context += [types[draft.video], f"phase {draft.phase}", f"long {_step(draft.window.length_s)}"]
+    context += [types[draft.video], f"long {_step(draft.window.length_s)}"]
+    context += [] if draft.template.of_data_sets else [f"phase {draft.phase}"]
     context += [f"{one} & {other}" for one, other in combinations(context, 2)]
     yield from (f"{answer} | {one}" for one in context)
-    if draft.template.format == "multiple_choice" and answer.count(":") == 2:
-        yield from _of_time(draft, answers, at)
-
-
-def _of_time(draft: AnyDraft, answers: Sequence[str], at: int) -> Iterator[str]:
-    seconds = [second_of(one) for one in answers]
-    mine, start, length = seconds[at], draft.window.start_s, max(draft.window.length_s, 1)
-    yield f"rank {sorted(seconds).index(mine)} of {len(seconds)}"
-    yield f"in window {10 * (mine - start) // length}"
-    quoted = [int(value) for key, value in draft.slots.items() if key in ("at_s", "then_s", "event_s")]
-    for second in quoted[:1]:
-        gaps = sorted(abs(one - second) for one in seconds)
-        yield f"gap rank {gaps.index(abs(mine - second))}"
-        yield f"gap {_step(abs(mine - second))}"
-        yield f"gap share {10 * abs(mine - second) // length}"
-        yield f"{'after' if mine > second else 'before'} {sum(one > second for one in seconds)} of {len(seconds)}"
 
 
 def _step(seconds: int) -> int:

@@ -13,6 +13,7 @@ __all__ = [
     "figures",
     "html",
     "inputs",
+    "latex",
     "pdf",
     "report",
     "review",

@@ -31,61 +31,6 @@ LATE = 0.05
 """Share of late answers from which on a model is named."""
 
 
-def reach_title(rows: pl.DataFrame, *, larger: bool | None = True) -> str:
-    """Who has the best value, panel by panel; nobody where an interval of another model reaches that far.
-
-    Args:
-        rows: Columns `model`, `value` and, where known, `low`, `high` and `panel`.
-        larger: Whether larger values are better; None where nobody said.
-    """
-    known = rows.drop_nulls("value")
-    if larger is None or min(known["model"].n_unique(), known["value"].n_unique()) < 2 or _is_close(known, larger):
-        return "What each model reaches"
-    best = pl.col("value").max() if larger else pl.col("value").min()
-    verb = "reaches most" if larger else "has the smallest value"
-    if "panel" not in known.columns:
-        return _leading(known.filter(pl.col("value") == best)["model"].to_list(), verb)
-    first = known.filter(pl.col("value") == best.over("panel"))
-    firsts = first.group_by("model", maintain_order=True).agg(pl.col("panel"))
-    if first["panel"].n_unique() < first.height:
-        return "What each model reaches"
-    texts = [f"{names_of([model])} {verb} on {names_of(panels)}" for model, panels in firsts.iter_rows()]
-    return "; ".join([texts[0], *(text.replace(f" {verb}", "") for text in texts[1:])])
-
-
-def _is_close(rows: pl.DataFrame, larger: bool) -> bool:
-    """Whether in some panel another model's interval reaches the best value."""
-    if not {"low", "high"} <= set(rows.columns):
-        return False
-    sign, end = (1, "high") if larger else (-1, "low")
-    reach = rows.with_columns(value=pl.col("value") * sign, end=pl.col(end) * sign)
-    best = pl.col("value").max().over("panel") if "panel" in rows.columns else pl.col("value").max()
-    return not reach.filter((pl.col("value") < best) & (pl.col("end") >= best)).is_empty()
-
-
-def _leading(models: list[str], verb: str) -> str:
-    one = len(models) == 1
-    return f"{names_of(models)} {verb if one else verb.replace('reaches', 'reach').replace('has', 'have')}"
-
-
-def board_title(places: pl.DataFrame, rivals: list[str]) -> str:
-    """Who comes first, and which final ranks it takes when videos are redrawn, where that was tried.
-
-    Args:
-        places: Columns `model`, `place` and, where known, `place_low` and `place_high`.
-        rivals: Who competes.
-    """
-    mine = places.filter(pl.col("model").is_in(rivals)).drop_nulls("place")
-    first = mine.filter(pl.col("place") == pl.col("place").min())
-    if first.is_empty():
-        return "Final ranks and what they rest on"
-    text = _leading(first["model"].to_list(), "comes first" if first.height == 1 else "share final rank 1")
-    if first.height > 1 or "place_low" not in first.columns or first["place_high"][0] is None:
-        return text
-    low, high = (round(first[name][0]) for name in ("place_low", "place_high"))
-    return f"{text} (final rank {low} to {high} when videos are redrawn)" if high > low else f"{text}, also in redraws"
-
-
 def buckets_title(frame: pl.DataFrame) -> str:
     """Where the best model has fewest right.
 

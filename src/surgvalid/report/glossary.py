@@ -20,10 +20,8 @@ TERMS: Mapping[str, str] = {
     " on how models compare inside each.",
     "capability": "What a question asks for, such as recognising an object or counting.",
     "Copeland score": "In how many comparisons with other models a model comes out ahead, less those it loses.",
-    "design effect": "How many times larger a variance is because cases of one video hang together.",
     "floor": "What input-blind systems reach.",
     "Holm": "A correction of p-values for the number of tests; the chance of even one false claim stays below 5 %.",
-    "ICC": "The share of all variation that lies between videos.",
     "ID": "In distribution: videos like those that models were trained on.",
     "macro accuracy": "The mean of the accuracies of all buckets, so that every kind of question counts the same.",
     "margin": "How far a model is above the trivial baseline.",
@@ -33,7 +31,6 @@ TERMS: Mapping[str, str] = {
     "p-value": "How often chance alone would give a difference at least as large as the one seen.",
     "resample": "The same analysis on videos drawn again from those there are, to see what would change with others.",
     "significant": "Hardly explained by chance: a p-value of at most 0.05 after correction.",
-    "tau-b": "How well two orders agree: 1 the same order, 0 none in common, -1 the reverse.",
     "tie-break": "What decides between models that are level by the ranking rule.",
     "win rate": "How often a model is ahead of the others it is tied with, when videos are drawn again.",
 }

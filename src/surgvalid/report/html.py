@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -20,8 +21,22 @@ from typing import Any
 import polars as pl
 
 from surgvalid.report.chart import NARROW_PX, WIDE_PX, Chart
-from surgvalid.report.drawing.svg import DARK, FONT, LIGHT, style, variables
-from surgvalid.report.section import Block, Browser, Fold, Note, Point, Points, Prose, ReportTable, Section
+from surgvalid.report.drawing.scales import MINUS
+from surgvalid.report.drawing.svg import Svg, page_colours
+from surgvalid.report.section import (
+    Block,
+    Browser,
+    Fold,
+    Note,
+    Point,
+    Points,
+    Prose,
+    ReportTable,
+    Section,
+    Standings,
+    WorstCases,
+)
+from surgvalid.report.standings_table import standings_frame, standings_html
 from surgvalid.report.words import column_words, csv_text, plain
 from surgvalid.results.manifest import version_of
 from surgvalid.schema.tables.shown_tables import shown_column
@@ -46,7 +61,6 @@ def page(
     *,
     lead: str = "",
     models: Sequence[str] = (),
-    footer: str = "",
 ) -> str:
     """The whole page.
 
@@ -57,7 +71,6 @@ def page(
         sections: In order; those with a layer go to the verdict, the instrument or the appendix.
         lead: The finding in one sentence, between heading and facts.
         models: That can be shown or hidden.
-        footer: One line at the end.
     """
     writer = _Writer(models)
     body = _body(writer, sections, models)
@@ -69,14 +82,13 @@ def page(
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n',
-            f"<title>{_text(title)}</title>\n<style>\n{_colours()}{_asset('page.css')}</style>\n</head>\n<body>\n",
+            f"<title>{_text(title)}</title>\n<style>\n{page_colours()}{_asset('page.css')}</style>\n</head>\n<body>\n",
             '<a class="skip" href="#main">To the report</a>\n',
-            f'<div class="page{" single" if lead else ""}">\n',
+            '<div class="page">\n',
             f'<header class="masthead"><p class="kind">{_text(kind)}</p><h1>{_text(title)}</h1>',
             f'<p class="lead">{_text(lead)}</p>' if lead else "",
             f'<p class="facts">{_text(facts)}</p></header>\n',
-            "" if lead else _navigation(sections),
-            f'<main id="main">\n{body}</main>\n<footer>{_text(footer)}</footer>\n</div>\n',
+            f'<main id="main">\n{body}</main>\n<footer>{_text(made_with())}</footer>\n</div>\n',
             f'<script type="text/plain" id="payload">{_packed(_json(writer.payload))}</script>\n',
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]
@@ -139,6 +151,13 @@ class _Writer:
             return _fold(block)
         if isinstance(block, Browser):
             return self.browser(block)
+        if isinstance(block, Standings):
+            return self.standings(block)
+        if isinstance(block, WorstCases):
+            about = self._why(block.model, block.term)
+            return (
+                f'<div class="points worst" id="{escape(block.name)}"{about} hidden><h3>{_text(block.title)}</h3></div>'
+            )
         return self.table(block) if isinstance(block, ReportTable) else self.chart(block)
 
     def browser(self, browser: Browser) -> str:
@@ -156,22 +175,37 @@ class _Writer:
             "<noscript><p>Cases are shown where scripts may run.</p></noscript>"
         )
 
+    def standings(self, block: Standings) -> str:
+        """Models by leaderboards; a phone shows one leaderboard at a time."""
+        self.tables += 1
+        name = f"table-{self.tables}"
+        self.payload["csv"][name] = csv_text(standings_frame(block))
+        body = standings_html(block, lambda model: self._of_models([model]))
+        caption = f'<p class="caption">{_text(block.caption)}</p><div class="tools">{_buttons("csv")}</div>'
+        return f'<div class="table standings" id="{name}" data-name="{escape(block.name)}">{body}{caption}</div>'
+
     def points(self, points: Points) -> str:
-        """A short list; names of models lead to their wrong answers."""
-        items = "".join(f"<li{self._of_models([p.model])}>{self._label(p)}{_text(p.text)}</li>" for p in points.points)
-        rest = f'<p class="caption">{_text(points.rest)}</p>' if points.rest else ""
-        return (
-            f'<div class="points" id="{escape(points.name)}"><h3>{_text(points.title)}</h3><ul>{items}</ul>{rest}</div>'
+        """A short list; those with dots lie side by side, and names of models lead to their wrong answers."""
+        dotted, plainly = ([p for p in points.points if bool(p.dots) is has] for has in (True, False))
+        items = "".join(f"<li{self._of_models([p.model])}>{self._label(p)}{_text(p.text)}</li>" for p in plainly)
+        beside = "".join(
+            f"<li{self._of_models([p.model])}>{_dots(p)}<p>{self._label(p)}{_text(p.text)}</p></li>" for p in dotted
         )
+        rest = f'<p class="caption">{_text(points.rest)}</p>' if points.rest else ""
+        listed = (f'<ul class="dotted">{beside}</ul>' if beside else "") + (f"<ul>{items}</ul>" if items else "")
+        return f'<div class="points" id="{escape(points.name)}"><h3>{_text(points.title)}</h3>{listed}{rest}</div>'
 
     def _label(self, point: Point) -> str:
         if not point.label:
             return ""
-        number = self.numbers.get(point.model)
-        if number is None:
+        if point.model not in self.numbers:
             return f"<b>{_text(point.label)}:</b> "
-        term = f' data-term="{_text(point.term)}"' if point.term else ""
-        return f'<a href="#cases" data-why="{number}"{term}>{_text(point.label)}</a>: '
+        return f'<a href="#cases"{self._why(point.model, point.term)}>{_text(point.label)}</a>: '
+
+    def _why(self, model: str, term: str) -> str:
+        """Which cases are meant: those that a model has wrong, with a property where one is named."""
+        named = f' data-term="{_text(term)}"' if term else ""
+        return f' data-why="{self.numbers.get(model, "")}"{named}'
 
     def _of_models(self, models: Iterable[object]) -> str:
         """Which models a row is about, by number, so that it can be hidden with them."""
@@ -233,10 +267,29 @@ class _Writer:
         return [self._of_models(row) for row in frame.select(columns).iter_rows()]
 
 
+def _dots(point: Point) -> str:
+    """Squares of a hundred dots, the number and what it is of below each."""
+    return "".join(
+        f'<figure class="dots">{_hundred(number)}<figcaption><b>{number}</b> {_text(words)}</figcaption></figure>'
+        for number, words in point.dots
+    )
+
+
+def _hundred(number: int) -> str:
+    image = Svg(100, 100)
+    for row in range(10):  # a dashed line with round ends is a row of dots
+        y, full = 10 * row + 5, min(max(number - 10 * row, 0), 10)
+        for look, first, last in (("warm", 0, full), ("rule", full, 10)):
+            if first < last:
+                image.line(10 * first + 5, y, 10 * last - 4.9, y, look, px=7.6, dash="0 10")
+    return image.svg(title="", alt=f"{number} of 100", name="hundred")
+
+
 def _fold(fold: Fold) -> str:
     more = f" \u00b7 {len(fold.items) - 1} more" if len(fold.items) > 1 else ""
     items = "".join(f"<li>{_text(item)}</li>" for item in fold.items)
-    first = f"<b>{_text(fold.title)}:</b> {_text(plain(fold.items[0], limit=110))}{more}" if fold.items else ""
+    brief = plain(re.split(r"[.:;] ", fold.items[0].rstrip("."))[0], limit=110) if fold.items else ""
+    first = f"<b>{_text(fold.title)}:</b> {_text(brief)}{more}" if fold.items else ""
     return f'<details class="fold" id="{escape(fold.name)}"><summary>{first}</summary><ul>{items}</ul></details>'
 
 
@@ -294,35 +347,13 @@ def _model_boxes(models: Sequence[str]) -> str:
     )
 
 
-def _navigation(sections: Sequence[Section]) -> str:
-    return (
-        f'<nav class="contents" aria-label="Contents"><h2>Contents</h2><ol>{_contents(sections)}</ol>'
-        '<p class="controls"><button type="button" id="open-all">Open all</button> '
-        '<button type="button" id="fold-all">Fold all</button></p></nav>\n'
-    )
-
-
-def _contents(sections: Sequence[Section]) -> str:
-    """The entries of the contents; views of several tracks once."""
-    firsts: dict[str, Section] = {}
-    for layer in ("", "verdict", "explore", "appendix"):
-        for section in sections:
-            if section.layer == layer:
-                firsts.setdefault(section.view or section.name, section)
-    return "".join(_entry(section, number) for number, section in enumerate(firsts.values(), start=1))
-
-
 def _cells(column: pl.Series, digits: int) -> list[str]:
     texts = [escape(plain(text)) for text in shown_column(column, digits=digits)]
     if not column.dtype.is_numeric():
-        return [f"<td{_text_class(text)}>{text}</td>" for text in texts]
-    raw = ["" if value is None or value != value else f"{value:.9g}" for value in column]
-    return [f'<td class="number" data-v="{value}">{text}</td>' for value, text in zip(raw, texts, strict=True)]
-
-
-def _entry(section: Section, number: int) -> str:
-    label = section.view or section.title
-    return f'<li><a href="#{escape(section.name)}"><span class="no">{number}</span>{_text(label)}</a></li>'
+        return [f'<td class="long">{text}</td>' if len(text) > _SHORT else f"<td>{text}</td>" for text in texts]
+    raw = [None if value is None or value != value else f"{value:.6g}" for value in column]
+    exact = ["" if value in (None, text) else f'="{value}"' for value, text in zip(raw, texts, strict=True)]
+    return [f"<td data-v{value}>{text}</td>" for value, text in zip(exact, texts, strict=True)]
 
 
 def _buttons(*kinds: str) -> str:
@@ -333,11 +364,6 @@ def _number_class(number: bool) -> str:
     return ' class="number"' if number else ""
 
 
-def _text_class(text: str) -> str:
-    """Long text may break, short text need not."""
-    return ' class="long"' if len(text) > _SHORT else ' class="text"'
-
-
 def _cut_short(frame: pl.DataFrame) -> str:
     if frame.height <= SAVED_ROWS:
         return ""
@@ -345,7 +371,8 @@ def _cut_short(frame: pl.DataFrame) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(plain(text))
+    """Text as the page shows it; before a number a hyphen is a minus."""
+    return re.sub(r"(?<![^\s(])-(?=\.?\d)", MINUS, escape(plain(text)))
 
 
 def _json(value: Any) -> str:
@@ -374,11 +401,3 @@ def _sha256(text: str) -> str:
 @cache
 def _asset(name: str) -> str:
     return files("surgvalid.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@cache
-def _colours() -> str:
-    """The colours of images and text, light and dark, and the classes that use them; print is always light."""
-    light, named = variables(LIGHT), style({name: f"var(--{name})" for name in LIGHT})
-    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
-    return f":root{{{light}--font:{FONT}}}\n{dark}\n{named}\n"

@@ -146,6 +146,12 @@ def read_inputs(
     )
 
 
+def ceiling_of(inputs: ReportInputs) -> pl.DataFrame:
+    """How well people do on the questions, as the scorings in the folder know it; once where they agree."""
+    known = [frame for result in inputs.of("score") if not (frame := result.frame("ceiling")).is_empty()]
+    return pl.concat(known).unique(maintain_order=True) if known else pl.DataFrame()
+
+
 _OF_ONE = ("score", "floors")
 """Kinds of parts that can belong to one competition."""
 

@@ -31,9 +31,7 @@ MOST_GRAVE = 3
 _WIDE = 0.5
 """A final rank that can be anywhere in half of the field says little."""
 _MANY_UNSCORED = 0.05
-_NONE_SIGNIFICANT = (
-    "No difference between two models is significant on any kind of question; any order rests on tie-breaks."
-)
+_NONE_SIGNIFICANT = "No two models differ clearly on any kind of question; the order rests on tie-breaks."
 
 
 class Limit(NamedTuple):
@@ -99,7 +97,7 @@ def _videos(inputs: ReportInputs) -> Iterator[Limit]:
         yield Limit(text, weight=9)
         return
     videos = inputs.rows["video"].n_unique()
-    if videos < FEW_VIDEOS:
+    if videos < FEW_VIDEOS and inputs.scores.unit.is_known:
         drawn = ", and intervals of the ranking, which resample so few units, are somewhat too narrow"
         ranked = inputs.first("rank") is not None
         text = f"Only {count_of(videos, inputs.scores.unit.word)}: rare conditions are not represented"

@@ -19,19 +19,18 @@ from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_matrix import TRACK
 from surgvalid.schema.tables.score_table import FIXED, ScoreTable
 from surgvalid.stats.comparing.strata import strata
-from surgvalid.stats.intervals.dependence import design_effects
 from surgvalid.stats.intervals.interval import IntervalResult, interval
 
 MOST_STRATA = 4
 """Columns that are looked at for differences between conditions."""
 MOST_LEVELS = 8
-_PREFERRED = ("ood", "clinical", "center", "phase", "group", "format", "procedure")
+_PREFERRED = "ood clinical center phase group format procedure".split()
 _NO_STRATA = frozenset({*FIXED, "latency", "reason", "capability", "window_s", "set", "question", "answer"})
 
 
 @dataclass(frozen=True)
 class Live:
-    """Values, intervals, dependence and strata of the main metric, each computed when first asked for."""
+    """Values, intervals and strata of the main metric, each computed when first asked for."""
 
     table: ScoreTable
     metric: str
@@ -75,22 +74,13 @@ class Live:
         return [*known, *(name for name in few if name not in known)][:MOST_STRATA]
 
     @cached_property
-    def both(self) -> pl.DataFrame:
-        """The tables of `interval` without and with respect for videos, one below the other.
-
-        Raises:
-            SurgvalidError: There are no intervals, such as with a single video.
-        """
-        return pl.concat([self._interval("naive").table, self.clustered.table], how="diagonal_relaxed")
-
-    @cached_property
     def clustered(self) -> IntervalResult:
         """The intervals of `interval`, with whole videos as units.
 
         Raises:
             SurgvalidError: There are none.
         """
-        return self._interval("cluster")
+        return interval(self.small, metric=self.metric, missing=self.missing)
 
     @cached_property
     def few(self) -> list[str]:
@@ -103,27 +93,12 @@ class Live:
 
     @cached_property
     def intervals(self) -> tuple[pl.DataFrame, str]:
-        """Per model: value, cluster and naive interval; and why there is none, where there is none."""
+        """Per model: value and interval; and why there is none, where there is none."""
         try:
-            both = self.both
+            table = self.clustered.table.select("model", "value", "low", "high")
         except SurgvalidError as error:
             return pl.DataFrame(), plain(error, limit=300)
-        if both.filter(pl.col("resample") == "cluster")["low"].is_null().all():
-            return pl.DataFrame(), " ".join(self.few)
-        cluster = both.filter(pl.col("resample") == "cluster").select("model", "value", "low", "high")
-        naive = both.filter(pl.col("resample") == "naive").select("model", naive_low="low", naive_high="high")
-        return cluster.join(naive, on="model", maintain_order="left"), ""
-
-    def _interval(self, kind: str) -> IntervalResult:
-        return interval(self.small, resample=kind, metric=self.metric, missing=self.missing)
-
-    @cached_property
-    def dependence(self) -> tuple[pl.DataFrame, str]:
-        """Per model: ICC, design effect, effective number of cases; or why not."""
-        try:
-            return design_effects(self.small.matrix(self.metric, missing=self.missing)).table, ""
-        except SurgvalidError as error:
-            return pl.DataFrame(), plain(error, limit=300)
+        return (pl.DataFrame(), " ".join(self.few)) if table["low"].is_null().all() else (table, "")
 
     @cached_property
     def strata(self) -> tuple[pl.DataFrame, str]:

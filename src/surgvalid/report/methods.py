@@ -100,7 +100,7 @@ def _first_line(result: StoredResult) -> str:
 
 def _by_the_page(inputs: ReportInputs) -> Iterator[str]:
     live = inputs.live
-    if live is not None and not live.intervals[0].is_empty():
+    if live is not None and not inputs.first("rank") and not live.intervals[0].is_empty():
         yield (
             f"For this report, values of the metric {plain(inputs.metric, limit=60)} were given 95 %"
             " intervals from leaving out one video at a time (jackknife, Student's t with the degrees of freedom of"

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from surgvalid.errors import EngineFailed, Misuse
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+BROWSERS = "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge".split()
 TIMEOUT_S = 120
 _ARGUMENTS = ("--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 

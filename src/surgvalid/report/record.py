@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from surgvalid.report.cases.collect import digest
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
-from surgvalid.report.words import plain
-from surgvalid.results.manifest import manifest_of, sha256_of
+from surgvalid.report.words import count_of, plain
+from surgvalid.results.manifest import manifest_of
 from surgvalid.results.request import VerbRequest
 
 _LONGEST = 200
@@ -64,15 +64,10 @@ def report_manifest(inputs: ReportInputs) -> dict[str, Any]:
 def digests(inputs: ReportInputs) -> list[tuple[str, str]]:
     """Name, as seen from the folder, and SHA-256 of every file that was read; what has gone since is left out."""
     return [
-        (_seen_from(inputs.source, path), _digest(path, path.stat().st_mtime_ns))
+        (_seen_from(inputs.source, path), digest(path, path.stat().st_mtime_ns))
         for path in inputs.files
         if path.is_file()
     ]
-
-
-@cache
-def _digest(path: Path, _: int) -> str:
-    return sha256_of(path)
 
 
 def _seen_from(source: Path, path: Path) -> str:
@@ -81,7 +76,6 @@ def _seen_from(source: Path, path: Path) -> str:
 
 
 TITLE = "Reproduction"
-_SHOWN_HASHES = 200
 
 
 def section(inputs: ReportInputs) -> Section:
@@ -106,9 +100,6 @@ def _this_page(inputs: ReportInputs) -> list[Block]:
     if made["interpreted"]:
         lines = pl.DataFrame({"sentence": [plain(one["sentence"], limit=400) for one in made["interpreted"]]})
         blocks.append(ReportTable("readings", "How this table was read", lines, folded=True))
-    if made["inputs"]:
-        frame = pl.DataFrame(made["inputs"], schema=dict.fromkeys(("file", "sha256"), pl.String))
-        caption = "SHA-256 of every file whose numbers or words are on this page, named as seen from the folder."
-        title = "What this page was made from"
-        blocks.append(ReportTable("page-inputs", title, frame, caption, shown_rows=_SHOWN_HASHES, folded=True))
+    if files := count_of(len(made["inputs"]), "file"):
+        blocks.append(Prose(f"The SHA-256 of the {files} that it was made from are in report.manifest.json."))
     return blocks

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from surgvalid.catalogue import packages_named
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.inputs import Competition, ReportInputs, competitions, read_inputs
 from surgvalid.report.record import report_manifest
-from surgvalid.report.section import Block, Browser, Note, Prose, Section
+from surgvalid.report.section import Block, Browser, Note, Prose, Section, in_words_of
 from surgvalid.report.templates import (
     OF_A_RANKING,
     SECTIONS,
@@ -97,14 +97,12 @@ class Report:
 
     def html(self) -> str:
         """The report as one page that needs nothing else."""
-        return page(
-            self.title, self.template.kind, self.facts, self.sections, models=self.inputs.models, footer=self.made_with
-        )
-
-    @property
-    def made_with(self) -> str:
-        """The line at the end."""
-        return made_with()
+        first = self.sections[0] if self.sections else None
+        if first is None or not first.lead:
+            return page(self.title, self.template.kind, self.facts, self.sections, models=self.inputs.models)
+        kind = f"{self.template.kind} \u00b7 {self.title}"
+        opened = (replace(first, title=""), *self.sections[1:])
+        return page(first.title, kind, self.facts, opened, lead=first.lead, models=self.inputs.models)
 
     def to_html(self, path: str | Path) -> Path:
         """Write the page.
@@ -153,8 +151,7 @@ class Report:
 
         Args:
             path: Of the file.
-            full: Print every figure and table of the page; else the verdict, the main figures, limitations and
-                methods, at most eight pages.
+            full: Print every figure and table of the page; else the verdict, limitations and methods.
 
         Raises:
             Misuse: No browser that can print is installed.
@@ -175,7 +172,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary in words and what there is to see."""
-        first = [block.text for block in self.sections[0].blocks if isinstance(block, Prose)]
+        first = [self.sections[0].lead, *(block.text for block in self.sections[0].blocks if isinstance(block, Prose))]
         items = "".join(f"<li>{escape(section.title)}</li>" for section in self.sections)
         words = "".join(f"<p>{escape(plain(text))}</p>" for text in first)
         hint = "<p>Write it with <code>.to_html(path)</code> or <code>.to_pdf(path)</code>.</p>"
@@ -246,7 +243,8 @@ def make_report(
     for name, competition in _planned(chosen, inputs):
         section = SECTIONS[name](competition.inputs)
         if name not in chosen.optional or not is_empty(section):
-            made.append(named_after(placed(section, competition.label), competition.label))
+            section = named_after(placed(section, competition.label), competition.label)
+            made.append(section if inputs.live is None else in_words_of(section, inputs.live.table.unit))
         step(1)
     heading = title if title is not None else inputs.source.resolve().stem.replace("_", " ").replace("-", " ")
     return Report(plain(heading, limit=200) or "Report", chosen, tuple(made), inputs)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from surgvalid.report.chart import Chart
+from surgvalid.schema.tables.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Point:
     """The model that it is about; its wrong answers are one click away."""
     term: str = ""
     """The property that it is about."""
+    dots: tuple[tuple[int, str], ...] = ()
+    """Natural frequencies beside it: how many of 100, and of what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,52 @@ class Fold:
     items: tuple[str, ...]
 
 
+class LeaderboardCell(NamedTuple):
+    """What one model reaches on one leaderboard."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rank: int | None = None
+    """Its final rank by the ranking rule; None out of competition."""
+    rank_low: int | None = None
+    rank_high: int | None = None
+    may_be_first: bool = False
+
+
+class LeaderboardRow(NamedTuple):
+    """One model over all leaderboards."""
+
+    model: str
+    note: str
+    cells: tuple[LeaderboardCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Models by leaderboards: value, interval and range of ranks in every cell."""
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[tuple[str, str], ...]
+    """The leaderboard, and how many questions it rests on."""
+    rows: tuple[LeaderboardRow, ...]
+    beside: tuple[LeaderboardRow, ...] = ()
+    """Models without a rank, for comparison."""
+    percent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCases:
+    """Place of the first cases that one model has wrong; a script shows them from those of the browser."""
+
+    name: str
+    title: str
+    model: str
+    term: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Browser:
     """Cases to look through one by one; a page shows them, print names how many there are."""
@@ -96,7 +145,7 @@ class Browser:
     """Whether they name images that lie beside the page."""
 
 
-Block = Prose | Note | ReportTable | Chart | Points | Fold | Browser
+Block = Prose | Note | ReportTable | Chart | Points | Fold | Standings | WorstCases | Browser
 Layer = Literal["", "verdict", "explore", "appendix"]
 
 
@@ -109,6 +158,8 @@ class Section:
     blocks: tuple[Block, ...]
     folded: bool = False
     """Whether it starts folded."""
+    lead: str = ""
+    """Of the first page: the finding in one sentence; its title is then that of the page."""
     layer: Layer = ""
     """Where a report has it: first page, instrument or appendix; empty on pages without layers."""
     view: str = ""
@@ -128,3 +179,18 @@ def of_leaderboards(name: str, title: str, blocks: Iterable[tuple[Block, str]]) 
     """A section whose blocks are each about one leaderboard, or about all where it is empty."""
     pairs = list(blocks)
     return Section(name, title, tuple(block for block, _ in pairs), boards=tuple(board for _, board in pairs))
+
+
+_WORDED = set("title text items caption alt points rest lead blocks".split())
+
+
+def in_words_of(piece: Any, unit: Unit) -> Any:
+    """A section, or a part of one, in which what is independent is called as its table calls it."""
+    if isinstance(piece, str):
+        return unit.called(piece)
+    if isinstance(piece, tuple):
+        return tuple(in_words_of(one, unit) for one in piece)
+    changed = {one.name: in_words_of(getattr(piece, one.name), unit) for one in fields(piece) if one.name in _WORDED}
+    if isinstance(piece, ReportTable) and (many := unit.called("videos")) not in piece.frame.columns:
+        changed["labels"] = {"video": unit.called("video"), "videos": many, **piece.labels}
+    return replace(piece, **changed)

@@ -6,9 +6,11 @@ can reach it through a name of its own), and answers below random tokens only: o
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +19,12 @@ from surgvalid.report.report import Report
 
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 _CHUNK = 1 << 18
-MOST_SENT_BYTES = 1 << 20
-"""Of one message to the server."""
+HTML, CSS, SCRIPT = (f"text/{kind}; charset=utf-8" for kind in ("html", "css", "javascript"))
+_PARTS = ("script", "style", "media", "connect")
+_CLOSED = ("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'")
+_POLICY = ["default-src 'none'", "img-src 'self' data:", *(f"{kind}-src 'self'" for kind in _PARTS), *_CLOSED]
+POLICY = {"Content-Security-Policy": "; ".join(_POLICY)}
+"""Of pages whose script and style are files of the server: nothing else is loaded, run, sent to or framed."""
 
 
 class PageReply(NamedTuple):
@@ -34,15 +40,30 @@ class PageReply(NamedTuple):
 NOT_HERE = PageReply(404, b"not here")
 
 
+def json_reply(value: Any, *, code: int = 200) -> PageReply:
+    """The reply that holds plain data."""
+    return PageReply(code, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), "application/json")
+
+
+def asset(name: str) -> bytes:
+    """A part of a page that is served."""
+    return files("surgvalid.report").joinpath("assets", name).read_bytes()
+
+
 class LocalServer(ThreadingHTTPServer):
     """Answers on 127.0.0.1 below one token per name; what is below them, classes that inherit from it say."""
 
     daemon_threads = True
+    most_sent_bytes = 1 << 20
+    """Of one message to the server."""
+    once = False
+    """Whether an address is for the browser alone that opens it first."""
 
     def __init__(self, names: Sequence[str] = ("",), *, port: int = 0) -> None:
         """Take a port, 0 for a free one; nothing is answered before `serve_forever`."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.tokens = {secrets.token_urlsafe(24): name for name in names}
+        self.visitors: dict[str, str] = {}
 
     def address_of(self, name: str = "") -> str:
         """What whoever bears that name opens in a browser."""
@@ -61,6 +82,7 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: LocalServer
+    cookie = ""
 
     def do_GET(self) -> None:
         """Answer who knows a token."""
@@ -75,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         origin, length = self.headers.get("Origin"), self.headers.get("Content-Length", "")
         if origin is not None and origin not in (f"http://{host}" for host in self._hosts()):
             self._answer(PageReply(403, b"not from there"))
-        elif not length.isdecimal() or int(length) > MOST_SENT_BYTES:
+        elif not length.isdecimal() or int(length) > self.server.most_sent_bytes:
             self._answer(PageReply(413, b"too long"))
         else:
             self._answer(self.server.post(*asked, self.rfile.read(int(length))))
@@ -94,13 +116,26 @@ class _Handler(BaseHTTPRequestHandler):
         if known is None:
             self._answer(NOT_HERE)
             return None
+        if self.server.once and not self._is_admitted(known, is_page=not rest):
+            self._answer(PageReply(403, b"This address was opened in another browser already; start anew for another."))
+            return None
         return self.server.tokens[known], rest
+
+    def _is_admitted(self, token: str, *, is_page: bool) -> bool:
+        """Whether this is the browser that opened the address first, which has a cookie from then on."""
+        visitors, mine = self.server.visitors, f"visitor={secrets.token_urlsafe(24)}"
+        if is_page and visitors.setdefault(token, mine) == mine:
+            self.cookie = f"{mine}; Path=/{token}/; HttpOnly; SameSite=Strict"
+            return True
+        sent = [one.strip().encode() for one in self.headers.get("Cookie", "").split(";")]
+        return token in visitors and any(secrets.compare_digest(one, visitors[token].encode()) for one in sent)
 
     def _answer(self, reply: PageReply) -> None:
         whole = len(reply.data) if reply.file is None else reply.file.stat().st_size
         first, last = _wanted(self.headers.get("Range"), whole) if reply.file is not None else (0, whole - 1)
         partly = reply.file is not None and (first, last) != (0, whole - 1)
         headers = {**_HEADERS, **reply.more, "Content-Type": reply.kind, "Content-Length": str(last - first + 1)}
+        headers |= {"Set-Cookie": self.cookie} if self.cookie else {}
         headers |= {"Accept-Ranges": "bytes"} if reply.file is not None else {}
         headers |= {"Content-Range": f"bytes {first}-{last}/{whole}"} if partly else {}
         self.send_response(206 if partly else reply.code)
@@ -163,7 +198,7 @@ class ReportServer(LocalServer):
         """The page or one frame."""
         del name, headers
         if not rest:
-            return PageReply(200, self.page, "text/html; charset=utf-8")
+            return PageReply(200, self.page, HTML)
         number = rest.removeprefix("frames/").removesuffix(".png")
         known = number.isdecimal() and int(number) < len(self.sources)
         data = self.sources[int(number)]() if known else None

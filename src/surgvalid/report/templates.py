@@ -1,6 +1,6 @@
 """Which sections a report has, by what it is about: a challenge, a single model, or a study of any score table.
 
-The short form has the verdict, the main figures, limitations and methods; what it leaves out is counted.
+The short form has the verdict, limitations and methods.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from surgvalid.catalogue import Catalogue, Homes, called_with
 from surgvalid.errors import UnknownName
 from surgvalid.report.chart import Chart
 from surgvalid.report.inputs import ReportInputs
-from surgvalid.report.section import Block, Layer, Note, Prose, ReportTable, Section
-from surgvalid.report.words import count_of, slug
+from surgvalid.report.section import Block, Layer, Prose, ReportTable, Section
+from surgvalid.report.words import slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,6 @@ class ReportTemplate:
 VIEWS: Mapping[str, str] = {
     "board": "Final ranks",
     "buckets": "Kinds of question",
-    "stability": "How firm",
     "significance": "Differences",
     "tasks": "Tasks",
     "failures": "Why models fail",
@@ -45,13 +44,12 @@ VIEWS: Mapping[str, str] = {
     "audit": "Pitfalls",
 }
 """Sections of the instrument, as its switch calls them; the others, but for the verdict, are the appendix."""
-OF_A_RANKING = frozenset({"board", "buckets", "stability", "significance", "statistics"})
+OF_A_RANKING = frozenset({"board", "buckets", "significance"})
 """Sections that a folder with several rankings has once for each."""
 _SECTIONS: Mapping[str, str] = {
     "verdict": "sections.verdict.section",
     "board": "sections.ranking.board",
     "buckets": "sections.buckets.section",
-    "stability": "sections.ranking.stability",
     "significance": "sections.ranking.significance",
     "statistics": "sections.statistics.section",
     "tasks": "sections.tasks.section",
@@ -76,18 +74,21 @@ SECTIONS: Catalogue[Callable[[ReportInputs], Section]] = Catalogue(
     take=called_with("a function that gives a section"),
 )
 """Every section by name; those of other packages are in a report that asks for them."""
-_WHEN_THERE = frozenset({"cases", "evaluation", "models_on_tasks", "data", "audit"})
+_WHEN_THERE = frozenset({"cases", "evaluation", "models_on_tasks", "data", "audit", "statistics"})
 """Sections that no report misses."""
-_SINGLE = (
-    "verdict", "buckets", "statistics", "answers", "latency", "failures", "cases", "evaluation", "models_on_tasks",
-    "data", "audit", "limitations", "methods", "glossary", "reproduction",
-)  # fmt: skip
-_STUDY = (
-    "verdict", "tasks", "board", "buckets", "stability", "significance", "statistics", "failures", "cases",
-    "evaluation", "models_on_tasks", "answers", "data", "latency", "audit", "limitations", "methods",
-    "glossary", "reproduction",
-)  # fmt: skip
-_OF_A_CHALLENGE = frozenset({"board", "buckets", "stability", "significance", "answers"})
+_SINGLE = tuple(
+    """
+    verdict buckets statistics answers latency failures cases evaluation models_on_tasks data audit limitations
+    methods glossary reproduction
+    """.split()
+)
+_STUDY = tuple(
+    """
+    verdict tasks board buckets significance statistics failures cases evaluation models_on_tasks
+    answers data latency audit limitations methods glossary reproduction
+    """.split()
+)
+_OF_A_CHALLENGE = frozenset({"board", "buckets", "significance", "answers"})
 TEMPLATES: dict[str, ReportTemplate] = {
     template.name: template
     for template in (
@@ -126,9 +127,6 @@ def placed(section: Section, track: str = "") -> Section:
     return replace(section, layer=layer, view=VIEWS.get(name, section.title), track=track)
 
 
-_SHOWN = ("Final ranks", "Kinds of question", "Tasks", "Metrics", "Why models fail")
-"""Views that a short report has, with their first figure."""
-_MOST_VIEWS = 3
 _KEPT = ("limitations", "methods")
 _MOST_NOTES = 12
 
@@ -152,23 +150,7 @@ def shortened(sections: Sequence[Section]) -> list[Section]:
     if not any(section.layer for section in sections):
         return list(sections)
     verdict = [section for section in sections if section.layer == "verdict"]
-    firsts: dict[str, Section] = {}
-    for section in sections:
-        if section.layer == "explore" and section.view in _SHOWN and _charts(section.blocks):
-            firsts.setdefault(section.view, section)
-    views = [_main(section) for section in list(firsts.values())[:_MOST_VIEWS]]
-    rest = [_fewer_notes(section) for section in sections if section.name in _KEPT]
-    kept = [*verdict, *views, *rest]
-    return [*kept[:-1], _counted(kept[-1], sections, kept)] if kept else []
-
-
-def _charts(blocks: Sequence[Block]) -> list[Chart]:
-    return [block for block in blocks if isinstance(block, Chart)]
-
-
-def _main(section: Section) -> Section:
-    words = [block for block in section.blocks if isinstance(block, Prose)][:1]
-    return replace(section, blocks=(*words, *_charts(section.blocks)[:1]), boards=())
+    return [*verdict, *(_fewer_notes(section) for section in sections if section.name in _KEPT)]
 
 
 def _fewer_notes(section: Section) -> Section:
@@ -176,16 +158,3 @@ def _fewer_notes(section: Section) -> Section:
         return section
     rest = Prose(f"{len(section.blocks) - _MOST_NOTES} more are on the page.")
     return replace(section, blocks=(*section.blocks[:_MOST_NOTES], rest), boards=())
-
-
-def _counted(last: Section, sections: Sequence[Section], kept: Sequence[Section]) -> Section:
-    """The last section with what the short report leaves out."""
-    figures, tables = (_number(sections, kind) - _number(kept, kind) for kind in (Chart, ReportTable))
-    if figures <= 0 and tables <= 0:
-        return last
-    left_out = f"{count_of(figures, 'figure')} and {count_of(tables, 'table')} are on the page; --full prints them too."
-    return replace(last, blocks=(*last.blocks, Note(left_out, "hint")), boards=())
-
-
-def _number(sections: Sequence[Section], kind: type[Chart] | type[ReportTable]) -> int:
-    return sum(isinstance(block, kind) for section in sections for block in section.blocks)

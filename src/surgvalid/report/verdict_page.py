@@ -6,25 +6,29 @@ Every sentence on who is better comes from `stats.verdict`; what is said here de
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from surgvalid.report.figures import picture
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Block, Fold, Point, Points, Prose, ReportTable, Section
 from surgvalid.report.words import count_of, plain
 from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.stats.verdict.sentences import amount, evidence_of, sentences_of, title_of
 from surgvalid.stats.verdict.unit_differences import PairFinding
 from surgvalid.stats.verdict.who_is_better import ModelVerdict
 
 Tables = Mapping[str, pl.DataFrame]
-_OVERTURNING = ("overturned", "carried", "fails", "unseen", "also_if_worst", "amount_depends", "few_differ")
+_OVERTURNING = ("one_unit", "overturned", "carried", "fails", "unseen", "also_if_worst", "amount_depends", "few_differ")
 """Statements on what the finding rests on."""
-_ASKED = ("relevance",)
+_ASKED = ("relevance", "size")
 """Statements that ask something of the reader."""
 _WORST = 3
+_FEWEST = 20
+"""Cases of a model below which no shares of a hundred are told."""
 
 
 def verdict_page(
@@ -40,24 +44,78 @@ def verdict_page(
         findings: What was noticed about the input.
         source: What the table is called; empty where it has no name.
     """
-    sections = [_first(judged, tables, cases, findings), *_further(judged, tables, prose, findings)]
+    steps = Points("next", "What to do next", tuple(Point(text) for text in steps_of(judged, tables)[:3]))
+    first = Section("verdict", "", (*opening(judged, tables, cases, findings), steps), layer="verdict")
     kind = f"Study \u00b7 {plain(source, limit=60)}" if source else "Study"
-    return page(title_of(judged), kind, evidence_of(judged), sections, lead=sentences_of(judged)[0], footer=made_with())
+    sections = [first, *_further(judged, tables, prose, findings)]
+    lead = sentences_of(judged)[0].replace(" (--unit)", "")  # the steps say it
+    return page(title_of(judged), kind, evidence(judged), sections, lead=lead)
 
 
-def _first(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame, findings: Sequence[Finding]) -> Section:
+def evidence(judged: ModelVerdict) -> str:
+    """The line for statisticians, with the test behind a dependence and the level of what few patients show."""
+    first, line = judged.statements[0], evidence_of(judged)
+    if first.code == "depends_on_stratum":
+        return f"{line} \u00b7 differences by {first.numbers['column']}, {p_phrase(first.numbers['p'])}"
+    if first.code == "too_few" and first.numbers["range_level"]:
+        return f"{line} \u00b7 their range is an exact interval of level {first.numbers['range_level']:.4g}"
+    return line
+
+
+def opening(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame, findings: Sequence[Finding]) -> list[Block]:
+    """What stands below the finding: the figure that carries it, what limits it, what would overturn it, hard cases.
+
+    Args:
+        judged: The verdict.
+        tables: Of the study.
+        cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
+        findings: What was noticed about the input.
+    """
     spoken = dict(zip((one.code for one in judged.statements), sentences_of(judged), strict=True))
     rest = list(spoken.items())[1:]
-    overturning = [sentence for code, sentence in rest if code in _OVERTURNING]
-    limits = [judged.unit.called(one.text) for one in findings if one.severity is not Severity.NOTE]
+    overturning = [sentence for code, sentence in rest if code in _OVERTURNING] + _other_margins(judged)
+    known = [one for one in findings if one.code != "few-videos" or judged.unit.is_known]
+    limits = [judged.unit.called(_spoken(one)) for one in known if one.severity is not Severity.NOTE]
     limits += [sentence for code, sentence in rest if code not in (*_OVERTURNING, *_ASKED)]
-    limits.append(f"One metric on one set of {count_of(judged.n, judged.unit.word)}: other hospitals may differ.")
-    blocks: list[Block] = [*figure_of(judged, tables, cases), Fold("limits", "What limits this", tuple(limits))]
+    several = tables["readings"]["sentence"].str.contains("primary metric", literal=True).any()
+    limits.append(
+        f"{'The primary' if several else 'One'} metric on one set of {count_of(judged.n, judged.unit.word)}: "
+        "other hospitals may differ."
+    )
+    blocks: list[Block] = [
+        *figure_of(judged, tables, cases),
+        Fold("limits", "What limits this", tuple(dict.fromkeys(limits))),
+    ]
     if overturning:
         blocks.append(Points("overturn", "What would overturn it", tuple(Point(text) for text in overturning)))
-    blocks += _hardest(judged, tables)
-    blocks.append(Points("next", "What to do next", tuple(Point(text) for text in _next(judged, tables)[:3])))
-    return Section("verdict", "", tuple(blocks), layer="verdict")
+    return [*blocks, *_in_practice(judged, tables, cases), *_hardest(judged, tables)]
+
+
+def _spoken(finding: Finding) -> str:
+    """A finding without the number of its pitfall and the words of its test, which the methods have."""
+    return re.sub(r": intervals rest on .*", " cannot show a difference.", re.sub(r"^P\d\.\d ", "", finding.text))
+
+
+def _other_margins(judged: ModelVerdict) -> list[str]:
+    """At which margin the verdict would be another one, of the winner of two whose interval has two ends."""
+    if judged.winner is None or len(judged.leading) > 1 or not judged.deciding.bounded:
+        return []
+    ends = judged.deciding.low, judged.deciding.high
+    below, above = (amount(end, judged.metric, like=ends) for end in ends)
+    return [f"With a margin below {below} the lead is enough; from {above} on it is too small to matter."]
+
+
+def _in_practice(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list[Block]:
+    """Of a hundred cases so many are wrong, where each is right or wrong and an interval stands beside it."""
+    known, values = cases["value"].drop_nulls(), tables["values"]
+    if not judged.unit.is_known or known.len() < _FEWEST * values.height or not known.is_in([0.0, 1.0]).all():
+        return []
+    failing = 1 - pl.col("value") if judged.metric.sign > 0 else pl.col("value")
+    shown = values.drop_nulls("value").head(_WORST).select("model", failing).iter_rows()
+    dots = tuple((round(100 * share), plain(model, limit=24)) for model, share in shown)
+    return [
+        Points("practice", "In practice: so many of 100 cases fail", (Point("Every case counts alike.", dots=dots),))
+    ]
 
 
 def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list[Block]:
@@ -68,13 +126,21 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         tables: Of the study.
         cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
     """
-    metric, unit = judged.metric, judged.unit.word
+    metric, unit, first = judged.metric, judged.unit.word, judged.statements[0]
+    values = dict(tables["values"].select("model", "value").drop_nulls().iter_rows())
     if not judged.leading:
-        shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0}
+        shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
         return [picture("patient_values", tables["patients"], title=f"Every {unit}", **shown)]
-    if judged.statements[0].code == "same":
+    if first.code == "same":
         return []
     shared = {"margin": judged.margin, "metric": metric.name, "unit": unit}
+    pair = judged.deciding
+    if first.code == "depends_on_stratum":
+        [condition] = [one for one in judged.strata if one.column == first.numbers["column"]]
+        gaps = [(stratum.name, gap) for stratum in condition.strata for gap in stratum.gaps]
+        groups = pl.DataFrame(gaps, schema=["group", "difference"], orient="row")
+        title = f"Who is ahead, by {plain(condition.column, limit=30)}"
+        return [picture("group_leads", groups, leader=pair.model, other=pair.other, title=title, **shared)]
     if len(judged.leading) > 1:
         leader = judged.leading[0].model
         columns = ("other", "difference", "low", "high")
@@ -83,12 +149,12 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
             frame = frame.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
         title = f"How far {plain(leader, limit=40)} is ahead of each other model"
         return [picture("lead_intervals", frame.rename({"other": "model"}), leader=leader, title=title, **shared)]
-    pair = judged.leading[0]
     options = {
         "leader": pair.model,
         "other": pair.other,
         "larger": metric.sign > 0,
         "interval": _interval(judged, pair),
+        "means": (values.get(pair.other), values.get(pair.model)),
     }
     units = tables["patients"] if judged.kind != "no_unit" else cases.rename({"case": "video"})
     return [picture("paired_patients", units, **options, **shared)]
@@ -105,32 +171,40 @@ def _interval(judged: ModelVerdict, pair: PairFinding) -> dict[str, float | None
 
 def _hardest(judged: ModelVerdict, tables: Tables) -> list[Block]:
     worst, word = tables["hard_cases"].head(_WORST), judged.unit.word
-    if worst.is_empty():
+    if worst.is_empty() or (tables["hard_cases"].height > _WORST and tables["hard_cases"]["value"].n_unique() == 1):
         return []
     title = f"The {('', 'hardest case', 'two hardest cases', 'three hardest cases')[worst.height]}"
     units = worst["video"].drop_nulls().unique().to_list() if judged.kind != "no_unit" else []
     if len(units) == 1 and worst.height > 1 and units != worst["case"].to_list():
-        title += f" are all of {word} {plain(units[0], limit=40)}"
+        title += f" are all of {_named(units[0], word)}"
+    models = f"in the median of {tables['values'].height} models" if tables["values"].height > 1 else ""
     points = tuple(
-        Point(f"{plain(row['case'], limit=60)}: {amount(row['value'], judged.metric)} in the median of models")
+        Point(f"{plain(row['case'], limit=60)}: {amount(row['value'], judged.metric)} {models}")
         for row in worst.iter_rows(named=True)
         if row["value"] is not None
     )
     return [Points("hardest", title, points)] if points else []
 
 
-def _next(judged: ModelVerdict, tables: Tables) -> list[str]:
-    """What to do, each with its reason."""
+def steps_of(judged: ModelVerdict, tables: Tables) -> list[str]:
+    """What to do next, each with its reason."""
     steps, word, metric = [], judged.unit.word, judged.metric
-    codes = {one.code for one in judged.statements}
+    spoken = dict(zip((one.code for one in judged.statements), sentences_of(judged), strict=True))
+    codes = spoken.keys()
+    if "same" in codes:
+        return ["Make sure that two models were run: equal scores in every case are mostly one file under two names."]
     if judged.kind == "no_unit":
         steps.append("Name the column that holds the patient (--unit): without it no winner can be named.")
     if "relevance" in codes:
         steps.append("Say what difference matters to a patient (--margin): then the page says whether this one does.")
-    if judged.kind in ("open", "too_few"):
+    if "size" in codes:
+        steps.append(spoken["size"])
+    elif judged.kind in ("open", "too_few") and judged.leading:
         steps.append(f"Plan how many {word}s an answer takes: surgvalid plan size.")
     if codes & {"depends_on_stratum", "amount_depends"}:
         steps.append("Report the groups apart: one number for all of them hides what differs.")
+    if "depends_on_metric" in codes:
+        steps.append("Say which metric matters to a patient (--metric), and report the others beside it.")
     means = tables["patients"].group_by("video").agg(pl.col("value").mean()).drop_nulls("value").sort("value")
     if means.height > 1 and judged.leading and word != "case":
         hard = means.row(0 if metric.sign > 0 else -1, named=True)
@@ -141,10 +215,16 @@ def _next(judged: ModelVerdict, tables: Tables) -> list[str]:
         )
         if apart > gap:
             steps.append(
-                f"Look at {word} {plain(hard['video'], limit=40)} before choosing: {word}s differ by up to "
+                f"Look at {_named(hard['video'], word)} before choosing: {word}s differ by up to "
                 f"{amount(apart, metric)} in {metric.name}, {models} by {amount(gap, metric)}."
             )
     return steps or ["Write down the next question before its data are there: surgvalid plan register."]
+
+
+def _named(unit: object, word: str) -> str:
+    """One of what is independent, with the word for it where its name does not say it."""
+    name = plain(unit, limit=40)
+    return name if name.lower().startswith(word) else f"{word} {name}"
 
 
 def _unit_named(table: pl.DataFrame, word: str) -> pl.DataFrame:

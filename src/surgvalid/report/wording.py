@@ -72,18 +72,6 @@ def perhaps_best(summary: pl.DataFrame) -> list[str] | None:
     return None
 
 
-def whole_places(stability: pl.DataFrame) -> pl.DataFrame:
-    """Ranges of final ranks in whole numbers, rounded outwards: nobody had a final rank between two."""
-    return stability.with_columns(pl.col("place_low").floor(), pl.col("place_high").ceil())
-
-
-def in_redraws(stability: pl.DataFrame) -> pl.DataFrame:
-    """How often a model is first as a number of 100 redraws, which nobody takes for a probability."""
-    return stability.with_columns(
-        (pl.col(name) * 100).round(0).cast(pl.Int64) for name in ("p_first", "p_top3") if name in stability.columns
-    )
-
-
 def optional(result: StoredResult, table: str) -> pl.DataFrame | None:
     """A table as charts take it: None where there is none."""
     frame = result.frame(table)

@@ -13,12 +13,12 @@ from surgvalid.schema.shown_text import plain as plain
 
 _COLUMNS = {
     "ci_high": "to", "ci_low": "from", "df": "degrees of freedom", "gap_high": "gap to", "gap_low": "gap from",
-    "high": "to", "icc": "ICC", "late_share": "late", "low": "from", "macro_high": "accuracy to",
-    "macro_low": "accuracy from", "max_s": "longest, s", "n": "units", "naive_high": "naive to",
-    "naive_low": "naive from", "ood": "OOD", "p50_s": "median, s", "p95_s": "95th percentile, s",
+    "high": "to", "late_share": "late", "low": "from", "macro_high": "accuracy to",
+    "macro_low": "accuracy from", "max_s": "longest, s", "n": "units", "ood": "OOD",
+    "p50_s": "median, s", "p95_s": "95th percentile, s",
     "p_adjusted": "p, corrected",
-    "p_bh": "p, corrected (BH)", "p_corrected": "p, corrected", "p_first": "times first in 100 redraws",
-    "p_holm": "p, corrected (Holm)", "p_top3": "times in the first three in 100 redraws", "p_value": "p",
+    "p_bh": "p, corrected (BH)", "p_corrected": "p, corrected",
+    "p_holm": "p, corrected (Holm)", "p_value": "p",
     "place_high": "final rank to", "place_low": "final rank from", "rank_high": "rank to", "rank_low": "rank from",
     "sd": "standard deviation", "std_error": "standard error", "tau_b": "tau-b", "within_s": "within, s",
 }  # fmt: skip
@@ -120,6 +120,14 @@ def term_words(term: object) -> str:
 
 _TERMS = {"ood": "cases unlike the training data", "clinical": "clinical questions"}
 """Properties that are named otherwise than by their column."""
+SPOKEN_KINDS = {
+    "object_recognition": "recognising objects",
+    "temporal_grounding": "times and durations",
+    "aggregation": "counting",
+    "event_understanding": "events and their purpose",
+    "complex_reasoning": "questions that take several steps",
+}
+"""Groups of capabilities in words that need no explanation."""
 
 
 def spoken_term(term: str) -> str:

@@ -24,7 +24,7 @@ from surgvalid.schema.documents import read_json
 
 WRITING, WRITTEN = ".writing", ".written"
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
-_OUTPUT = re.compile(rf"({_NAME}/)*{_NAME}\.(csv|json|jsonl|txt|md|parquet|mp4|svg|html)")
+_OUTPUT = re.compile(rf"({_NAME}/)*{_NAME}\.(csv|json|jsonl|txt|md|parquet|mp4|svg|html|Rmd)")
 _UNLISTED = ("scores.parquet", "results.csv", "verdicts.jsonl", "methods.txt", "influence.csv", "compat.csv")
 """Files that verbs of 0.1.0 wrote beside their tables and records without listing them."""
 
@@ -101,6 +101,13 @@ def finish(folder: Path) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(written / name, folder / name)
     shutil.rmtree(written, ignore_errors=True)
+
+
+def write_files(texts: Mapping[str, str], folder: Path) -> None:
+    """Write texts by their names, which may lie in folders below."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def files_below(folder: Path) -> dict[str, Path]:

@@ -5,9 +5,11 @@ before. So a run under a registration counts the videos that enter its analysis 
 that was excluded stands there by name with a reason; it must be in the plan's list or in the data first seen, if only
 with an empty score. The names of the first run of any verb are kept beside the registration (`looks.json`) as hashes
 with a salt: nobody reads a patient's name there, and a later run with other cases is noticed. A verb that calls cases
-by other names adds them for later runs; its videos are those of the first look. Each run is added with its deviations
-and a hash over itself and the run before, the first over the registration's: a changed entry does not fit. Both ends
-of that chain stand in each result, where a file made anew would differ.
+by other names adds them for later runs; its videos are those of the first look. Of the scores of each model, metric and
+video their number and a hash are kept, and hashes over which case has which score, stratum or reference, by which
+changed scores, exchanged cases and new labels are noticed. Each run is added with
+its deviations and a hash over itself and the run before, the first over the registration's: a changed entry does not
+fit. Both ends of that chain stand in each result, where a file made anew would differ.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 
 LOOKS = "looks.json"
-SIZE, CASES, ADDED, UNIT = "sample_size", "cases", "added", "unit"
+SIZE, CASES, ADDED, UNIT, SCORES, STRATA = "sample_size", "cases", "added", "unit", "scores", "strata"
 """What a reason is given for where the data differ, beside the names of excluded videos."""
 PLANNED = "videos"
 """The entry of a plan that lists the videos to come, where they are known."""
@@ -42,15 +44,19 @@ class SeenData(NamedTuple):
     """Videos in the data."""
     used: set[tuple[str, str]]
     """Video and case of all that enters the analysis."""
+    tables: list[pl.DataFrame]
+    """The scores that were given, one row for each."""
 
 
+_SCORED = {"model", "metric", "video", "value"}
+"""Columns of scores that can be known again."""
 _SEEN: ContextVar[SeenData | None] = ContextVar("_SEEN", default=None)
 
 
 @contextmanager
 def seen_cases() -> Iterator[SeenData]:
     """What is analysed while it is open."""
-    seen = SeenData(set(), set())
+    seen = SeenData(set(), set(), [])
     token = _SEEN.set(seen)
     try:
         yield seen
@@ -65,11 +71,25 @@ def note_cases(frame: pl.DataFrame, *, used: bool = True) -> pl.DataFrame:
     """
     names = [name for name in ("patient", "video", "case") if name in frame.columns]
     if (seen := _SEEN.get()) is not None and names:
+        seen.tables.extend([frame] * _SCORED.issubset(frame.columns))
         seen.given.update(frame[names[0]].drop_nulls().cast(pl.String))
         scored = frame.drop_nulls([name for name in (names[0], names[-1], "value") if name in frame.columns])
         columns = (scored[name].cast(pl.String) for name in (names[0], names[-1]))
         seen.used.update(zip(*columns, strict=True) if used else ())
     return frame
+
+
+class AddedRun(NamedTuple):
+    """A run that was kept."""
+
+    first_look: str
+    """The hash of the first run."""
+    look: str
+    """The hash of this one."""
+    earlier: list[dict[str, Any]]
+    """The runs before it, each once; of one that repeats another those before that."""
+    unheld: list[str]
+    """Models of which there are no earlier scores."""
 
 
 def read_looks(registration: Path, sha256: str) -> dict[str, Any]:
@@ -123,10 +143,22 @@ def data_differences(
         words[SIZE] = f"{SIZE} is {len(videos)}{also}, registered was {size}"
     now = {_hash(salt, *pair): _hash(salt, pair[0]) for pair in seen.used}
     known, before = _known(runs, now), first["videos"] or here
-    if thinned := len({known[one] for one in known.keys() - now}.intersection(here)):
+    scores, kept = _scores(salt, seen), _first_kept(runs)
+    both = [(*scores[one], *kept[one][1:]) for one in scores.keys() & kept.keys()]
+    fewer = {video for video, count, _, least, _ in both if count < least}
+    if thinned := len({*(known[one] for one in known.keys() - now), *fewer}.intersection(here)):
         words[CASES] = f"{CASES} of the first look are missing in {thinned} videos"
-    if new := sum(one not in known if known else video not in before for one, video in now.items()):
+    more = sum(count - most for _, count, _, most, _ in both if count > most)
+    if new := sum(one not in known if known else video not in before for one, video in now.items()) or more:
         words[ADDED] = f"{new} cases were {ADDED} to those planned or seen first"
+    bound, first_bound = _bound(salt, seen), _first_kept(runs, "bound")
+    moved = [one for key, one in bound.items() if key in first_bound and first_bound[key] != one]
+    exchanged = {video for video, column, _ in moved if column == "value"}
+    if other := len(exchanged | {video for video, count, digest, n, value in both if count == n and digest != value}):
+        words[SCORES] = f"{SCORES} of {other} videos are not those of the first look"
+    if columns := sorted({column for _, column, _ in moved} - {"value"}):
+        other = len({video for video, column, _ in moved if column in columns})
+        words[STRATA] = f"{STRATA} ({', '.join(columns)}) of {other} videos are not those of the first look"
     if lost := len({*first["videos"]} - there):
         problems.append(f"{lost} videos planned or seen first are not here; name each with --deviation NAME=REASON")
     return words, problems
@@ -138,22 +170,79 @@ def _known(runs: Sequence[Mapping[str, Any]], now: Mapping[str, str]) -> Mapping
     return next((cases for cases in looks if cases.keys() & now.keys()), {})
 
 
+def _first_kept(runs: Sequence[Mapping[str, Any]], what: str = "scores") -> dict[str, list[Any]]:
+    """What was kept of the scores as they were first seen: of each its video and hash, of `scores` their number too."""
+    return {key: value for run in reversed(runs) for key, value in run.get(what, {}).items()}
+
+
+def _scores(salt: str, seen: SeenData) -> dict[str, list[Any]]:
+    """The scores now; of a video its cases may be called otherwise."""
+    held: dict[str, list[Any]] = {}
+    for table in seen.tables:
+        unit = "patient" if "patient" in table.columns else "video"
+        rows = table.drop_nulls(["model", "metric", unit, "value"])
+        for (model, metric, video), some in rows.group_by("model", "metric", unit):
+            names, values = (salt, str(model), str(metric), str(video)), map(repr, some["value"].sort())
+            held[_hash(*names)] = [_hash(salt, str(video)), some.height, _hash(*names, *values)]
+    return held
+
+
+def _bound(salt: str, seen: SeenData) -> dict[str, list[Any]]:
+    """Which case has which score, and which entry of every column that models share, by video and names of cases."""
+    held: dict[str, list[Any]] = {}
+    for table in seen.tables:
+        unit = "patient" if "patient" in table.columns else "video"
+        if "case" not in table.columns:
+            continue
+        rows = table.drop_nulls(["model", "metric", unit, "case", "value"])
+        for (model, metric, video), some in rows.group_by("model", "metric", unit):
+            held |= _pairs(salt, some, "value", (str(model), str(metric), str(video)))
+        others = [name for name in rows.columns if name not in ("model", "metric", unit, "case", "value")]
+        for (video,), some in rows.group_by(unit):
+            for column in others:
+                pairs = some.select("case", column).unique()
+                held |= _pairs(salt, pairs, column, (str(video),)) if pairs["case"].is_unique().all() else {}
+    return held
+
+
+def _pairs(salt: str, rows: pl.DataFrame, column: str, names: tuple[str, ...]) -> dict[str, list[Any]]:
+    pairs = sorted((str(case), repr(entry)) for case, entry in rows.select("case", column).iter_rows())
+    key = _hash(salt, column, *names, *(case for case, _ in pairs))
+    return {key: [_hash(salt, names[-1]), column, _hash(salt, key, *(entry for _, entry in pairs))]}
+
+
 def add_run(
     registration: Path, looks: dict[str, Any], verb: str, seen: SeenData, deviations: Mapping[str, Any]
-) -> list[str]:
-    """Keep a run beside its registration, and give the hashes of the first look and of this one."""
+) -> AddedRun:
+    """Keep a run beside its registration."""
     salt, runs = str(looks["salt"]), looks["runs"]
     cases = dict(sorted((_hash(salt, *pair), _hash(salt, pair[0])) for pair in seen.used))
     names = {"given": _hashes(salt, seen.given), "videos": sorted(set(cases.values())), "cases": cases}
-    run = {"verb": verb, "videos": len(names["videos"]), "cases": len(cases), "deviations": deviations}
-    new = {} if _known(runs, cases) else {"names": names}
+    scores, bound = _scores(salt, seen), _bound(salt, seen)
+    data = _hash(*cases, *(one[-1] for kept in (scores, bound) for _, one in sorted(kept.items())))
+    run = {"verb": verb, "videos": len(names["videos"]), "cases": len(cases), "data": data, "deviations": deviations}
+    cores = [{key: one.get(key) for key in run} for one in runs]
+    before = next((n for n, core in enumerate(cores) if core == run), len(runs))
+    earlier = [one for n, one in enumerate(runs[:before]) if cores[n] not in cores[:n]]
+    first = _first_kept(runs[:before])
+    of_models = {
+        str(model): _scores(salt, seen._replace(tables=[table.filter(pl.col("model") == model)]))
+        for table in seen.tables
+        for model in table["model"].drop_nulls().unique()
+    }
+    unheld = sorted(model for model, kept in of_models.items() if not kept.keys() & first.keys())
+    new: dict[str, Any] = {} if _known(runs, cases) else {"names": names}
+    for what, kept in (("scores", scores), ("bound", bound)):
+        if unseen := kept.keys() - _first_kept(runs, what).keys():
+            new[what] = {key: kept[key] for key in sorted(unseen)}
+    new["models"] = sorted(of_models)
     runs.append({"date": datetime.now(UTC).date().isoformat(), **run, **new})
     runs[-1]["sha256"] = _link(looks, len(runs) - 1)
     path = registration.with_name(LOOKS)
     waiting = path.with_name(f".{LOOKS}.{os.getpid()}")
     waiting.write_text(json.dumps(looks, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
     os.replace(waiting, path)
-    return [runs[0]["sha256"], runs[-1]["sha256"]]
+    return AddedRun(runs[0]["sha256"], runs[-1]["sha256"], earlier, unheld)
 
 
 def _hashes(salt: str, names: Iterable[str]) -> list[str]:

@@ -20,7 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import FileUnreadable, InputInvalid
-from surgvalid.results.registered_data import ADDED, CASES, SIZE, UNIT, SeenData, add_run, data_differences, read_looks
+from surgvalid.results.registered_data import (
+    ADDED,
+    CASES,
+    PLANNED,
+    SCORES,
+    SIZE,
+    STRATA,
+    UNIT,
+    AddedRun,
+    SeenData,
+    add_run,
+    data_differences,
+    read_looks,
+)
 from surgvalid.results.signatures import signature_of
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
@@ -164,25 +177,47 @@ class RegisteredRun:
         registration, file = self.registration, registration_file(self.path)
         if not registration.binds_data:
             _explained(str(self.path), {}, self.reasons)
-            return self._recorded({}, frozenset())
+            return self._recorded({}, frozenset(), "Which data enter it does not bind.")
         looks = read_looks(file, registration.sha256)
-        named = set(self.reasons) - {SIZE, CASES, ADDED, UNIT}
+        named = set(self.reasons) - {SIZE, CASES, ADDED, UNIT, SCORES, STRATA}
         differences, problems = data_differences(registration.content, looks, seen, named)
         if below and not any("columns" in one.get("stated", ()) for one in registration.analyses):
             differences[UNIT] = f"{UNIT} was not registered, and {'; '.join(below)}"
         where = f"{self.path} (registered data of {self.verb})"
         of_data = _explained(where, differences, self.reasons, problems)
         criteria = registration.content.get("exclusions", ())
-        kept = self._recorded(of_data, {name for name in named if of_data[name]["reason"] in criteria})
-        kept["first_look"], kept["look"] = add_run(file, looks, self.verb, seen, kept["deviations"])
+        foreseen = {name for name in named if of_data[name]["reason"] in criteria}
+        run = add_run(file, looks, self.verb, seen, {**self.deviations, **of_data})
+        kept = self._recorded(of_data, foreseen, _verified(registration.content, run, seen))
+        kept["first_look"], kept["look"] = run.first_look, run.look
         return kept
 
-    def _recorded(self, of_data: Mapping[str, dict[str, str]], foreseen: Collection[str]) -> Kept:
+    def _recorded(self, of_data: Mapping[str, dict[str, str]], foreseen: Collection[str], verified: str) -> Kept:
         registration = self.registration
         kept = Kept(sha256=registration.sha256, title=registration.title)
         kept["deviations"] = {**self.deviations, **of_data}
-        kept.findings = tuple(_findings(registration, kept["deviations"], foreseen, self.versions))
+        kept.findings = tuple(_findings(registration, kept["deviations"], foreseen, self.versions, verified))
         return kept
+
+
+def _verified(content: Mapping[str, Any], run: AddedRun, seen: SeenData) -> str:
+    """What of the data was held against something, and what nobody can know."""
+    if run.earlier:
+        models = {model for table in seen.tables for model in table["model"].drop_nulls().unique()}
+        what = "videos, cases and scores" if len(models) > len(run.unheld) else "videos and cases (not their scores)"
+        since = f"Its {what} were held against the first look that is kept beside it, of {run.earlier[0]['date']}."
+        lacking = f" There are no earlier scores of {', '.join(run.unheld)} to hold against." if run.unheld else ""
+        looks = "; ".join(map(_look_words, run.earlier))
+        return f"{since}{lacking} This is look {len(run.earlier) + 1} under it; earlier: {looks}."
+    of = "are those that it lists" if content.get(PLANNED) else "were counted; it lists none by name"
+    text = f"The videos {of}. This is the first look kept beside it, by which cases and scores of later runs are known"
+    return f"{text}: an earlier look, or one at other patients that was thrown away, would not show."
+
+
+def _look_words(run: Mapping[str, Any]) -> str:
+    """An earlier run in a few words."""
+    reasons = [f"{name} ({one['reason']})" for name, one in run["deviations"].items()]
+    return ", ".join([str(run["date"]), str(run["verb"]), f"{run['videos']} videos", *reasons])
 
 
 def _explained(
@@ -208,6 +243,7 @@ def _findings(
     deviations: Mapping[str, Mapping[str, str]],
     foreseen: Collection[str],
     versions: Mapping[str, str],
+    verified: str,
 ) -> list[Finding]:
     listed = [
         remark(
@@ -221,8 +257,8 @@ def _findings(
     if foreseen:
         left = "; ".join(f"{name}: {deviations[name]['reason']}" for name in sorted(foreseen))
         kept += f", with {len(foreseen)} excluded by registered criteria ({left}),"
-    bound = "Settings and data are" if registration.binds_data else "Settings are"
-    text = f"{bound} {kept} in {registration.title!r} (sha256 {registration.sha256[:16]}{signed})."
+    bound = "Settings and number of videos are" if registration.binds_data else "Settings are"
+    text = f"{bound} {kept} in {registration.title!r} (sha256 {registration.sha256[:16]}{signed}). {verified}"
     listed.append(remark("preregistered", text))
     before = with_new_keys(registration.content.get("software", {}))
     other = [f"{name} {before[name]} (now {now})" for name, now in versions.items() if before.get(name, now) != now]

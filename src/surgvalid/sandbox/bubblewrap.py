@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -35,6 +36,20 @@ _HOST_PLACES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so
 _NAMESPACES = ("ipc", "pid", "net", "uts", "cgroup-try")
 _INFO_BYTES = 4096
 _MOUNT_S = 60.0
+_SHUT = """
+import ctypes, fcntl, os, sys
+def call(name, *arguments):
+    if getattr(library, name)(*arguments):
+        raise OSError(ctypes.get_errno(), name)
+library, mounts = ctypes.CDLL(None, use_errno=True), os.open(f"/proc/{sys.argv[1]}/ns/mnt", os.O_RDONLY)
+if os.geteuid():
+    call("setns", fcntl.ioctl(mounts, 0xB701), 0)
+call("setns", mounts, 0)
+for place in sys.argv[2:]:
+    call("mount", None, place.encode(), None, 32 | 4096 | 2 | 4 | 8, None)
+"""
+"""Makes places of a run's mounts not executable (remount, bind, nosuid, nodev, noexec), which bubblewrap has no flag
+for; as nobody special by way of the namespace of users that owns the mounts."""
 _GATE = 'read -r _ && exec "$@" </dev/null'
 """Holds the command back until the host has opened the folders of the run; ends it should the host be gone."""
 
@@ -67,7 +82,7 @@ class BubblewrapEngine:
 
     def problems(self) -> tuple[Problem, ...]:
         """Everything noticed about this machine, weaknesses too."""
-        return tuple(problem for problem in self._noticed() if problem)
+        return tuple(filter(None, self._noticed()))
 
     def inside(self, mount: Mount) -> str:
         """The place inside."""
@@ -149,7 +164,8 @@ class BubblewrapEngine:
             if group:
                 group.admit([first])
             os.write(block_write, b".")
-            _await_mounts(first, child, launch)
+            _await_mounts(first, child)
+            _shut(first, launch)
             run = BubblewrapRun(run_id, child, first, launch, group, watchdog)
             _let_go(child)
             watchdog.begin()
@@ -195,40 +211,46 @@ def _first_process(info: int, child: subprocess.Popen[bytes]) -> int:
     output = b""
     while piece := os.read(info, _INFO_BYTES):
         output += piece
-        if output.rstrip().endswith(b"}"):
+        if b"}" in output:
             return int(json.loads(output)["child-pid"])
-    words = child.stdout.read(400).decode("utf-8", "replace") if child.stdout else ""
-    raise EngineFailed("bubblewrap", f"bwrap did not come up: {words.strip()}")
+    raise EngineFailed("bubblewrap", f"bwrap did not come up: {_last_words(child)}")
 
 
-def _await_mounts(first: int, child: subprocess.Popen[bytes], launch: Launch) -> None:
-    """Wait until the folders that the host will open are the run's own, not yet the host's."""
-    targets = {mount.target for mount in launch.mounts if mount.kind is not MountKind.INPUT}
+def _last_words(child: subprocess.Popen[bytes]) -> str:
+    return child.stdout.read(400).decode("utf-8", "replace").strip() if child.stdout else ""
+
+
+def _await_mounts(first: int, child: subprocess.Popen[bytes]) -> None:
+    """Wait until all folders are the run's own, not yet the host's: its root is closed last."""
     deadline = time.monotonic() + _MOUNT_S
-    while targets and not targets <= _sized(first):
+    while not _is_closed(first):
         if child.poll() is not None or time.monotonic() > deadline:
-            words = (
-                child.stdout.read(400).decode("utf-8", "replace") if child.poll() is not None and child.stdout else ""
-            )
-            raise EngineFailed("bubblewrap", f"the run's folders did not appear: {words.strip()}")
+            child.kill()
+            raise EngineFailed("bubblewrap", f"the run's folders did not appear: {_last_words(child)}")
         time.sleep(0.002)
+
+
+def _is_closed(first: int) -> bool:
+    with suppress(OSError, KeyError):
+        options, kind = mounts_of(first)["/"]
+        return kind == "tmpfs" and "ro" in options
+    return False
+
+
+def _shut(first: int, launch: Launch) -> None:
+    """Nothing may be executed in folders that can be written but the scratch folder, as in every other engine."""
+    command = [sys.executable, "-I", "-S", "-c", _SHUT, str(first), "/dev", "/dev/shm"]
+    command += [mount.target for mount in launch.mounts if mount.kind is not MountKind.INPUT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EngineFailed("bubblewrap", f"folders cannot be made not executable: {done.stderr[-200:]}")
 
 
 def _let_go(child: subprocess.Popen[bytes]) -> None:
     """Open the barrier behind which the command waits."""
     assert child.stdin is not None
-    with suppress(BrokenPipeError):
+    with suppress(BrokenPipeError), child.stdin:
         child.stdin.write(b"\n")
-        child.stdin.flush()
-    with suppress(BrokenPipeError):
-        child.stdin.close()
-
-
-def _sized(first: int) -> set[str]:
-    try:
-        return {point for point, (_, kind) in mounts_of(first).items() if kind == "tmpfs"}
-    except OSError:
-        return set()
 
 
 def _flags(launch: Launch, descriptors: tuple[int, ...]) -> list[str]:

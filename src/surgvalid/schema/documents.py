@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,19 @@ def read_json(path: str | Path) -> Any:
         raise FileUnreadable(str(path), [f"line {error.lineno} column {error.colno}: {error.msg}"]) from None
     except (RecursionError, ValueError) as error:
         raise FileUnreadable(str(path), [f"no usable JSON ({str(error).splitlines()[0]})"]) from None
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The TOML document at `path`.
+
+    Raises:
+        FileUnreadable: It cannot be read as UTF-8 TOML.
+    """
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FileUnreadable(str(path), [f"it is no TOML file ({error})"]) from None
 
 
 def json_text(data: Any, *, indent: int | None = None) -> str:

@@ -168,6 +168,8 @@ QUESTION_METRICS: dict[str, MetricFacts] = {
 CATALOGUE = Path(__file__).with_name("metric_catalogue.json")
 KNOWN_METRICS: dict[str, MetricFacts] = {
     **QUESTION_METRICS,
+    **{name: MetricFacts(name, 0.0, math.inf, "smaller") for name in ("mae", "rmse")},
+    "error_rate": MetricFacts("error_rate", better="smaller"),
     **{
         name: MetricFacts.from_dict({"name": name, **record})
         for name, record in json.loads(CATALOGUE.read_text(encoding="utf-8")).items()
@@ -180,7 +182,10 @@ COMMON_NAMES: dict[str, str] = {
     "dice_score": "dsc",
     "dice_coefficient": "dsc",
     "dice_similarity_coefficient": "dsc",
+    "dice_koeffizient": "dsc",
+    "mean_dice": "dsc",
     "acc": "accuracy",
+    "genauigkeit": "accuracy",
     "f1": "macro_f1",
     "f1_score": "macro_f1",
     "jaccard": "iou",
@@ -188,15 +193,21 @@ COMMON_NAMES: dict[str, str] = {
     "recall": "macro_recall",
     "sensitivity": "macro_recall",
     "specificity": "macro_specificity",
+    "sensitivität": "macro_recall",
     "auroc": "macro_auroc",
+    "auc": "macro_auroc",
+    "miou": "miou_per_image",
+    "surface_dice": "nsd_border",
     "ap": "mean_ap",
     "map": "mean_ap",
     "nsd": "nsd_border",
-    "assd": "assd_classes_px",
-    "hd95": "hd95_px",
-    "hd_95": "hd95_px",
-    "hd95_mm": "hd95_px",
-    "hausdorff95": "hd95_px",
+    **dict.fromkeys(
+        "assd asd masd average_surface_distance average_symmetric_surface_distance".split(), "assd_classes_px"
+    ),
+    **dict.fromkeys(
+        "hd95 hd_95 hd95_mm hausdorff95 hd hausdorff hausdorff_distance hausdorff_distance_95".split(),
+        "hd95_px",
+    ),
 }
 """Names that others use, to one of ours with the same range and direction; the unit is not taken over."""
 

@@ -12,8 +12,11 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import json_text
@@ -28,6 +31,7 @@ Row = dict[str, Any]
 Report = Callable[[Finding], None]
 
 _CHUNK = 1 << 20
+_MANY = 1 << 12
 _OTHERS = {";": "semicolons", "\t": "tabs"}
 _SPACE = " \t\n\r"
 _SPACES = re.compile(f"[{_SPACE}]*")
@@ -42,25 +46,38 @@ class TooDeep(dict[str, Any]):
     """A row nested beyond any use."""
 
 
-def read_rows(path: str | Path, *, report: Report | None = None, deep: bool = False) -> Iterator[Row]:
+def read_rows(path: str | Path, *, report: Report | None = None) -> Iterator[Row]:
     """The rows of the file at `path`, one dictionary each; the format follows from its ending.
 
     Args:
         path: `.json` (array), `.jsonl` or `.ndjson`, `.csv`, `.parquet`.
         report: Receives findings that do not stop the reading (a byte-order mark, a key written
             twice, an element that is no object).
-        deep: Whether rows that are nested beyond any use come too, as `TooDeep`.
+
+    Raises:
+        FileUnreadable: The file is missing, truncated, wrongly encoded or of an unknown kind.
+    """
+    for rows in row_batches(path, report=report):
+        yield from (row for row in rows if type(row) is not TooDeep)
+
+
+def row_batches(path: str | Path, *, report: Report | None = None) -> Iterator[list[Row]]:
+    """The rows of the file at `path` as they are decoded, many at once; those nested beyond any use are `TooDeep`.
+
+    Args:
+        path: As for `read_rows`.
+        report: As for `read_rows`.
 
     Raises:
         FileUnreadable: The file is missing, truncated, wrongly encoded or of an unknown kind.
     """
     path = Path(path)
-    readers = {
+    readers: dict[str, Callable[[Path, Report], Iterator[list[Row]]]] = {
         ".json": _json_rows,
-        ".jsonl": _json_line_rows,
-        ".ndjson": _json_line_rows,
-        ".csv": _csv_rows,
-        ".parquet": _parquet_rows,
+        ".jsonl": partial(_together, _json_line_rows),
+        ".ndjson": partial(_together, _json_line_rows),
+        ".csv": partial(_together, _csv_rows),
+        ".parquet": partial(_together, _parquet_rows),
     }
     reader = readers.get(path.suffix.lower())
     if path.is_dir():
@@ -71,12 +88,26 @@ def read_rows(path: str | Path, *, report: Report | None = None, deep: bool = Fa
         known = ", ".join(readers)
         raise FileUnreadable(str(path), [f"unknown kind of file {path.suffix!r}; expected one of {known}"])
     try:
-        rows = reader(path, report or _ignore)
-        yield from rows if deep else (row for row in rows if type(row) is not TooDeep)
+        yield from reader(path, report or _ignore)
     except UnicodeDecodeError:
         raise FileUnreadable(str(path), [not_utf8(path)]) from None
     except OSError as error:
         raise FileUnreadable(str(path), [f"cannot be read ({error.strerror or error})"]) from None
+
+
+def _together(reader: Callable[[Path, Report], Iterator[Row]], path: Path, report: Report) -> Iterator[list[Row]]:
+    """The rows of a reader, many at once; those before an error come first."""
+    rows: list[Row] = []
+    try:
+        for row in reader(path, report):
+            rows.append(row)
+            if len(rows) == _MANY:
+                yield rows
+                rows = []
+    except (FileUnreadable, UnicodeDecodeError):
+        yield rows
+        raise
+    yield rows
 
 
 def write_json_rows(rows: Iterable[Row], path: str | Path) -> None:
@@ -190,7 +221,7 @@ class _Buffer:
                 return ""
 
 
-def _json_rows(path: Path, report: Report) -> Iterator[Row]:
+def _json_rows(path: Path, report: Report) -> Iterator[list[Row]]:
     with open(path, encoding="utf-8", newline="") as handle:
         window = _Buffer(handle)
         _skip_mark(window, path, report)
@@ -220,27 +251,23 @@ def _skip_mark(window: _Buffer, path: Path, report: Report) -> None:
         report(noticed("byte-order-mark", "the file starts with a byte-order mark", where=str(path)))
 
 
-def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
+def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[list[Row]]:
     decoder, count = _Decoder(), 0
     if window.peek() == "]":
         window.at += 1
         return
     while True:
         window.peek()
-        values, are_flat = _batch(window, decoder)
-        if are_flat:
+        values, are_shallow = _batch(window, decoder)
+        if values:
+            read = (_row_of(value, decoder, path, "element", n, report) for n, value in enumerate(values, count + 1))
+            yield values if are_shallow else [row for row in read if row is not None]
             count += len(values)
-            yield from values
-            values = []
-        for value in values:
-            count += 1
-            if (row := _row_of(value, decoder, path, "element", count, report)) is not None:
-                yield row
         window.peek()
         value = _next_value(window, decoder, path)
         count += 1
         if (row := _row_of(value, decoder, path, "element", count, report)) is not None:
-            yield row
+            yield [row]
         separator = window.peek()
         window.at += 1
         if separator == "]":
@@ -254,7 +281,7 @@ def _elements(window: _Buffer, path: Path, report: Report) -> Iterator[Row]:
 
 
 def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
-    """The elements that stand complete in the window, and whether all are objects without nesting.
+    """The elements that stand complete in the window, and whether all are objects that hold nothing nested deeply.
 
     None when that is not plain sailing. The text is cut after the last `},` that an object follows. If that is
     inside a string or a nested list, what precedes it is no list of values and the decoder says so; then,
@@ -268,16 +295,26 @@ def _batch(window: _Buffer, decoder: _Decoder) -> tuple[list[Any], bool]:
     text = window.text[window.at : cut + 1]
     try:
         values: list[Any] = json.loads(f"[{text}]")
-        are_flat = "[" not in text and text.count("{") == len(values) and all(type(value) is dict for value in values)
-        if not _is_plain(text, sum(map(len, values)) if are_flat else _key_count(values)):
+        inner = _inner(values, text)
+        if not _is_plain(text, _key_count(values) if inner is None else sum(map(len, values)) + sum(map(len, inner))):
             values = decoder.decode(f"[{text}]")
     except (ValueError, RecursionError):
-        values, are_flat = [], False
+        values, inner = [], None
     if decoder.noticed:
         decoder.forget()
         values = []
     window.at = cut + 2 if values else window.at
-    return values, are_flat
+    return values, inner is not None
+
+
+def _inner(values: list[Any], text: str) -> list[Row] | None:
+    """The objects within these objects, where nothing is nested in them; None where it is, or cannot be told."""
+    if set(map(type, values)) != {dict}:
+        return None
+    braces, brackets = text.count("{") - len(values), text.count("[")
+    nested = [value for row in values for value in row.values() if type(value) in _NESTS] if braces or brackets else []
+    inner = [value for value in nested if type(value) is dict]
+    return inner if (braces, brackets) == (len(inner), len(nested) - len(inner)) else None
 
 
 def _last_end(window: _Buffer) -> int:
@@ -292,7 +329,9 @@ def _last_end(window: _Buffer) -> int:
 
 def _is_plain(text: str, keys: int) -> bool:
     """Whether no key is written twice: as many were read as there are quotation marks with a colon after them."""
-    return text.count('":') == keys and not any(f"{space}:" in text for space in _SPACE)
+    letters = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    before = letters[np.flatnonzero(letters == ord(":")) - 1]
+    return bool(np.count_nonzero(before == ord('"')) == keys and not (before <= ord(" ")).any())
 
 
 def _key_count(value: Any) -> int:

@@ -41,6 +41,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
             _N,
             "A column of amounts, whose values are no conditions, was cut into thirds of the units.",
         ),
+        ("percent-points", _N, "Scores were written as percentages, so the goal of a plan is read in percent points."),
         ("labels-split", _N, "A column holds several labels per case and was split into strata that overlap."),
         # few videos
         ("few-videos", _W, "So few videos that an interval, a test or a spread is hardly known or not given."),
@@ -137,6 +138,8 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("spread-stated", _N, "A plan rests on a spread that was stated and not measured."),
         ("pilot-small", _W, "A pilot has few videos, so its spread and the plan are hardly known."),
         ("widest-model", _N, "Which of several models a plan is made for."),
+        ("pilot-varies", _W, "The verdict on a pilot depends on a condition, or on what missing scores mean."),
+        ("pilot-lacks-scores", _W, "Units of a pilot lack scores of a model, and were left out of the plan."),
         ("questions-unplanned", _W, "A pilot does not show what more questions per video would buy."),
         ("closed-form-alone", _N, "A plan was not simulated, because no mean over videos is judged."),
         ("raised-by-simulation", _N, "Simulated studies reach the goal less often than the closed form says."),
@@ -149,6 +152,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         # sites
         ("metric-not-shared", _W, "A metric cannot be shared as sums per video, so sites cannot be pooled under it."),
         ("videos-not-shared", _W, "Sites left out videos with few cases, so pooled values are not of all videos."),
+        ("videos-together", _N, "Videos whose counts were small left a site as sums of several."),
         ("sites-not-compared", _W, "Two models share no videos with equal numbers of scores."),
         # monitoring
         ("alarm", _W, "New videos differ from those of the validation more than chance would have it."),

@@ -8,6 +8,7 @@ __all__ = [
     "official",
     "official_score",
     "ood",
+    "people",
     "result",
     "run",
     "slices",

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import NamedTuple
 
 from surgvalid.schema.questions.formats import shown
@@ -76,17 +75,7 @@ def signals(text: str) -> tuple[Signal, ...]:
     """
     if len(text) < _SHORTEST and text.isascii() and text.isprintable():
         return ()
-    return _remembered(text) if len(text) <= _REMEMBERED else _signals_in(text)
-
-
-def _signals_in(text: str) -> tuple[Signal, ...]:
     return (*_phrases(text), *_characters(text), *_floods(text))
-
-
-@lru_cache(maxsize=8192)
-def _remembered(text: str) -> tuple[Signal, ...]:
-    """Closed answers repeat by the thousand, so each text is looked at once."""
-    return _signals_in(text)
 
 
 def _phrases(text: str) -> list[Signal]:
@@ -127,11 +116,13 @@ def _floods(text: str) -> list[Signal]:
     stripped = text.strip()
     if len(stripped) > FLOOD_CHARACTERS:
         return [Signal("flooding", f"{len(stripped)} characters")]
-    if match := _RUN.search(stripped):
+    words = stripped.split()
+    lengths = list(map(len, words))
+    is_loose = len(stripped) - sum(lengths) - len(words) > _SPACES  # nothing else holds a run of white space
+    if (is_loose or max(lengths, default=0) >= _LETTERS_ALIKE) and (match := _RUN.search(stripped)):
         return [Signal("flooding", shown(match[0]))]
-    words = stripped.lower().split()
-    if len(words) >= 30 and len(set(words)) * 8 <= len(words):
-        return [Signal("flooding", f"{len(words)} words, {len(set(words))} of them different")]
+    if len(words) >= 30 and len(set(map(str.lower, words))) * 8 <= len(words):
+        return [Signal("flooding", f"{len(words)} words, {len(set(map(str.lower, words)))} of them different")]
     return []
 
 
@@ -139,7 +130,6 @@ def _floods(text: str) -> list[Signal]:
 
 _SHORTEST = 10
 """No phrase below has fewer characters."""
-_REMEMBERED = 100
 
 _INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _CHARACTERS = {
@@ -147,6 +137,7 @@ _CHARACTERS = {
     "bidi": re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"),
     "control-character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufff9-\ufffb\ud800-\udfff]"),
 }
+_LETTERS_ALIKE, _SPACES = 50, 8
 _RUN = re.compile(r"(\S)\1{49}|(?:[ \t]{0,20}\r?\n){12}|[ \t]{80}")
 _LOOK_ALIKES = str.maketrans("авсеһіјкмнорѕтухгοανκτυι", "abcehijkmhopstyxroavktui")
 

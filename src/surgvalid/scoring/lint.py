@@ -1,7 +1,7 @@
 """Lint: everything that is wrong with an answer file, before anybody scores it.
 
-Reading is a stream: each response is looked at once and not kept, so a million of them need little
-more memory than their identifiers. Nothing here stops on bad input; an unreadable file is a finding
+Reading is a stream: responses are looked at some thousand at a time, equal ones once, and not kept, so a million of
+them need little more memory than their identifiers. Nothing here stops on bad input; an unreadable file is a finding
 too, and what stands before its broken place is still checked. `score` reads through `checked` as well, so both say
 the same of the same files.
 """
@@ -12,19 +12,29 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from surgvalid.errors import FileUnreadable, UnknownName
+import numpy as np
+
+from surgvalid.errors import FileUnreadable
 from surgvalid.results.request import requested
 from surgvalid.schema.finding_log import FindingLog
+from surgvalid.schema.outcomes import Status
 from surgvalid.schema.procedures.foreign_objects import read_definitions
-from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, BadParameters, Time, Unreadable, shown
-from surgvalid.schema.questions.question_files import QuestionSet, Sources, collect_questions, responses_of
-from surgvalid.schema.questions.questions import TRACK_LIMITS_S, Reference, Response
+from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, Time, shown
+from surgvalid.schema.questions.question_files import (
+    UNREADABLE,
+    Batch,
+    QuestionSet,
+    Sources,
+    collect_questions,
+    responses_of,
+)
+from surgvalid.schema.questions.questions import TRACK_LIMITS_S
 from surgvalid.scoring.injection import official_signal, signals
 from surgvalid.scoring.lint_report import FormatCount, LintReport
 
@@ -45,12 +55,38 @@ class LintTally:
     texts: set[str] = field(default_factory=set)
     """Up to two different answers; two are enough to know that they differ."""
 
-    def count(self, content: str | None, is_empty: bool) -> None:
-        """Count an answer, and remember it while all are alike."""
-        self.responses += 1
-        self.empty += is_empty
+    def count(self, content: str | None, times: int, is_empty: bool) -> None:
+        """Count equal answers, and remember one while all are alike."""
+        self.responses += times
+        self.empty += times * is_empty
         if len(self.texts) < 2 and content is not None and not is_empty:
             self.texts.add(content.strip().casefold())
+
+
+class LintedAnswers:
+    """The first response to each question, as columns in the order of the references."""
+
+    def __init__(self, questions: int) -> None:
+        self.has_come = np.zeros(questions, dtype=bool)
+        self.others: set[str] = set()
+        """Cases without a reference that were answered."""
+        self.contents: list[str | None] = [None] * questions
+        """Like all below, empty unless the responses were kept."""
+        self.latencies_s = np.zeros(questions)
+        self.given: list[Any] = [UNREADABLE] * questions
+        """What each content stands for in its format; `UNREADABLE` where it has none."""
+        self.statuses: dict[int, Status] = {}
+        """Of the questions whose response says what became of them."""
+        self.flags: dict[int, tuple[str, ...]] = {}
+        """Names of the signs of an injection, of the questions whose response has some."""
+
+
+class Odd(NamedTuple):
+    """What is odd about a response."""
+
+    code: str
+    message: str
+    nearest: str | None = None
 
 
 @dataclass
@@ -62,16 +98,12 @@ class LintCheck:
     has_references: bool
     keep: bool = False
     """Whether the responses are wanted, and not only what is odd about them."""
-    seen: dict[str, Response | None] = field(default_factory=dict)
-    """The first response to each question, where they are kept."""
-    flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of the signs of an injection, of the kept responses that have some."""
     responses: int = 0
     late: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
     formats: dict[str, LintTally] = field(default_factory=dict)
     others: LintTally = field(default_factory=LintTally)
-    """Answers to questions without a reference."""
+    """LintedAnswers to questions without a reference."""
 
     @property
     def all(self) -> LintTally:
@@ -84,43 +116,107 @@ class LintCheck:
             texts=set().union(*(one.texts for one in every)),
         )
 
-    # --- one response -----------------------------------------------------------------------------
+    # --- responses --------------------------------------------------------------------------------
 
-    def response(self, response: Response) -> None:
-        """Check one response, as it comes by."""
-        self.responses += 1
-        case = response.case
-        if response.latency_s > _SHORTEST_LIMIT_S:
-            self._latency(response)
-        if case in self.seen:
-            self.log.note("duplicate-response", "the question was answered before", case=case)
-            return
-        self.seen[case] = response if self.keep else None
-        if self._is_asked(case):
-            self._answer(response)
-        elif self.has_questions:
-            self._unknown(case)
+    def batch(self, batch: Batch) -> None:
+        """Check responses that were read together."""
+        cases, contents, latencies, statuses = batch.columns[:4]
+        self.responses += len(cases)
+        self._latencies(cases, latencies)
+        known: list[int | None] = list(map(self.questions.references.places.get, cases))
+        formats = [None if place is None else self.questions.read.formats[place] for place in known]
+        values = self.questions.parsed(formats, contents)
+        odd_rows: list[tuple[int, Odd]] = []
+        rows = self._firsts(cases, known, odd_rows)
+        if self.keep:
+            self._keep(rows, known, (contents, latencies, values, statuses))
+        if self.has_questions and None in known:
+            rows = self._asked(rows, cases, known, odd_rows)
+        names = self.questions.references.columns["format"]
+        alike: dict[Any, list[int]] = {}
+        for row in rows:
+            place = known[row]
+            name = None if place is None else names[place]
+            alike.setdefault((name, id(formats[row]), contents[row]), []).append(row)
+        for (name, _, content), members in alike.items():
+            answer_format, value = formats[members[0]], values[members[0]]
+            odd, flags = self._content(content, name, answer_format, value, len(members))
+            odd_rows += [(row, one) for row in members for one in odd]
+            if flags:
+                self.answers.flags |= {place: flags for row in members if (place := known[row]) is not None}
+            if isinstance(answer_format, Time) and value is not UNREADABLE:
+                outside = ((row, self._outside_window(answer_format, value, known[row])) for row in members)
+                odd_rows += [(row, one) for row, one in outside if one is not None]
+        for row, one in sorted(odd_rows, key=lambda about: about[0]):
+            self.log.number = batch.numbers[row]
+            self.log.note(one.code, one.message, case=cases[row], nearest=one.nearest)
+
+    def _latencies(self, cases: Sequence[str], latencies: Sequence[float]) -> None:
+        slow = [(seconds, case) for seconds, case in zip(latencies, cases, strict=True) if seconds > _SHORTEST_LIMIT_S]
+        for track, limit in TRACK_LIMITS_S.items():
+            if late := sum(seconds > limit for seconds, _ in slow):
+                self.late[track] += late
+        self.slowest = max([self.slowest, *slow])
+
+    @cached_property
+    def answers(self) -> LintedAnswers:
+        """What was answered so far."""
+        return LintedAnswers(len(self.questions.references))
+
+    def _firsts(
+        self, cases: Sequence[str], known: Sequence[int | None], odd_rows: list[tuple[int, Odd]]
+    ) -> Sequence[int]:
+        """The numbers of responses to questions that were not answered before."""
+        has_come, others = self.answers.has_come, self.answers.others
+        if None not in known:
+            places = np.array(known, dtype=np.intp)
+            if not has_come[places].any() and len(np.unique(places)) == len(places):
+                has_come[places] = True
+                return range(len(cases))
+        rows = []
+        for row, (case, place) in enumerate(zip(cases, known, strict=True)):
+            if case in others if place is None else has_come[place]:
+                odd_rows.append((row, Odd("duplicate-response", "the question was answered before")))
+                continue
+            rows.append(row)
+            if place is None:
+                others.add(case)
+            else:
+                has_come[place] = True
+        return rows
+
+    def _keep(self, rows: Sequence[int], known: Sequence[int | None], columns: Sequence[Sequence[Any]]) -> None:
+        kept, (contents, latencies, values, statuses) = self.answers, columns
+        start = known[0] if known else None
+        if start is not None and len(rows) == len(known) and list(known) == list(range(start, start + len(known))):
+            here = slice(start, start + len(known))
+            kept.contents[here], kept.given[here], kept.latencies_s[here] = contents, values, latencies
+            rows = [row for row, status in enumerate(statuses) if status is not None]
+        for row in rows:
+            if (place := known[row]) is not None:
+                kept.contents[place], kept.given[place] = contents[row], values[row]
+                kept.latencies_s[place] = latencies[row]
+                if statuses[row] is not None:
+                    kept.statuses[place] = statuses[row]
 
     @cached_property
     def has_questions(self) -> bool:
         """Whether there is anything to compare identifiers with."""
         return bool(self.questions.requests or self.questions.references)
 
-    def _is_asked(self, case: str) -> bool:
-        if not self.has_questions:
-            return True
-        return case in self.questions.requests or case in self.questions.references
+    def _asked(
+        self, rows: Sequence[int], cases: Sequence[str], known: Sequence[int | None], odd_rows: list[tuple[int, Odd]]
+    ) -> list[int]:
+        """The numbers of responses to questions that there are."""
+        asked = [row for row in rows if known[row] is not None or cases[row] in self.questions.requests]
+        for row in sorted({*rows}.difference(asked)):
+            odd_rows.append((row, self._unknown(cases[row])))
+        return asked
 
-    def _latency(self, response: Response) -> None:
-        self.late.update(track for track, limit in TRACK_LIMITS_S.items() if response.latency_s > limit)
-        self.slowest = max(self.slowest, (response.latency_s, response.case))
-
-    def _unknown(self, case: str) -> None:
+    def _unknown(self, case: str) -> Odd:
         if (near := self._folded_ids.get(folded_id(case))) and near != case:
-            message = "no such question, but one that differs only in spelling"
-            self.log.note("id-spelling", message, case=case, nearest=near)
-        else:
-            self.log.note("unknown-id", "no such question; the response is ignored", case=case)
+            return Odd("id-spelling", "no such question, but one that differs only in spelling", near)
+        return Odd("unknown-id", "no such question; the response is ignored")
 
     @cached_property
     def _folded_ids(self) -> dict[str, str]:
@@ -132,84 +228,52 @@ class LintCheck:
                 known.setdefault(folded_id(rest), case)
         return known
 
-    def _answer(self, response: Response) -> None:
-        reference, content = self.questions.references.get(response.case), response.content
-        tally = self.others if reference is None else self._tally(reference.format)
+    def _content(
+        self, content: str | None, name: str | None, answer_format: AnswerFormat | None, value: Any, times: int
+    ) -> tuple[list[Odd], tuple[str, ...]]:
+        """What is odd about equal answers to questions of one format, and the signs of an injection in them."""
+        tally = self.others if name is None else self.formats.setdefault(name, LintTally())
         is_empty = content is None or not content.strip()
-        tally.count(content, is_empty)
+        tally.count(content, times, is_empty)
         if content is None:
-            return
+            return [], ()
+        odd = []
         if is_empty:
-            self.log.note("empty-answer", _empty_message(reference), case=response.case)
-        is_legal = None if is_empty else self._is_legal(content, reference, response.case)
-        tally.unreadable += is_legal is False
-        closed = is_legal and reference is not None and reference.format not in JUDGED
-        is_plain = closed and content.isascii() and content.isprintable()  # a closed format leaves no room to talk
-        if not is_plain:
-            self._official_injection(content, response.case)
-        if self.keep or not is_plain:
-            self._injection(content, response.case, is_plain=bool(is_plain))
-
-    def _tally(self, name: str) -> LintTally:
-        if (tally := self.formats.get(name)) is None:
-            tally = self.formats[name] = LintTally()
-        return tally
-
-    def _official_injection(self, content: str, case: str) -> None:
-        if phrase := official_signal(content):
-            self.log.note("official-injection", f"contains {phrase!r}", case=case)
-
-    def _injection(self, content: str, case: str, *, is_plain: bool) -> None:
-        if not (injected := signals(content)):
-            return
-        self.flags[case] = tuple(signal.name for signal in injected)
-        if not is_plain:
-            listed = ", ".join(f"{signal.name} ({signal.excerpt})" for signal in injected)
-            self.log.note("injection", listed, case=case)
-
-    def _is_legal(self, content: str, reference: Reference | None, case: str) -> bool | None:
-        """Whether the format reads the answer; None where the format is not known."""
-        answer_format = None if reference is None else self._format_of(reference)
-        if answer_format is None:
-            return False if self._is_long(content, case) else None
-        try:
-            value = self.questions.parsed(answer_format, content)
-        except Unreadable:
+            odd.append(Odd("empty-answer", f"{name}: the answer is empty" if name else "the answer is empty"))
+        elif answer_format is None:
+            odd += _over_long(content)
+        elif value is UNREADABLE:
             why = answer_format.explain(content)
             code = "over-long" if why.rule == "over-long" else "unreadable-answer"
-            message = f"{answer_format.name}: {why.message}"
-            self.log.note(code, message, case=case, nearest=why.nearest)
-            return False
-        if isinstance(answer_format, Time) and reference is not None:
-            self._outside_window(answer_format, value, reference)
-        return True
+            odd.append(Odd(code, f"{answer_format.name}: {why.message}", why.nearest))
+        is_legal = answer_format is not None and not odd
+        tally.unreadable += times * bool(odd and not is_empty)
+        # A closed format leaves no room to talk.
+        is_plain = is_legal and name not in JUDGED and content.isascii() and content.isprintable()
+        if is_plain and not self.keep:
+            return odd, ()
+        if not is_plain and (phrase := official_signal(content)):
+            odd.append(Odd("official-injection", f"contains {phrase!r}"))
+        injected = signals(content)
+        if injected and not is_plain:
+            odd.append(Odd("injection", ", ".join(f"{signal.name} ({signal.excerpt})" for signal in injected)))
+        return odd, tuple(signal.name for signal in injected)
 
-    def _format_of(self, reference: Reference) -> AnswerFormat | None:
-        try:
-            return self.questions.format_of(reference)
-        except (UnknownName, BadParameters):
+    def _outside_window(self, stamps: Time, value: tuple[int, ...], place: int | None) -> Odd | None:
+        columns = self.questions.references.columns
+        if place is None or (request := self.questions.requests.places.get(columns["case"][place])) is None:
             return None
-
-    def _is_long(self, content: str, case: str) -> bool:
-        length = len(content.strip())
-        if length > LONGEST_ANSWER:
-            message = f"{length} characters; formats read at most {LONGEST_ANSWER} unless a reference says otherwise"
-            self.log.note("over-long", message, case=case)
-        return length > LONGEST_ANSWER
-
-    def _outside_window(self, stamps: Time, value: tuple[int, ...], reference: Reference) -> None:
-        request = self.questions.requests.get(reference.case)
-        if request is None:
-            return
+        start, end = (self.questions.requests.columns[name][request] for name in ("start_s", "end_s"))
         slack = float(stamps.threshold_seconds)
-        low, high = request.start_s - slack, request.end_s + slack
+        low, high = start - slack, end + slack
         if (value[0] >= low and value[-1] <= high) or not math.isfinite(low + high):
-            return
-        if not stamps.reads(reference.answer) or not all(low <= t <= high for t in stamps.parse(reference.answer)):
-            return  # the reference lies outside too: the question asks beyond its window
-        window = f"{clock(request.start_s)} to {clock(request.end_s)}"
+            return None
+        reference = self.questions.read.values[place]
+        if reference is UNREADABLE or not all(low <= t <= high for t in reference):
+            return None  # the reference lies outside too: the question asks beyond its window
+        window = f"{clock(start)} to {clock(end)}"
         message = f"the stretch shown is {window}; times count from the start of the whole video, not of the clip"
-        self.log.note("time-outside-window", message, case=reference.case)
+        return Odd("time-outside-window", message)
 
     # --- the answers as a whole -------------------------------------------------------------------
 
@@ -225,25 +289,29 @@ class LintCheck:
             self.log.note("formats-unchecked", "pass the references to check each answer against its format")
         if not self.responses:
             self.log.note("no-responses", "there is not a single response")
-        for case in self._expected() if self.responses or not self.log.broken else ():
-            if case not in self.seen:
-                self.log.note("missing-response", "no response; it counts as wrong", case=case)
+        if self.has_references:
+            unanswered = [case for case, came in zip(self._expected(), self.answers.has_come, strict=True) if not came]
+        else:
+            unanswered = [case for case in self._expected() if case not in self.answers.others]
+        for case in unanswered if self.responses or not self.log.broken else ():
+            self.log.note("missing-response", "no response; it counts as wrong", case=case)
         self._silent_zeros()
         self._lateness()
 
     def _other_questions(self) -> None:
         answered = sum(t.responses for t in self.formats.values()) if self.has_references else self.all.responses
         expected = self._expected()
-        if answered or not self.seen or not expected or self.log.explains or "half-character" in self.log.counts:
+        seen, explained = self.answers.others, self.log.explains or "half-character" in self.log.counts
+        if answered or not seen or not expected or explained:
             return
         near = next((finding for finding in self.log.kept if finding.code == "id-spelling"), None)
-        case, asked = (min(self.seen), next(iter(expected))) if near is None else (near.case or "", near.nearest or "")
+        case, asked = (min(seen), next(iter(expected))) if near is None else (near.case or "", near.nearest or "")
         space, slash, rest = asked.partition("/")
         cure = "they seem to answer others, such as another track's; pass the answers to these as --responses"
         if near is not None:
             option = f" (--responses {space}=PATH)" if slash and folded_id(rest) == folded_id(case) else ""
             cure = f"the identifiers differ in spelling; write them as in the questions{option}"
-        what = f"none of the {len(self.seen):,} responses ({shown(case)}) is to one of the {len(expected):,} questions"
+        what = f"none of the {len(seen):,} responses ({shown(case)}) is to one of the {len(expected):,} questions"
         self.log.note("nothing-matches", f"{what} ({shown(asked)}); {cure}", where="responses")
 
     def _expected(self) -> Mapping[str, Any]:
@@ -268,8 +336,9 @@ class LintCheck:
     def _is_alike(self, tally: LintTally, name: str | None) -> bool:
         if tally.responses - tally.empty < FEWEST_ALIKE or tally.empty or len(tally.texts) != 1:
             return False
-        references = self.questions.references.values()
-        answers = {reference.answer for reference in references if name in (None, reference.format)}
+        columns = self.questions.references.columns
+        known = zip(columns["format"], columns["answer"], strict=True)
+        answers = {answer for of_format, answer in known if name in (None, of_format)}
         return not answers or len(answers) > 1
 
     def _lateness(self) -> None:
@@ -297,7 +366,7 @@ class LintCheck:
         )
 
     def _format_counts(self) -> list[FormatCount]:
-        asked = Counter(reference.format for reference in self.questions.references.values())
+        asked = Counter(self.questions.references.columns["format"])
         counts = [_counted(name, asked[name], self.formats.get(name, LintTally())) for name in sorted(asked)]
         if self.has_references:
             totals = [sum(column) for column in zip(*(count[1:] for count in counts), strict=True)]
@@ -330,8 +399,11 @@ def clock(seconds: float) -> str:
 _SHORTEST_LIMIT_S = min(TRACK_LIMITS_S.values())
 
 
-def _empty_message(reference: Reference | None) -> str:
-    return "the answer is empty" if reference is None else f"{reference.format}: the answer is empty"
+def _over_long(content: str) -> list[Odd]:
+    if (length := len(content.strip())) <= LONGEST_ANSWER:
+        return []
+    message = f"{length} characters; formats read at most {LONGEST_ANSWER} unless a reference says otherwise"
+    return [Odd("over-long", message)]
 
 
 def _counted(name: str, questions: int, tally: LintTally) -> FormatCount:
@@ -383,10 +455,7 @@ class LintChecked(NamedTuple):
     """Questions and responses that were read once and compared with each other once."""
 
     questions: QuestionSet
-    responses: MutableMapping[str, Response | None]
-    """The first response to each question, where they are kept."""
-    flags: Mapping[str, tuple[str, ...]]
-    """Names of the signs of an injection, of the kept responses that have some."""
+    answers: LintedAnswers
     report: LintReport
 
 
@@ -411,7 +480,7 @@ def checked(
     """
     questions = collect_questions(requests, () if references is None else references, class_names=class_names, log=log)
     check = LintCheck(questions, log, has_references=references is not None, keep=keep)
-    for response in responses_of(responses, log):
-        check.response(response)
+    for batch in responses_of(responses, log):
+        check.batch(batch)
     check.whole()
-    return LintChecked(questions, check.seen, check.flags, check.report())
+    return LintChecked(questions, check.answers, check.report())

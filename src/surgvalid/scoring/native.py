@@ -9,18 +9,14 @@ counts as late where a limit applies.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from surgvalid.judges import JudgeCase, Panel, PanelDecision
 from surgvalid.schema.outcomes import Status
-from surgvalid.schema.questions.formats import Unreadable
-from surgvalid.schema.questions.question_files import QuestionSet
-from surgvalid.schema.questions.questions import Response
-from surgvalid.scoring.injection import signals
+from surgvalid.schema.questions.question_files import UNREADABLE, QuestionSet
+from surgvalid.scoring.lint import LintedAnswers
 
 
 class OutcomeReason(StrEnum):
@@ -105,83 +101,51 @@ _BY_DECISION = {
 }
 
 
-class ScoredOutcome(NamedTuple):
-    """What became of one question."""
-
-    reason: OutcomeReason
-    latency_s: float = 0.0
-    """As reported; 0 for a missing response, as in the official files."""
-    flags: tuple[str, ...] = ()
-    expected: Any = None
-    """The reference's value, None when it cannot be read."""
-    given: Any = None
-    """The response's value, None when missing, late or unreadable."""
-    decision: PanelDecision | None = None
-    """The judges' votes, for free text."""
-
-    @property
-    def correct(self) -> bool | None:
-        """Right, wrong, or None for not scored."""
-        return self.reason.correct
-
-    @property
-    def status(self) -> Status:
-        """The status of the score table."""
-        return self.reason.status
-
-
-class Outcomes(Sequence[ScoredOutcome]):
+class Outcomes:
     """What became of every referenced question, in the order of the references, as columns: there may be millions."""
 
-    def __init__(self, questions: QuestionSet) -> None:
-        self.references = list(questions.references.values())
-        self.requests = [questions.requests[reference.case] for reference in self.references]
-        count = len(self.references)
-        self.reasons = [OutcomeReason.MISSING] * count
-        self.latencies = np.zeros(count)
-        self.expected: list[Any] = [None] * count
-        self.given: list[Any] = [None] * count
+    def __init__(self, questions: QuestionSet, answers: LintedAnswers) -> None:
+        self.questions, self.answers = questions, answers
+        self.cases: list[str] = questions.references.columns["case"]
+        self.asked = list(map(questions.requests.places.__getitem__, self.cases))
+        """Where the request of each stands."""
+        self.latencies = answers.latencies_s
+        self.reasons = [OutcomeReason.MISSING] * len(self.cases)
+        self.expected = [None if value is UNREADABLE else value for value in questions.read.values]
+        self.given: list[Any] = [None] * len(self.cases)
         self.flags: dict[int, tuple[str, ...]] = {}
         """Of the answers that have some."""
-        self.candidates: dict[int, str] = {}
-        """Texts for the judges."""
         self.decisions: dict[int, PanelDecision] = {}
 
     def __len__(self) -> int:
-        return len(self.references)
+        return len(self.cases)
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[one] for one in range(len(self))[place]]
-        place = range(len(self))[place]
-        columns = (self.reasons, self.latencies, self.expected, self.given)
-        reason, latency_s, expected, given = (column[place] for column in columns)
-        return ScoredOutcome(
-            reason, float(latency_s), self.flags.get(place, ()), expected, given, self.decisions.get(place)
-        )
+    def requested(self, name: str) -> list[Any]:
+        """A column of the requests, in the order of the references."""
+        column = self.questions.requests.columns[name]
+        return [column[place] for place in self.asked]
 
     def judge_case(self, place: int, definitions: str) -> JudgeCase:
         """What the judges see of a question."""
-        request = self.requests[place]
+        request = self.questions.requests[self.cases[place]]
         return JudgeCase(
             case=request.case,
             procedure=request.procedure,
             start_s=request.start_s,
             end_s=request.end_s,
             question=request.question,
-            reference=self.references[place].answer,
-            candidate=self.candidates[place],
+            reference=self.questions.references.columns["answer"][place],
+            candidate=self.answers.contents[place] or "",
             definitions=definitions,
         )
 
 
 def decide_all(
     questions: QuestionSet,
-    responses: MutableMapping[str, Response | None],
+    answers: LintedAnswers,
     *,
     limit_s: float | None,
     panel: Panel,
-    flags: Mapping[str, tuple[str, ...]] | None = None,
     definitions: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Outcomes:
@@ -189,66 +153,47 @@ def decide_all(
 
     Args:
         questions: With their references.
-        responses: By question. They are taken out one by one, so that a million of them do not stand beside outcomes.
+        answers: The responses, as lint kept them.
         limit_s: On the latency.
         panel: The judges of free text.
-        flags: Names of the signs of an injection in each answer that has some; looked for here if left out.
         definitions: What judges are told of the foreign objects.
         progress: As for `Panel.decide`.
     """
-    outcomes = Outcomes(questions)
-    for place, reference in enumerate(outcomes.references):
-        response = responses.pop(reference.case, None)
-        if response is not None:
-            outcomes.latencies[place] = response.latency_s
-        outcomes.reasons[place] = _decide(questions, outcomes, place, response, limit_s, flags)
-    responses.clear()
+    outcomes = Outcomes(questions, answers)
+    for place, has_come in enumerate(answers.has_come.tolist()):
+        if has_come or outcomes.expected[place] is None:
+            outcomes.reasons[place] = _decide(outcomes, place, limit_s)
     if not panel.judges:
         return outcomes
-    cases = [outcomes.judge_case(place, definitions) for place in outcomes.candidates]
-    for place, decision in zip(outcomes.candidates, panel.decide(cases, progress=progress), strict=True):
+    judged = [place for place, reason in enumerate(outcomes.reasons) if reason is OutcomeReason.NOT_JUDGED]
+    cases = [outcomes.judge_case(place, definitions) for place in judged]
+    for place, decision in zip(judged, panel.decide(cases, progress=progress), strict=True):
         outcomes.decisions[place] = decision
         outcomes.reasons[place] = _judged(decision)
     return outcomes
 
 
-def _decide(
-    questions: QuestionSet,
-    outcomes: Outcomes,
-    place: int,
-    response: Response | None,
-    limit_s: float | None,
-    flags: Mapping[str, tuple[str, ...]] | None,
-) -> OutcomeReason:
+def _decide(outcomes: Outcomes, place: int, limit_s: float | None) -> OutcomeReason:
     """Why the question gets its score; what was read goes into the columns."""
-    reference = outcomes.references[place]
-    answer_format = questions.format_of(reference)
-    try:
-        expected = outcomes.expected[place] = questions.parsed(answer_format, reference.answer)
-    except Unreadable:
+    answers, expected = outcomes.answers, outcomes.expected[place]
+    answer_format = outcomes.questions.read.formats[place]
+    if expected is None or answer_format is None:
         return OutcomeReason.NO_REFERENCE
-    if response is None:
-        return OutcomeReason.MISSING
-    if response.status in _BY_STATUS:
-        return _BY_STATUS[response.status]
-    content = response.content
+    if answers.statuses and (status := answers.statuses.get(place)) in _BY_STATUS:
+        return _BY_STATUS[status]
+    content, given = answers.contents[place], answers.given[place]
     if content is None:
         return OutcomeReason.UNANSWERED
-    names = tuple(signal.name for signal in signals(content)) if flags is None else flags.get(reference.case)
-    if names:
+    if (names := answers.flags.get(place)) is not None:
         outcomes.flags[place] = names
-    if limit_s is not None and not response.latency_s <= limit_s:
+    if limit_s is not None and not answers.latencies_s[place] <= limit_s:
         return OutcomeReason.LATE
-    try:
-        given = outcomes.given[place] = questions.parsed(answer_format, content)
-    except Unreadable:
+    if given is UNREADABLE:
         return OutcomeReason.UNREADABLE
+    outcomes.given[place] = given
     if not answer_format.judged:
         return OutcomeReason.RIGHT if answer_format.compare(expected, given) else OutcomeReason.WRONG
-    if _is_blank(content):
-        return OutcomeReason.WRONG
-    outcomes.candidates[place] = content
-    return OutcomeReason.NOT_JUDGED
+    return OutcomeReason.WRONG if _is_blank(content) else OutcomeReason.NOT_JUDGED
 
 
 def _is_blank(text: str) -> bool:

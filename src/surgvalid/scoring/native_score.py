@@ -31,11 +31,12 @@ from surgvalid.scoring.slices import (
     codes_of,
     question_slices,
     question_weights,
+    rows_of,
     slice_findings,
     video_influence,
 )
 from surgvalid.scoring.summary import HEADLINE, MissingRules, as_counted, counted, stopped, summarise, without_blocked
-from surgvalid.scoring.targeted import MEASURED, TargetedItem, targeted_scores
+from surgvalid.scoring.targeted import MEASURED, TargetedItems, targeted_scores
 from surgvalid.stats.intervals.interval_settings import IntervalSettings
 
 
@@ -68,16 +69,15 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     ood = derived_ood(read.questions, options.ood, options.seen)
     outcomes = decide_all(
         read.questions,
-        read.responses,
+        read.answers,
         limit_s=options.limit_s,
         panel=panel,
-        flags=read.flags,
         definitions=options.definitions,
         progress=options.progress,
     )
     del read  # a million questions need more than all that follows
     settings = IntervalSettings(method=options.method, replicates=options.replicates, seed=options.seed)
-    targeted = targeted_scores(list(_targeted(outcomes)), settings=settings)
+    targeted = targeted_scores(_targeted(outcomes), settings=settings)
     frame = _frame(outcomes, ood, class_names)
     warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
     del outcomes, ood
@@ -129,7 +129,8 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
 
 
 def _refuse_absent(read: LintChecked) -> None:
-    absent = [case for case in read.questions.references if case not in read.responses]
+    known = zip(read.questions.references, read.answers.has_come, strict=True)
+    absent = [case for case, has_come in known if not has_come]
     if absent:
         text = f"{len(absent)} of {len(read.questions.references)} questions have no response (first: {absent[0]})"
         raise ResponsesMissing("responses", [text])
@@ -137,20 +138,21 @@ def _refuse_absent(read: LintChecked) -> None:
 
 def _frame(outcomes: Outcomes, ood: Sequence[bool | None], class_names: tuple[str, ...]) -> pl.DataFrame:
     """One row per question: the official columns, then ours."""
-    known, asked = outcomes.references, outcomes.requests
-    reason, capability = _Repeated(outcomes.reasons), _Repeated([r.capability for r in known])
-    flags = [""] * len(known)
+    known = outcomes.questions.references.columns
+    reason, capability = _Repeated(outcomes.reasons), _Repeated(known["capability"])
+    strata = dict.fromkeys(name for one in known["strata"] if one for name in one)
+    starts, ends = outcomes.requested("start_s"), outcomes.requested("end_s")
+    flags = [""] * len(outcomes)
     for place, names in outcomes.flags.items():
         flags[place] = ";".join(names)
-    strata = dict.fromkeys(name for reference in known if reference.strata for name in reference.strata)
     return tables.RESULTS.frame(
         {
-            "qID": [r.case for r in known],
-            "video": _Repeated([r.video for r in asked]).column(),
+            "qID": known["case"],
+            "video": _Repeated(outcomes.requested("video")).column(),
             "ood": [bool(one) for one in ood],
-            "clinical": [r.clinical for r in known],
+            "clinical": known["clinical"],
             "primary": capability.column(lambda one: one.value),
-            "answer_format": _Repeated([r.format for r in known]).column(),
+            "answer_format": _Repeated(known["format"]).column(),
             "latency": outcomes.latencies,
             "timed_out": reason.column(lambda one: one is OutcomeReason.LATE),
             "correctness": reason.column(lambda one: one.correct),
@@ -158,12 +160,12 @@ def _frame(outcomes: Outcomes, ood: Sequence[bool | None], class_names: tuple[st
             "status": reason.column(lambda one: one.status.value),
             "flags": _Repeated(flags).column(),
             "group": capability.column(lambda one: one.group.value),
-            "ood_stated": [r.ood for r in known],
-            "procedure": _Repeated([r.procedure for r in asked]).column(),
-            "window_s": [r.end_s - r.start_s for r in asked],
-            "secondaries": _Repeated([r.secondaries for r in known]).column(lambda one: ";".join(c.value for c in one)),
-            "template": _Repeated(templates_of((r.question for r in asked), class_names=class_names)).column(),
-            **{name: _Repeated([r.strata.get(name) for r in known]).column() for name in strata},
+            "ood_stated": known["ood"],
+            "procedure": _Repeated(outcomes.requested("procedure")).column(),
+            "window_s": [end - start for start, end in zip(starts, ends, strict=True)],
+            "secondaries": _Repeated(known["secondaries"]).column(lambda one: ";".join(c.value for c in one)),
+            "template": _Repeated(templates_of(outcomes.requested("question"), class_names=class_names)).column(),
+            **{name: _Repeated([one.get(name) for one in known["strata"]]).column() for name in strata},
         }
     )
 
@@ -237,12 +239,15 @@ def _table(frame: pl.DataFrame, targeted: pl.DataFrame, model: str) -> ScoreTabl
     return replace(table, frame=pl.concat([table.frame, wide.select(table.frame.columns)]))
 
 
-def _targeted(outcomes: Outcomes) -> Iterator[TargetedItem]:
-    columns = zip(outcomes.references, outcomes.requests, outcomes.expected, outcomes.given, strict=True)
-    for reference, request, expected, given in columns:
-        if reference.format in MEASURED:
-            window_s = (request.start_s, request.end_s)
-            yield TargetedItem(reference.case, request.video, reference.format, expected, given, window_s)
+def _targeted(outcomes: Outcomes) -> Iterator[TargetedItems]:
+    starts, ends = outcomes.requested("start_s"), outcomes.requested("end_s")
+    columns = (outcomes.cases, outcomes.requested("video"), outcomes.expected, outcomes.given)
+    for name, places in rows_of(outcomes.questions.references.columns["format"]).items():
+        if name in MEASURED:
+            rows = places.tolist()
+            windows = [(starts[row], ends[row]) for row in rows]
+            chosen = [[column[row] for row in rows] for column in columns]
+            yield TargetedItems._make([name, *chosen, windows])
 
 
 def _warnings(outcomes: Outcomes, frame: pl.DataFrame, options: NativeOptions) -> list[Finding]:

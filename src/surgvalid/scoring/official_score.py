@@ -8,7 +8,6 @@ documentation. The official profiles reproduce a version of the toolkit, its def
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +21,17 @@ from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.questions.formats import Rules
 from surgvalid.schema.questions.questions import TRACK_LIMITS_S
-from surgvalid.schema.questions.taxonomy import Capability
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.scoring.lint_report import LintReport
-from surgvalid.scoring.official import OfficialRow, decide, load_answers, load_rows, results_csv, summarise, summary_csv
+from surgvalid.scoring.official import (
+    OfficialResults,
+    decide,
+    load_answers,
+    load_rows,
+    results_csv,
+    summarise,
+    summary_csv,
+)
 from surgvalid.scoring.result import ScoreResult
 
 
@@ -100,7 +106,7 @@ def score_official(
     """The toolkit's `results.csv` and `summary.csv`, byte for byte, and the same as a score table."""
     votes = _Votes(panel, progress)
     answers, stated = load_answers(responses)
-    rows = decide(
+    decided = decide(
         load_rows(requests, "request"),
         load_rows(references, "reference"),
         answers,
@@ -108,17 +114,17 @@ def score_official(
         limit_s=limit_s,
         judge_all=votes.judge_all if panel.judges else None,
     )
-    lines = summarise(rows, limit_s=limit_s, replicates=replicates, seed=seed)
-    texts = {"results": results_csv(rows), "summary": summary_csv(lines)}
+    lines = summarise(decided, limit_s=limit_s, replicates=replicates, seed=seed)
+    texts = {"results": results_csv(decided), "summary": summary_csv(lines)}
     return ScoreResult(
         model=model,
         profile=profile.name,
         tables={
-            name: pl.read_csv(io.StringIO(text), infer_schema_length=None).rename(OLDER_COLUMNS, strict=False)
+            name: pl.read_csv(text.encode(), infer_schema_length=None).rename(OLDER_COLUMNS, strict=False)
             for name, text in texts.items()
         },
         main="summary",
-        scores=_table(rows, model, {row["qID"] for row in answers}, stated),
+        scores=_table(decided, model, {row["qID"] for row in answers}, stated),
         lint=report,
         records=report.records,
         findings=votes.warnings(),
@@ -151,26 +157,27 @@ class _Votes:
         return (Finding("no-verdict-is-wrong", Severity.WARNING, text),)
 
 
-def _status(row: OfficialRow, answered: Set[Any], stated: Mapping[Any, Status]) -> Status:
-    if row.timed_out:
-        return Status.TIMED_OUT
-    return stated.get(row.qID) or (Status.ANSWERED if row.qID in answered else Status.MISSING)
+def _statuses(results: OfficialResults, answered: Set[Any], stated: Mapping[Any, Status]) -> list[str]:
+    late = zip(results.qID, results.timed_out, strict=True)
+    came = ((qid, Status.TIMED_OUT if is_late else stated.get(qid)) for qid, is_late in late)
+    return [str(status or (Status.ANSWERED if qid in answered else Status.MISSING)) for qid, status in came]
 
 
-def _table(rows: Sequence[OfficialRow], model: str, answered: Set[Any], stated: Mapping[Any, Status]) -> ScoreTable:
+def _table(results: OfficialResults, model: str, answered: Set[Any], stated: Mapping[Any, Status]) -> ScoreTable:
+    count = len(results.qID)
     columns = {
-        "model": [model] * len(rows),
-        "case": _names([row.qID for row in rows]),
-        "video": _names(["none" if row.video is None else row.video for row in rows]),
-        "value": [float(row.correctness) for row in rows],
-        "status": [_status(row, answered, stated).value for row in rows],
-        "capability": [row.primary for row in rows],
-        "group": [Capability(row.primary).group.value for row in rows],
-        "ood": [row.ood is True or row.ood == 1 for row in rows],
-        "clinical": [row.clinical is True or row.clinical == 1 for row in rows],
-        "format": [str(row.answer_format) for row in rows],
+        "model": [model] * count,
+        "case": _names(results.qID),
+        "video": _names(["none" if video is None else video for video in results.video]),
+        "value": list(map(float, results.correctness)),
+        "status": _statuses(results, answered, stated),
+        "capability": results.primary,
+        "group": results.groups,
+        "ood": [ood is True or ood == 1 for ood in results.ood],
+        "clinical": [clinical is True or clinical == 1 for clinical in results.clinical],
+        "format": list(map(str, results.answer_format)),
     }
-    return ScoreTable.of({**columns, "metric": ["correct"] * len(rows)}, where="scores")
+    return ScoreTable.of({**columns, "metric": ["correct"] * count}, where="scores")
 
 
 def _names(values: Sequence[Any]) -> list[str]:

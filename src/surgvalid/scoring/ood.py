@@ -76,7 +76,7 @@ def derived_ood(questions: QuestionSet, rule: str, seen: SeenSides | None) -> li
     if rule not in RULES:
         raise UnknownName("rule for OOD", rule, RULES)
     if rule == "stated":
-        return [reference.ood for reference in questions.references.values()]
+        return list(questions.references.columns["ood"])
     if seen is None:
         raise Misuse(f"the OOD rule {rule!r} needs the training questions; pass --train-requests")
     if rule == "center" and not seen.centers:

@@ -35,6 +35,7 @@ from surgvalid.scoring.lint import KEPT_PER_CODE, LintChecked, checked
 from surgvalid.scoring.native_score import NativeOptions, score_native
 from surgvalid.scoring.official_score import latency_limit_s, profile_named, score_official
 from surgvalid.scoring.ood import SeenSides
+from surgvalid.scoring.people import people_on, said_of_people
 from surgvalid.scoring.result import ScoreResult
 from surgvalid.scoring.slices import CONTEXT_S, check_context
 from surgvalid.scoring.summary import MissingRules
@@ -204,7 +205,7 @@ def score(
         "quorum": panel.quorum if asked else None,
     }
     settled |= {"release": named} if (named := releases_of(references)) else {}
-    people = _of_people(references)
+    people = people_on(_paths(references))
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
     requests, references, responses = (opened(sources, reading, keep=chosen.official) for reading, sources in given)
     log = FindingLog(KEPT_PER_CODE)
@@ -254,7 +255,12 @@ def score(
     judged = with_judges(
         result, panel, prices=prices, most_failures=max_judge_failures, replicates=replicates, seed=seed
     )
-    return replace(judged, findings=(*judged.findings, *people), request=VerbRequest(settled=settled))
+    return replace(
+        judged,
+        tables={**judged.tables, **({"ceiling": people} if people.height else {})},
+        findings=(*judged.findings, *said_of_people(people)),
+        request=VerbRequest(settled=settled),
+    )
 
 
 def _usable(read: LintChecked, log: FindingLog) -> LintChecked:
@@ -263,7 +269,7 @@ def _usable(read: LintChecked, log: FindingLog) -> LintChecked:
     refuse_errors(read.questions.findings)
     if not read.questions.references:
         raise QuestionsInvalid("questions", ["none has a reference, so there is nothing to score"])
-    if not read.responses:
+    if not read.report.responses:
         noticed = [short(finding) for finding in log.kept if finding.code in NO_ROWS]
         raise ResponsesMissing("responses", ["there is not a single response, so there is nothing to score", *noticed])
     return read
@@ -280,23 +286,11 @@ def _seen(
 
 def releases_of(sources: Any) -> list[str]:
     """The releases of questions that reference files lie in, by version and digest; none where they are in memory."""
-    return [f"version {release['version']}, {release['digest'][:16]}" for release in _releases(sources)]
+    homes = dict.fromkeys(home for path in _paths(sources) for home in list(path.absolute().parents)[:3])
+    listed = [read_json(home / "release.json") for home in homes if (home / "release.json").is_file()]
+    return [f"version {release['version']}, {release['digest'][:16]}" for release in listed]
 
 
-def _releases(sources: Any) -> list[dict[str, Any]]:
+def _paths(sources: Any) -> list[Path]:
     listed = [sources] if isinstance(sources, str | Path) else sources if isinstance(sources, list | tuple) else []
-    paths = [split_source(str(source))[1] for source in listed if isinstance(source, str | Path)]
-    files = dict.fromkeys(home / "release.json" for path in paths for home in list(path.absolute().parents)[:3])
-    return [read_json(path) for path in files if path.is_file()]
-
-
-def _of_people(sources: Any) -> list[Finding]:
-    """How well people do on the questions that are scored, where their release says it."""
-    measured = [(release["version"], release["people"]) for release in _releases(sources) if "people" in release]
-    texts = [
-        f"People answer {row['accuracy']:.3f} of the closed questions of release {version} rightly before they see a "
-        f"reference (95 % {row['low']:.3f} to {row['high']:.3f}; {row['raters']} people, {row['questions']} questions)."
-        for version, row in measured
-        if row["low"] is not None
-    ]
-    return [Finding("human-ceiling", Severity.NOTE, text) for text in texts]
+    return [split_source(str(source))[1] for source in listed if isinstance(source, str | Path)]

@@ -25,8 +25,11 @@ def stored_results(reader: FolderReader) -> tuple[StoredResult, ...]:
 
 def stored_scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreTable | None:
     """The scores of all models, stacked; one table that cannot be read does not spoil the others."""
-    folders = [result.path for result in parts if result.kind in ("score", "evaluate")]
-    paths = [folder / SCORES for folder in folders if is_file(folder / SCORES)] or reader.loose_tables()
+    by_kind = [
+        [one.path / SCORES for one in parts if one.kind in kinds] for kinds in (("score", "evaluate"), ("study",))
+    ]
+    held = ([path for path in paths if is_file(path)] for paths in by_kind)
+    paths = next(filter(None, held), None) or reader.loose_tables()
     tables = [table for path in paths if (table := reader.score_table(path)) is not None]
     try:
         return stacked(tables)

@@ -58,17 +58,18 @@ _HIGHEST_COUNT = 10**15
 """Counts beyond this are read as this: floats hold it exactly, and no surgery reaches it."""
 
 
-class TargetedItem(NamedTuple):
-    """One question: its reference and a model's response, both as `AnswerFormat.parse` gives them."""
+class TargetedItems(NamedTuple):
+    """Questions of one format, as columns: references and a model's responses as `AnswerFormat.parse` gives them."""
 
-    case: str
-    video: str
     format: str
-    reference: Any
-    response: Any | None = None
+    cases: Sequence[str]
+    videos: Sequence[str]
+    references: Sequence[Any]
+    """None where one breaks its own format."""
+    responses: Sequence[Any]
     """None when missing, unreadable or late."""
-    window_s: tuple[float, float] | None = None
-    """Start and end of the stretch the question is about."""
+    windows_s: Sequence[tuple[float, float] | None]
+    """Start and end of the stretch each question is about."""
 
 
 class TargetedResult(NamedTuple):
@@ -82,64 +83,70 @@ class TargetedResult(NamedTuple):
     """Counting questions: what `count_table` gives."""
 
 
-def targeted_scores(items: Sequence[TargetedItem], *, settings: IntervalSettings = SETTINGS) -> TargetedResult:
+def targeted_scores(formats: Iterable[TargetedItems], *, settings: IntervalSettings = SETTINGS) -> TargetedResult:
     """The targeted metrics of every question whose format has some, and their summary.
 
-    Items whose reference is None (it breaks its own format) or not finite cannot be scored and are
+    Questions whose reference is None (it breaks its own format) or not finite cannot be scored and are
     left out, as are formats with no targeted metric (binary, free text).
 
     Args:
-        items: The questions.
+        formats: The questions of each format.
         settings: How intervals are made.
 
     Example:
-        >>> items = [TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "number", 1)]
-        >>> targeted_scores(items).cases.rows()
+        >>> items = TargetedItems("number", ["q1", "q2"], ["v", "v"], [3, 1], [5, None], [None, None])
+        >>> targeted_scores([items]).cases.rows()
         [('q1', 'count_error', 2.0), ('q2', 'count_error', 2.0)]
     """
-    cases, summary = [], []
+    cases, summary, counted = [], [], []
+    given = {items.format: items for items in formats}
     for name, columns_of in _COLUMNS.items():
-        chosen = [item for item in items if item.format == name and _is_scorable(item.reference)]
-        if not chosen:
+        if name not in given:
             continue
-        columns = columns_of(chosen)
-        names = pl.Series("case", [item.case for item in chosen], dtype=pl.String)
+        items = given[name]
+        counted += [count_table(items)] if name == "number" else []
+        # Closed answers repeat by the thousand: each pair of reference and response is measured once.
+        places: dict[Any, int] = {}
+        keys = zip(items.references, items.responses, items.windows_s, strict=True)
+        codes = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.intp)
+        usable = np.array([_is_scorable(reference) for reference, _, _ in places], dtype=bool)
+        if not usable.any():
+            continue
+        rows = np.flatnonzero(usable[codes])
+        codes = (usable.cumsum() - 1)[codes[rows]]
+        pairs = [TargetedPair(*key) for key, keep in zip(places, usable.tolist(), strict=True) if keep]
+        columns = {metric: values[codes] for metric, values in columns_of(pairs).items()}
+        names = pl.Series("case", items.cases, dtype=pl.String).gather(rows)
         cases += [
-            pl.DataFrame(
-                [names, pl.repeat(metric, len(chosen), eager=True).alias("metric"), pl.Series("value", values)]
-            )
+            pl.DataFrame([names, pl.repeat(metric, len(rows), eager=True).alias("metric"), pl.Series("value", values)])
             for metric, values in columns.items()
         ]
-        counts = _count_arrays(chosen) if name == "number" else None
-        missing = sum(item.response is None for item in chosen)
-        where = {"format": name, "n": len(chosen), "n_missing": missing}
-        summary += [{**where, **row} for row in summary_rows([i.video for i in chosen], columns, counts, settings)]
+        counts = None
+        if name == "number":
+            expected, responses = _count_arrays(pairs)
+            counts = expected[codes], responses[codes]
+        missing = int(np.array([pair.response is None for pair in pairs])[codes].sum())
+        where = {"format": name, "n": len(rows), "n_missing": missing}
+        videos = pl.Series("video", items.videos, dtype=pl.String).gather(rows)
+        summary += [{**where, **row} for row in summary_rows(videos, columns, counts, settings)]
     schema = {"case": pl.String, "metric": pl.String, "value": pl.Float64}
     return TargetedResult(
         pl.concat([pl.DataFrame(schema=schema), *cases]),
         tables.TARGETED.frame(summary),
-        count_table(items),
+        counted[0] if counted else tables.COUNTS.frame([]),
     )
 
 
-def count_table(items: Iterable[TargetedItem]) -> pl.DataFrame:
+def count_table(items: TargetedItems) -> pl.DataFrame:
     """One row per counting question: case, video, reference and response (null where there is no usable one).
 
     Example:
-        >>> count_table([TargetedItem("q1", "v", "number", 3, 5), TargetedItem("q2", "v", "time", (4.0,))]).rows()
+        >>> count_table(TargetedItems("number", ["q1"], ["v"], [3], [5], [None])).rows()
         [('q1', 'v', 3, 5)]
     """
-    rows = [
-        {
-            "case": item.case,
-            "video": item.video,
-            "reference": _int64(item.reference),
-            "response": _int64(item.response),
-        }
-        for item in items
-        if item.format == "number" and item.reference is not None
-    ]
-    return tables.COUNTS.frame(rows)
+    references, responses = ([_int64(value) for value in values] for values in (items.references, items.responses))
+    columns = {"case": items.cases, "video": items.videos, "reference": references, "response": responses}
+    return tables.COUNTS.frame(columns).drop_nulls("reference")
 
 
 def _int64(count: int | None) -> int | None:
@@ -147,10 +154,18 @@ def _int64(count: int | None) -> int | None:
     return None if count is None else min(int(count), 2**62)
 
 
+class TargetedPair(NamedTuple):
+    """A reference and a response to it."""
+
+    reference: Any
+    response: Any
+    window_s: tuple[float, float] | None
+
+
 # --- per format ----------------------------------------------------------------------------------
 
 
-def _set_columns(items: Sequence[TargetedItem]) -> Columns:
+def _set_columns(items: Sequence[TargetedPair]) -> Columns:
     references = [item.reference for item in items]
     responses = [item.response or frozenset() for item in items]
     names = sorted({name for members in [*references, *responses] for name in members})
@@ -160,7 +175,7 @@ def _set_columns(items: Sequence[TargetedItem]) -> Columns:
     return {name: np.where(given, metric(reference, response), 0.0) for name, metric in metrics.items()}
 
 
-def _time_columns(items: Sequence[TargetedItem]) -> Columns:
+def _time_columns(items: Sequence[TargetedPair]) -> Columns:
     latest = max(max(item.reference) for item in items)
     scores = [
         _time_scores(tuple(item.reference), tuple(item.response or ()), item.window_s or (0.0, latest))
@@ -185,22 +200,22 @@ def _time_scores(
     return mean, *(sum(one) / len(errors) for one in within)
 
 
-def _count_columns(items: Sequence[TargetedItem]) -> Columns:
+def _count_columns(items: Sequence[TargetedPair]) -> Columns:
     return {"count_error": count_errors(*_count_arrays(items))}
 
 
-def _count_arrays(items: Sequence[TargetedItem]) -> tuple[Floats, Floats]:
+def _count_arrays(items: Sequence[TargetedPair]) -> tuple[Floats, Floats]:
     references = _floats(min(item.reference, _HIGHEST_COUNT) for item in items)
     given = (None if item.response is None else min(item.response, _HIGHEST_COUNT) for item in items)
     return references, _floats(given)
 
 
-def _share_columns(items: Sequence[TargetedItem]) -> Columns:
+def _share_columns(items: Sequence[TargetedPair]) -> Columns:
     references = _floats(item.reference for item in items)
     return {"percentage_points_error": percentage_points_errors(references, _floats(i.response for i in items))}
 
 
-_COLUMNS: dict[str, Callable[[Sequence[TargetedItem]], Columns]] = {
+_COLUMNS: dict[str, Callable[[Sequence[TargetedPair]], Columns]] = {
     "fo_class": _set_columns,
     "time": _time_columns,
     "number": _count_columns,
@@ -230,7 +245,7 @@ _COST_FACTS = MetricFacts("expected_cost", 0.0, math.inf, "smaller")
 
 
 def summary_rows(
-    videos: Sequence[str],
+    videos: Sequence[str] | pl.Series,
     columns: Mapping[str, Floats],
     counts: tuple[Floats, Floats] | None,
     settings: IntervalSettings,

@@ -39,7 +39,6 @@ __all__ = [
     "detect",
     "draw_scene",
     "draw_scenes",
-    "instance_maps",
     "models",
     "probabilities",
     "renderer",

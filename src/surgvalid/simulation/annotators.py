@@ -196,7 +196,8 @@ def annotate(procedure: Procedure, annotator: BoxAnnotator, *, seed: int) -> Ann
     """
     rng = stream(seed, "annotator", procedure.video, annotator.name)
     errors: list[AnnotationError] = []
-    tracks = [_drawn(track, procedure, annotator, rng, errors) for track in procedure.tracks]
+    shown = [track.at_points(track.in_view) for track in procedure.tracks]
+    tracks = [_drawn(track, procedure, annotator, rng, errors) for track in shown]
     tracks = _switched(tracks, annotator, rng, errors)
     tracks += _spurious(procedure, annotator, rng, errors)
     errors.sort(key=lambda error: (error.second, error.instance, error.kind))
@@ -222,13 +223,7 @@ def _drawn(
         class_name = others[int(rng.integers(len(others)))]
         first = int(track.seconds[0]) if count else 0
         errors.append(AnnotationError("class", track.instance, first, f"{track.class_name} written as {class_name}"))
-    return replace(
-        track,
-        class_name=class_name,
-        seconds=track.seconds[kept],
-        boxes=np.round(boxes[kept], 1),
-        visibility=track.visibility[kept],
-    )
+    return replace(track.at_points(kept), class_name=class_name, boxes=np.round(boxes[kept], 1))
 
 
 def _jittered(
@@ -281,6 +276,7 @@ def _swapped_from(first: Track, second: Track, from_s: int) -> tuple[Track, Trac
             seconds=np.concatenate([head.seconds[before], tail.seconds[after]]),
             boxes=np.concatenate([head.boxes[before], tail.boxes[after]]),
             visibility=np.concatenate([head.visibility[before], tail.visibility[after]]),
+            doubtful=np.zeros(int(before.sum()) + int(after.sum()), dtype=bool),
         )
 
     return joined(first, second), joined(second, first)

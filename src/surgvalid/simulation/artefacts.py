@@ -3,7 +3,7 @@
 Each characteristic is named `<what is covered>_<by what>`: five of the background, nine of an instrument,
 three of the whole image. Strength is 0 (absent) to 1 (nothing can be seen); an annotator would tick the box
 from about `TICKED_FROM` on. Fog is none of them: a cold scope comes into a warm, moist body, fogs at once and clears
-slowly, where that appearance is asked for.
+slowly.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def draw_fog(
     between = rng.uniform(0, duration_s, int(rng.poisson(_FOGS_PER_MINUTE * duration_s / 60)))
     episodes = []
     for moment in sorted([*map(float, inserted), *between.tolist()]):
-        length_s = float(rng.gamma(3.0, 6.0)) * pace + 3
-        strength = float(rng.beta(2.5, 1.5)) * 0.9 + 0.1
+        length_s = rng.gamma(3.0, 6.0) * pace + 3
+        strength = rng.beta(2.5, 1.5) * 0.9 + 0.1
         episodes.append(Episode(LENS_FOG, moment - length_s / _RISE, moment + length_s, strength, _RISE, _FALL))
     return tuple(episodes)
 
@@ -99,7 +99,7 @@ def draw_episodes(
         duration_s: Length of the procedure.
         center: Its habits.
         rng: The stream to draw from.
-        pace: Below 1 in very short procedures; shortens every episode.
+        pace: Below 1 in very short procedures: episodes are shorter, and there are more of them.
     """
     episodes: list[Episode] = []
     for phase in phases:
@@ -117,7 +117,7 @@ def draw_episodes(
 def _scattered(
     kind: str, expected: float, start_s: float, end_s: float, rng: np.random.Generator, pace: float
 ) -> list[Episode]:
-    count = int(rng.poisson(expected))
+    count = int(rng.poisson(expected / pace))  # shorter and more of them: as much of the time as in a long procedure
     starts = np.sort(rng.uniform(start_s, end_s, count))
     lengths = rng.gamma(3.0, _SECONDS.get(kind, _USUAL_SECONDS) / 3.0, count) * pace + 1.0
     strengths = rng.beta(2.0, 2.0, count) * 0.9 + 0.1

@@ -1,6 +1,6 @@
 """Where the endoscope looks: from site to site with the phases, to whatever is being handled, now and then outside.
 
-It may be turned about its axis: held for a while, then turned within a second or two.
+It is turned about its axis: held for a while, then turned within a second or two.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FULL_ROLL = radians(25)
 _USUAL_ROLL = radians(9)
 
 
-def draw_roll(duration_s: float, rng: np.random.Generator, pace: float) -> Path:
+def _draw_roll(duration_s: float, rng: np.random.Generator, pace: float) -> Path:
     """The angle of the image at every time, in radians; positive turns what is seen clockwise."""
     now_s, angle = 0.0, _angle(rng)
     keys = [(now_s, (angle,))]
     while now_s < duration_s:
-        held_s, turning_s = float(rng.gamma(2.0, 18.0)) * pace + 3, float(rng.uniform(0.8, 2.0))
+        held_s, turning_s = rng.gamma(2.0, 18.0) * pace + 3, rng.uniform(0.8, 2.0)
         keys.append((now_s + held_s, (angle,)))
         now_s, angle = now_s + held_s + turning_s, _angle(rng)
         keys.append((now_s, (angle,)))
@@ -38,10 +38,6 @@ def _angle(rng: np.random.Generator) -> float:
     return float(np.clip(rng.normal(0, _USUAL_ROLL), -FULL_ROLL, FULL_ROLL))
 
 
-WORLD_HALF = (2.5, 1.45)
-"""Half width and half height of the painted situs, in view heights."""
-SLANT = 0.35
-"""The slant of a camera that does not look straight down: things at the lower edge are 1.4 times as large as above."""
 _MOVE_S = 1.4
 _SWAY = 0.012
 
@@ -62,28 +58,20 @@ class Camera:
     phases_of_sway: NDArray[np.float64]
     masked: tuple[tuple[int, int], ...]
     """Stretches outside the body, in whole seconds; their frames are black."""
-    roll: Path | None = None
-    """The angle about its axis, in radians; None while the horizon stands."""
-    slant: float = 0.0
-    """How much smaller things become that lie a view height farther away; 0 looks straight down on the situs."""
+    roll: Path
+    """The angle about its axis, in radians."""
 
     def at(self, times_s: Times) -> NDArray[np.float64]:
         """Rows of x, y and zoom."""
         view = self.path.at(times_s)
-        angles = 2 * pi * np.outer(times_s, (0.23, 0.61, 0.19, 0.53)) + self.phases_of_sway
+        angles = 2 * pi * np.multiply.outer(times_s, (0.23, 0.61, 0.19, 0.53)) + self.phases_of_sway
         waves = np.sin(angles)
-        view[:, 0] += _SWAY * (waves[:, 0] + 0.4 * waves[:, 1])
-        view[:, 1] += _SWAY * (waves[:, 2] + 0.4 * waves[:, 3])
+        view[..., :2] += _SWAY * (waves[..., ::2] + 0.4 * waves[..., 1::2])
         return view
-
-    @property
-    def aslant(self) -> bool:
-        """Whether rows and columns of the situs are not those of the image."""
-        return self.roll is not None or self.slant != 0
 
     def roll_at(self, times_s: Times) -> NDArray[np.float64]:
         """The angle about its axis at each time."""
-        return np.zeros(times_s.shape) if self.roll is None else self.roll.at(times_s)[:, 0]
+        return self.roll.at(times_s)[..., 0]
 
     def speed(self, times_s: Times) -> NDArray[np.float64]:
         """How fast the image moves, in view heights per second."""
@@ -91,14 +79,13 @@ class Camera:
         before, after = self.at(times_s - step), self.at(times_s + step)
         moved = np.hypot(after[:, 0] - before[:, 0], after[:, 1] - before[:, 1]) * after[:, 2]
         turned = np.abs(after[:, 2] - before[:, 2])
-        if self.roll is not None:  # half a view height from the middle
-            turned += 0.5 * np.abs(self.roll_at(times_s + step) - self.roll_at(times_s - step))
+        turned += 0.5 * np.abs(self.roll_at(times_s + step) - self.roll_at(times_s - step))  # half a height off
         speed: NDArray[np.float64] = (moved + turned) / (2 * step)
         return speed
 
     def is_masked(self, times_s: Times) -> NDArray[np.bool_]:
         """Whether the camera is outside the body."""
-        outside = np.zeros(times_s.shape, dtype=bool)
+        outside = np.zeros(np.shape(times_s), dtype=bool)
         for start_s, end_s in self.masked:
             outside |= (times_s >= start_s) & (times_s < end_s)
         return outside
@@ -120,7 +107,8 @@ def draw_camera(
         move_s = min(_MOVE_S, 0.6 * max(after.start_s - cut.start_s, 0.01))
         keys += [(cut.start_s, before[1:]), (cut.start_s + move_s, cut[1:])]
     sway = rng.uniform(0, 2 * pi, 4)
-    return Camera(Path.through(keys), sway, _draw_masked(episodes, duration_s, rng, pace))
+    masked = _draw_masked(episodes, duration_s, rng, pace)
+    return Camera(Path.through(keys), sway, masked, _draw_roll(duration_s, rng, pace))
 
 
 def _resting_cuts(
@@ -146,7 +134,7 @@ def _with_attention(cuts: list[_Cut], lives: Sequence[Life], rng: np.random.Gene
     for life in lives:
         for stretch in life.actions:
             if rng.random() < 0.9:
-                x, y, _ = life.path.at(np.array([min(stretch.end_s, life.gone_s - 3)]))[0]
+                x, y, _ = life.path.at(min(stretch.end_s, life.gone_s - 3))
                 zoom = 1.5 if life.class_name in ("Clip", "Needle") else 1.1
                 looks.append((stretch.start_s - 2.0, stretch.end_s + 2.5, _Cut(0.0, float(x), float(y), zoom)))
     looks.sort(key=lambda look: look[0])

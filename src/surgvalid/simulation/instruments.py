@@ -3,9 +3,8 @@
 Three hands: 0 holds a grasper from the left, 1 works from the right, 2 assists from above. Kept once per
 second and read in straight lines between, which is sparse enough for hours and smooth enough for 25 fps.
 
-A grasper draws tissue towards its shaft, every other tool pushes it away. What lies within reach of the tip follows,
-the less the farther away: tissue and soft objects bend, hard ones are moved. A soft object in a grip is gathered
-about the jaws and hangs down beside them.
+A grasper draws tissue towards its shaft, every other tool pushes it away; what lies within reach of the tip follows,
+the less the farther away. A soft object in a grip is gathered about the jaws and hangs down beside them.
 """
 
 from __future__ import annotations
@@ -18,19 +17,17 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from surgvalid.simulation.camera import Camera
-from surgvalid.simulation.lives import Life
+from surgvalid.simulation.lives import PORTS, Life
 from surgvalid.simulation.procedure_types import TimedPhase
 from surgvalid.simulation.timelines import Times
 
 TOOLS = ("grasper", "hook", "scissors", "clip applier", "needle driver", "suction", "stapler")
 NO_TOOL = -1
-SLOTS = 3
-THICKNESS = (0.075, 0.075, 0.065)
-"""Shaft of each hand's tool, in view heights at magnification 1."""
+SLOTS = len(PORTS)
 _PRESENT = (0.8, 0.9, 0.3)
 
 
-def entries(aspect: float) -> NDArray[np.float64]:
+def _entries(aspect: float) -> NDArray[np.float64]:
     """Where each hand's shaft comes into the image, in view heights from its top left corner."""
     return np.array([(-0.25, 0.9), (aspect + 0.25, 0.95), (0.25 * aspect, -0.3)])
 
@@ -47,14 +44,13 @@ class Instruments:
     def tool_at(self, slot: int, times_s: Times) -> NDArray[np.int8]:
         """The tool in a hand at each time."""
         last = self.tools.shape[1] - 1
-        tools: NDArray[np.int8] = self.tools[slot, np.clip(times_s.astype(np.int64), 0, last)]
+        tools: NDArray[np.int8] = self.tools[slot, np.clip(np.asarray(times_s, np.int64), 0, last)]
         return tools
 
     def tip_at(self, slot: int, times_s: Times) -> NDArray[np.float64]:
         """The tip of a hand's tool at each time, in the situs."""
         seconds = np.arange(self.tips.shape[1])
-        columns = [np.interp(times_s, seconds, self.tips[slot, :, axis]) for axis in (0, 1)]
-        return np.stack(columns, axis=-1)
+        return np.stack([np.interp(times_s, seconds, row) for row in self.tips[slot].T], axis=-1)
 
 
 def draw_instruments(
@@ -101,7 +97,7 @@ def _draw_tips(
     steps = rng.normal(0, 0.045, (SLOTS, 2, duration_s))
     wander = lfilter([1.0], [1.0, -0.8], steps, axis=2)
     offsets = np.array([(-0.22, 0.08), (0.2, 0.08), (-0.12, -0.2)])
-    gates = entries(aspect) - np.array([aspect / 2, 0.5])
+    gates = _entries(aspect) - np.array([aspect / 2, 0.5])
     tips = np.empty((SLOTS, duration_s, 2), dtype=np.float32)
     for slot in range(SLOTS):
         working = view[:, :2] + (offsets[slot] + wander[slot].T) / view[:, 2:]
@@ -114,22 +110,6 @@ def _draw_tips(
     return tips
 
 
-SOFT_CLASSES = frozenset(
-    {
-        "Sponge",
-        "Specimen Bag",
-        "Silicone Loop",
-        "External Drain",
-        "Specimen",
-        "Mesh",
-        "Absorbable Hemostatic Agent",
-    }
-)
-"""Classes that bend. Clips, needles and gallstones do not."""
-REACH = 0.2
-"""How far around a tip tissue gives way, in view heights at magnification 1."""
-LARGEST_PULL = 0.45
-"""How far tissue under a tip is moved at most, in reaches; below 0.65 nothing is folded over."""
 _CLOSING_S, _RELEASE_S = 0.5, 0.8
 
 Numbers = NDArray[np.float64]
@@ -148,37 +128,6 @@ class Touches:
         return force
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tugs:
-    """What the touches do in the image, by hand and time, in view heights."""
-
-    tips: Numbers
-    reach: Numbers
-    """By time alone: it grows with the magnification."""
-    pulls: Numbers
-    """By how much what lies under the tip is moved."""
-
-    def moved(self, places: Numbers, span: slice) -> Numbers:
-        """By how much a place in the image is moved at each time of the span."""
-        shift = np.zeros_like(places)
-        for tip, pull in zip(self.tips[:, span], self.pulls[:, span], strict=True):
-            shift += weight(((places - tip) ** 2).sum(axis=1) / self.reach[span] ** 2)[:, None] * pull
-        return shift
-
-    def meet(self, places: Numbers, half: Numbers, span: slice) -> NDArray[np.bool_]:
-        """Whether anything within `half` of a place might be moved, at each time of the span."""
-        met = np.zeros(len(places), dtype=bool)
-        for tip, pull in zip(self.tips[:, span], self.pulls[:, span], strict=True):
-            met |= (np.hypot(*(places - tip).T) < half + self.reach[span]) & pull.any(axis=1)
-        return met
-
-
-def weight(distance2: NDArray[np.floating]) -> NDArray[np.floating]:
-    """How much of a pull arrives at the square of a distance, in reaches: 1 at the tip, 0 from one reach on."""
-    left: NDArray[np.floating] = np.maximum(1 - distance2, 0)
-    return left * left
-
-
 def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: np.random.Generator) -> Touches:
     """The touches of one procedure: they come and go while a tool is there and its hand holds nothing."""
     tools = instruments.tools
@@ -194,22 +143,11 @@ def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: np.random
     return Touches(forces * steady)
 
 
-def tugs_of(
-    touches: Touches, times_s: Times, tools: NDArray[np.int8], tips: Numbers, gates: Numbers, zoom: Numbers
-) -> Tugs:
-    """What the touches do in an image whose tips, entry points (where shafts come in) and magnification are given."""
-    reach = REACH * zoom
-    forces = np.stack([touches.force_at(slot, times_s) for slot in range(SLOTS)])
-    towards = np.where(tools == TOOLS.index("grasper"), 1.0, -0.8) * forces * (tools != NO_TOOL)
-    shaft = gates - tips
-    along = shaft / np.maximum(np.hypot(shaft[..., 0], shaft[..., 1]), 1e-9)[..., None]
-    return Tugs(tips, reach, along * (towards * LARGEST_PULL * reach)[..., None])
-
-
 def grip_at(life: Life, times_s: Times) -> Numbers:
     """How firmly an object is gripped at each time, from 0 to 1: jaws close and open within a moment."""
-    grip = np.zeros(times_s.shape)
-    for start_s, end_s in life.actions:
-        closing, opening = (times_s - start_s) / _CLOSING_S, 1 - (times_s - end_s) / _RELEASE_S
-        np.maximum(grip, np.clip(np.minimum(closing, opening), 0, 1), out=grip)
+    ways = [
+        np.minimum((times_s - start_s) / _CLOSING_S, 1 - (times_s - end_s) / _RELEASE_S)
+        for start_s, end_s in life.actions
+    ]
+    grip: Numbers = np.clip(ways or [np.zeros(np.shape(times_s))], 0, 1).max(axis=0)
     return grip

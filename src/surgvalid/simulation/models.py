@@ -25,7 +25,6 @@ from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES, NONE
 from surgvalid.schema.questions.formats import AnswerFormat, build_format
 from surgvalid.schema.questions.questions import Reference, Request, Response
 from surgvalid.schema.questions.taxonomy import Capability
-from surgvalid.simulation.scene import Scene
 from surgvalid.stats.draws import stream
 
 Drawer = Callable[[Reference, Request, tuple[str, ...], np.random.Generator], str]
@@ -249,19 +248,25 @@ def probabilities(
     return np.array(chances)
 
 
-def conditions_of(requests: Iterable[Request], scenes: Iterable[Scene]) -> dict[str, dict[str, float]]:
-    """The image conditions of each question: their mean over its window (for a still, at its time)."""
+def conditions_of(
+    requests: Iterable[Request], levels: Iterable[tuple[str, Mapping[str, np.ndarray]]]
+) -> dict[str, dict[str, float]]:
+    """The image conditions of each question: their mean over its window (for a still, at its time).
+
+    Args:
+        requests: The questions.
+        levels: By video, the strength of every condition at every whole second, as `Simulation.conditions` gives it.
+    """
     windows: dict[str, list[Request]] = {}
     for request in requests:
         windows.setdefault(request.video, []).append(request)
     conditions: dict[str, dict[str, float]] = {}
-    for scene in scenes:
-        asked = windows.get(scene.video, [])
-        levels = scene.conditions(np.arange(scene.duration_s, dtype=float)) if asked else {}
-        sums = {kind: np.concatenate([[0.0], np.cumsum(level)]) for kind, level in levels.items()}
-        for request in asked:
-            low = int(np.clip(request.start_s, 0, scene.duration_s - 1))
-            high = int(np.clip(np.floor(request.end_s) + 1, low + 1, scene.duration_s))
+    for video, strengths in levels:
+        sums = {kind: np.concatenate([[0.0], np.cumsum(level)]) for kind, level in strengths.items()}
+        last = min((len(total) - 2 for total in sums.values()), default=0)
+        for request in windows.get(video, []):
+            low = int(np.clip(request.start_s, 0, last))
+            high = int(np.clip(np.floor(request.end_s) + 1, low + 1, last + 1))
             conditions[request.case] = {
                 k: float((total[high] - total[low]) / (high - low)) for k, total in sums.items()
             }

@@ -66,6 +66,16 @@ class ObjectRule:
     moves: tuple[int, int] = (0, 0)
     """How often they are taken up and put elsewhere."""
     colours: tuple[str, ...] = ()
+    """Of which one is chosen; without any,"""
+    colour: str = "white"
+    size: tuple[float, float] = (0.2, 0.2)
+    """Width and depth, in view heights."""
+    tool: str = "grasper"
+    """What holds it."""
+    forgotten: float = 0.0
+    """How often it is not retrieved, though it should be."""
+    cut_free: bool = False
+    """Whether it comes from the body: nobody inserts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +91,8 @@ class ProcedureType:
     objects: tuple[ObjectRule, ...] = field(default=())
     specimen: str = "tissue"
     """What is cut out: `gallbladder`, `appendix`, `bowel` or `tissue`; it decides how a specimen looks."""
-    organs: tuple[str, ...] = ("liver", "fat")
-    """What lies at the sites, in their order, for the painter: liver, fat, bowel, wall, gallbladder, vessel."""
+    ground: str = "omentum"
+    """What everything lies on: omentum or peritoneum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +137,19 @@ def _tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+SIZES: dict[str, tuple[float, float]] = {name: _tupled(about["size"]) for name, about in _DATA["classes"].items()}
+"""Width and depth of each class in view heights."""
+SPECIMEN_SIZES: dict[str, tuple[float, float]] = {name: _tupled(size) for name, size in _DATA["specimens"].items()}
+"""The same of what is cut out, by what it is."""
+
+
 def _declared_types() -> dict[str, ProcedureType]:
-    content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     types = {}
-    for about in content["types"]:
+    for about in _DATA["types"]:
         sites = {site: _tupled(at) for site, at in about.pop("sites").items()}
         phases = tuple(PhaseModel(*map(_tupled, row)) for row in about.pop("phases"))
-        objects = tuple(_rule(row, content["classes"]) for row in about.pop("objects"))
+        objects = tuple(_rule(row, _DATA["classes"]) for row in about.pop("objects"))
         facts = {key: _tupled(value) for key, value in about.items()}
         types[facts["name"]] = ProcedureType(sites=sites, phases=phases, objects=objects, **facts)
     return types

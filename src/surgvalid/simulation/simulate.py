@@ -29,9 +29,9 @@ from surgvalid.results.request import VerbRequest, plain_value
 from surgvalid.results.tables.evaluation import PROCEDURES
 from surgvalid.schema.procedures.procedure_files import write_procedure
 from surgvalid.schema.procedures.tracks import Procedure
-from surgvalid.simulation.centers import center_named, looks_named
+from surgvalid.simulation.centers import center_named
 from surgvalid.simulation.procedure_types import procedure_type
-from surgvalid.simulation.renderer import Renderer
+from surgvalid.simulation.renderer import Renderer, check_drawing
 from surgvalid.simulation.scene import Scene, draw_scenes
 from surgvalid.simulation.truth import MaskFile, true_procedure
 from surgvalid.video import converted, pyav
@@ -107,7 +107,6 @@ class Simulation:
     minutes: tuple[float, float] | None
     width_px: int
     height_px: int
-    looks: tuple[str, ...] = ()
 
     def scenes(self, *, first: int = 0) -> Iterator[Scene]:
         """The scenes, one at a time, from number `first` on."""
@@ -120,7 +119,6 @@ class Simulation:
             minutes=self.minutes,
             width_px=self.width_px,
             height_px=self.height_px,
-            looks=self.looks,
         )
 
     def scene(self, number: int) -> Scene:
@@ -132,6 +130,10 @@ class Simulation:
     def procedures(self) -> Iterator[Procedure]:
         """The true annotations of every procedure, one at a time."""
         return (true_procedure(scene) for scene in self.scenes())
+
+    def conditions(self) -> Iterator[tuple[str, dict[str, NDArray[np.float64]]]]:
+        """Of every procedure, its name and the strength of every image condition at every whole second."""
+        return ((scene.video, scene.conditions(np.arange(scene.duration_s, dtype=float))) for scene in self.scenes())
 
     @property
     def table(self) -> pl.DataFrame:
@@ -145,6 +147,9 @@ class Simulation:
         video: bool = False,
         clock: bool = False,
         masks: bool = False,
+        passes: bool = False,
+        pairs: bool = False,
+        instruments: bool = True,
         spec: ClipSpec = OFFICIAL_CLIP,
         workers: int = 1,
         force: bool = False,
@@ -155,10 +160,13 @@ class Simulation:
         Args:
             path: The folder. It receives `procedures/*.json`, `conditions/*.parquet`, `procedures.csv`,
                 `manifest.json`, and with video `videos/*.mp4` (and `overlayed/*.mp4` with a clock), with masks
-                `masks/*.json`.
+                `masks/*.json`, with passes and pairs folders of these names.
             video: Whether to paint videos.
             clock: Whether to write them with a burned-in clock as well.
             masks: Whether to write the pixels of every object at every whole second (COCO, run-length encoded).
+            passes: Whether to write every pass of every tenth second, with relations.
+            pairs: Whether to write a moment of every object with it and without it.
+            instruments: Whether to tell where instruments are, which takes as long as all else that is told.
             spec: How videos are encoded; the rate is theirs too.
             workers: Processes; the files are the same for any number.
             force: Write into a folder that holds a simulation already.
@@ -171,13 +179,12 @@ class Simulation:
             pyav()
         # Boxes are in pixels of the image, so the video clip must not shrink it.
         whole = replace(spec, max_height_px=max(spec.max_height_px, self.height_px))
-        options = {**asdict(self), "video": video, "clock": clock, "masks": masks, "fps": spec.fps}
-        if not self.looks:
-            del options["looks"]  # as it was before there were any
+        extras = {"masks": masks, "passes": passes, "pairs": pairs}
+        options = {"video": video, "clock": clock, **extras, "instruments": instruments, "fps": spec.fps}
         with staged(Path(path), force=force) as folder:
-            for name in ("procedures", "conditions", *(["masks"] if masks else [])):
+            for name in ("procedures", "conditions", *(name for name, wanted in extras.items() if wanted)):
                 (folder / name).mkdir()
-            job = _Job(self, folder, video, clock, masks, whole)
+            job = _Job(self, folder, video, clock, instruments, whole)
             rows = (
                 _in_pool(job, workers, step)
                 if workers > 1 and self.count > 1
@@ -185,7 +192,9 @@ class Simulation:
             )
             table = PROCEDURES.frame(rows)
             table.write_csv(folder / "procedures.csv")
-            request = VerbRequest("simulate", {name: plain_value(value) for name, value in options.items()})
+            request = VerbRequest(
+                "simulate", {name: plain_value(value) for name, value in {**asdict(self), **options}.items()}
+            )
             write_manifest(folder / MANIFEST, manifest_of(request, main="procedures", outputs=files_below(folder)))
         return table
 
@@ -199,7 +208,6 @@ def simulate(
     minutes: tuple[float, float] | None = None,
     width_px: int = 480,
     height_px: int = 270,
-    looks: Sequence[str] = (),
 ) -> Simulation:
     """A set of simulated procedures.
 
@@ -211,22 +219,23 @@ def simulate(
         minutes: Shortest and longest duration; what is usual for each type when None.
         width_px: Width of the image.
         height_px: Height of the image.
-        looks: What the images have beyond the plain look: roll, fog, soft, depth, blur, or all.
 
     Raises:
-        UnknownName: No such type, centre or look; the message carries the nearest.
+        UnknownName: No such type or centre; the message carries the nearest.
         Misuse: Several such names, all in the message, or numbers out of range.
+        ExtraNeeded: numba is not installed.
 
     Example:
         >>> simulation = simulate(2, seed=7, types=["Appendectomy"], minutes=(10, 12))
         >>> [procedure.procedure_type for procedure in simulation.procedures()]
         ['Appendectomy', 'Appendectomy']
     """
-    types, centers, looks = _names(types), _names(centers), _names(looks)
-    _refuse_unknown((procedure_type, types), (center_named, centers), (lambda name: looks_named([name]), looks))
+    types, centers = _names(types), _names(centers)
+    _refuse_unknown((procedure_type, types), (center_named, centers))
     kinds = tuple(procedure_type(name).name for name in types) or None
     homes = tuple(center_named(name).name for name in centers) or None
-    simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px, looks_named(looks))
+    simulation = Simulation(procedures, seed, kinds, homes, minutes, width_px, height_px)
+    check_drawing()
     next(simulation.scenes())  # complains now rather than in the middle of the work
     return simulation
 
@@ -259,16 +268,23 @@ class _Job:
     folder: Path
     video: bool
     clock: bool
-    masks: bool
+    instruments: bool
     spec: ClipSpec
 
     def write(self, number: int, step: Step | None = None) -> dict[str, Any]:
         """Write one procedure and return its row."""
         scene = self.simulation.scene(number)
-        pixels = MaskFile(scene.width_px, scene.height_px) if self.masks else None
-        procedure = true_procedure(scene, keep=pixels.add if pixels else None)
+        masks, passes, pairs = (self.folder / name for name in ("masks", "passes", "pairs"))
+        pixels = MaskFile(scene.width_px, scene.height_px) if masks.exists() else None
+        procedure = true_procedure(scene, instruments=self.instruments, keep=pixels.add if pixels else None)
         if pixels:
-            pixels.write(procedure, self.folder / "masks" / f"{scene.video}.json")
+            pixels.write(procedure, masks / f"{scene.video}.json")
+        from surgvalid.simulation.render.export import write_pairs, write_passes
+
+        if passes.exists():
+            write_passes(scene, passes)
+        if pairs.exists():
+            write_pairs(scene, procedure, pairs)
         write_procedure(procedure, self.folder / "procedures" / f"{scene.video}.json")
         conditions_table(scene).write_parquet(self.folder / "conditions" / f"{scene.video}.parquet")
         if self.video:
@@ -370,5 +386,5 @@ def write_clip(
 
 
 def _yuv(picture: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
-    frame = pyav().VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgba")
+    frame = pyav().VideoFrame.from_ndarray(picture, format="rgb24")
     return cast(NDArray[np.uint8], converted(frame, "yuv420p", width_px=width, height_px=height).to_ndarray())

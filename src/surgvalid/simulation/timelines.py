@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Times = NDArray[np.float64]
+Times = NDArray[np.float64] | float
+"""Several times, or one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ class Path:
         return cls(np.array([row[0] for row in rows], dtype=float), np.array([row[1] for row in rows], dtype=float))
 
     def at(self, times_s: Times) -> NDArray[np.float64]:
-        """One row of values per time."""
+        """One row of values per time; of one time, its values."""
         columns = [np.interp(times_s, self.times_s, column) for column in self.values.T]
         return np.stack(columns, axis=-1)
 
@@ -37,14 +38,6 @@ class Stretch(NamedTuple):
 
     start_s: float
     end_s: float
-
-
-def within_any(stretches: Sequence[Stretch], times_s: Times) -> NDArray[np.bool_]:
-    """For each time, whether it lies in one of the stretches."""
-    inside = np.zeros(times_s.shape, dtype=bool)
-    for start_s, end_s in stretches:
-        inside |= (times_s >= start_s) & (times_s < end_s)
-    return inside
 
 
 class Episode(NamedTuple):
@@ -67,7 +60,7 @@ class Episode(NamedTuple):
         return shape
 
 
-def strongest(episodes: Sequence[Episode], times_s: Times) -> NDArray[np.float64]:
+def strongest(episodes: Sequence[Episode], times_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """At each time the strongest of the episodes; 0 where there is none."""
     level = np.zeros(times_s.shape)
     for episode in episodes:

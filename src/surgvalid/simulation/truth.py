@@ -1,35 +1,54 @@
-"""What a perfect annotator would write down: whole seconds, boxes, events, phases, and the pixels of every object."""
+"""What a perfect annotator would write down: whole seconds, boxes, events, phases, and the pixels of every object.
+
+What is seen is read from the images (`render.sight`); nothing here works it out from where things are.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from surgvalid.metrics.detection.masks import coco_of_mask, mask_of_pixels
-from surgvalid.schema.procedures.tracks import EVERYTHING, Event, EventKind, Phase, Procedure, Span, Track, Visibility
-from surgvalid.simulation.instruments import SLOTS, TOOLS
+from surgvalid.schema.procedures.tracks import (
+    EVERYTHING,
+    Detail,
+    Event,
+    EventKind,
+    Phase,
+    Procedure,
+    Span,
+    Track,
+    Visibility,
+)
 from surgvalid.simulation.lives import Life
-from surgvalid.simulation.scene import Scene, View
-from surgvalid.simulation.sighting import Keep, Sight, Silhouette, sights
+from surgvalid.simulation.renderer import Renderer
+from surgvalid.simulation.scene import Scene
+
+if TYPE_CHECKING:
+    from surgvalid.simulation.render.sight import Seen
+
+Keep = Callable[[int, "Seen"], None]
 
 
 class MaskFile:
-    """Takes silhouettes one by one and writes them as one file."""
+    """Takes the pixels of objects one by one and writes them as one file."""
 
     def __init__(self, width_px: int, height_px: int) -> None:
         self.width_px, self.height_px = width_px, height_px
         self.rows: list[tuple[int, str, dict[str, Any]]] = []
 
-    def add(self, silhouette: Silhouette) -> None:
+    def add(self, second: int, seen: Seen) -> None:
         """Keep the pixels of one object at one second."""
-        rect = silhouette.rect
-        size = self.height_px, self.width_px
-        mask = mask_of_pixels(silhouette.seen, corner=(rect.top, rect.left), size=size)
-        row = {"bbox": list(silhouette.box), "area": mask.area, "iscrowd": 0, "segmentation": coco_of_mask(mask)}
-        self.rows.append((silhouette.at, silhouette.instance, row))
+        x, y, width, height = seen.box
+        pixels = seen.pixels[y : y + height, x : x + width]
+        mask = mask_of_pixels(pixels, corner=(y, x), size=(self.height_px, self.width_px))
+        row = {"bbox": list(seen.box), "area": mask.area, "iscrowd": 0, "segmentation": coco_of_mask(mask)}
+        self.rows.append((second, seen.instance, row))
 
     def write(self, procedure: Procedure, path: Path) -> None:
         """Write the file: an image per second, an annotation per object in view, `instance` as in the procedure."""
@@ -63,20 +82,33 @@ LEAST_ABSENCE_S = 5
 
 
 def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None = None) -> Procedure:
-    """The truth about a scene at 1 fps: what a careful annotator would mark in the painted images.
+    """The truth about a scene at 1 fps: what the images at whole seconds show.
 
     Args:
         scene: The simulated procedure.
         instruments: Whether to write down the instruments too.
-        keep: Called with the pixels of every object that is in view at a whole second.
+        keep: Called with the second and the pixels of every object that is in view then.
+
+    Raises:
+        ExtraNeeded: numba is not installed.
     """
-    seconds = np.arange(scene.duration_s, dtype=float)
-    view, seen = scene.look(seconds), sights(scene, seconds, keep=keep)
+    renderer = Renderer(scene)
+    seen: dict[str, list[_Sight]] = defaultdict(list)
+    tools: dict[tuple[str, str], list[tuple[int, Sequence[int]]]] = defaultdict(list)
+    for second in range(scene.duration_s):
+        look = renderer.look(float(second), tools=instruments)
+        for one in look.objects:
+            if one.verdict != "not visible":
+                seen[one.instance].append(_Sight(second, one.box, one.occluded, one.verdict == "doubtful"))
+                if keep and one.verdict == "visible":
+                    keep(second, one)
+        for tool in look.tools:
+            tools[tool.name, tool.class_name].append((second, tool.box))
     tracks, events = [], []
     for life in scene.lives:
-        track = _track(life, view, seen[life.instance])
+        track = _track(life, seen[life.instance])
         tracks.append(track)
-        events += [*life.events, *_view_events(life, track, scene.duration_s)]
+        events += [*life.events, *_view_events(track, _gone_s(life, scene))]
     return Procedure(
         video=scene.video,
         procedure_type=scene.kind.name,
@@ -87,28 +119,10 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
         tracks=tuple(tracks),
         events=tuple(sorted(events, key=_order)),
         phases=tuple(Phase(p.model.name, int(p.start_s), int(p.end_s)) for p in scene.phases if p.end_s > p.start_s),
-        instruments=_instrument_tracks(view) if instruments else (),
+        instruments=tuple(_tool_track(*about, tools[about]) for about in sorted(tools)),
         masked=tuple(Span(*span) for span in scene.camera.masked),
-        facts={
-            "simulated": "yes",
-            "seed": str(scene.seed),
-            **({"looks": ", ".join(scene.looks)} if scene.looks else {}),
-        },
+        facts={"simulated": "yes", "seed": str(scene.seed)},
         declared=EVERYTHING,
-    )
-
-
-def _track(life: Life, view: View, sight: Sight) -> Track:
-    seen = sight.visibility != Visibility.OUTSIDE
-    seconds = view.times_s[view.span_of(life)][seen].astype(np.int64)
-    return Track(
-        life.instance,
-        life.class_name,
-        seconds,
-        sight.boxes[seen],
-        sight.visibility[seen],
-        dict(life.attributes),
-        life.changes,
     )
 
 
@@ -119,30 +133,55 @@ def _order(event: Event) -> tuple[int, int, str]:
     return event.second, _STORY.index(event.kind), event.instance
 
 
-def _view_events(life: Life, track: Track, duration_s: int) -> list[Event]:
+def _gone_s(life: Life, scene: Scene) -> float:
+    """From when on an object cannot be seen: what is in a bag leaves with it."""
+    bags = (event.details[Detail.BAG] for event in life.events if event.kind is EventKind.BAGGED)
+    leaving = {other.instance: other.gone_s for other in scene.lives}
+    return max([life.gone_s, *(leaving[bag] for bag in bags)])
+
+
+def _view_events(track: Track, gone_s: float) -> list[Event]:
     """First sight, and every time the object leaves the view for a while or comes back."""
-    if not len(track):
+    seconds = track.seconds[track.in_view]
+    if not len(seconds):
         return []
-    seconds = track.seconds
-    events = [Event(EventKind.FIRST_SEEN, int(seconds[0]), life.instance)]
+    events = [Event(EventKind.FIRST_SEEN, int(seconds[0]), track.instance)]
     for gap in np.flatnonzero(np.diff(seconds) > LEAST_ABSENCE_S):
-        events.append(Event(EventKind.LEFT_VIEW, int(seconds[gap]) + 1, life.instance))
-        events.append(Event(EventKind.REAPPEARED, int(seconds[gap + 1]), life.instance))
-    end_s = min(duration_s, int(np.ceil(life.gone_s)))
-    if int(seconds[-1]) + LEAST_ABSENCE_S < end_s - 1:
-        events.append(Event(EventKind.LEFT_VIEW, int(seconds[-1]) + 1, life.instance))
+        events.append(Event(EventKind.LEFT_VIEW, int(seconds[gap]) + 1, track.instance))
+        events.append(Event(EventKind.REAPPEARED, int(seconds[gap + 1]), track.instance))
+    if int(seconds[-1]) + LEAST_ABSENCE_S < int(np.ceil(gone_s)) - 1:
+        events.append(Event(EventKind.LEFT_VIEW, int(seconds[-1]) + 1, track.instance))
     return events
 
 
-def _instrument_tracks(view: View) -> tuple[Track, ...]:
+class _Sight(NamedTuple):
+    """One object at one second."""
+
+    second: int
+    box: tuple[int, int, int, int]
+    occluded: bool
+    doubtful: bool
+
+
+def _track(life: Life, seen: Sequence[_Sight]) -> Track:
+    """What is seen of an object; points that nobody can be sure of are outside, and doubtful."""
+    codes = [
+        Visibility.OUTSIDE if one.doubtful else Visibility.OCCLUDED if one.occluded else Visibility.VISIBLE
+        for one in seen
+    ]
+    return Track(
+        life.instance,
+        life.class_name,
+        np.array([one.second for one in seen], dtype=np.int64),
+        np.array([one.box for one in seen], dtype=np.float64),
+        np.array(codes, dtype=np.uint8),
+        dict(life.attributes),
+        life.changes,
+        np.array([one.doubtful for one in seen], dtype=bool),
+    )
+
+
+def _tool_track(name: str, class_name: str, seen: Sequence[tuple[int, Sequence[int]]]) -> Track:
     """One track per hand and tool."""
-    tracks = []
-    for slot in range(SLOTS):
-        shown, boxes = view.tip_shown(slot), view.instrument_boxes(slot)
-        for index, tool in enumerate(TOOLS):
-            at = np.flatnonzero(shown & (view.tools[slot] == index))
-            if at.size:
-                codes = np.zeros(at.size, dtype=np.uint8)
-                name = f"{tool.replace(' ', '_')}_hand{slot}"
-                tracks.append(Track(name, tool, at, np.round(boxes[at], 1), codes))
-    return tuple(tracks)
+    seconds, boxes = np.array([second for second, _ in seen]), np.array([box for _, box in seen], dtype=np.float64)
+    return Track(name, class_name, seconds, boxes, np.zeros(len(seen), dtype=np.uint8))

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from surgvalid.report.figures import picture
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Note, Prose, ReportTable, Section
 from surgvalid.results.request import requested
 from surgvalid.results.result import Result
@@ -54,7 +54,7 @@ class FailureChangeResult(Result):
             Section("change", "What changed", (drawn, gains, *warned)),
             Section("methods", "How it was made", (effects, Prose(self.prose))),
         ]
-        return page(self.title, "Before and after", "the same cases twice", sections, footer=made_with())
+        return page(self.title, "Before and after", "the same cases twice", sections)
 
 
 @requested("failure-change", files=("before", "after", "properties"))

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from surgvalid.report.figures import picture
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
 from surgvalid.results.request import requested
 from surgvalid.results.result import Result, as_table
@@ -19,6 +19,7 @@ from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.stats.intervals.interval import matrix_notes
 from surgvalid.stats.planning.monitoring import monitored
+from surgvalid.stats.verdict.who_is_better import pairwise
 
 _MOST_PICTURES = 6
 
@@ -48,10 +49,12 @@ class MonitorResult(Result):
         if rows.is_empty():
             return "So few new videos cannot show a change of a value: that is no proof that nothing changed."
         each = "; ".join(
-            f"{row['min_detectable']:.2g} of {row['model']} (from {row['validation']:.3g})"
+            f"{_amount(row['min_detectable'])} of {row['model']} (from {row['validation']:.3g})"
             for row in rows.head(3).to_dicts()
         )
-        return f"A change by {each} would have been seen four times in five; a smaller one may have gone unseen."
+        return f"A change by {each} would have been seen four times in five" + (
+            "; a smaller one may have gone unseen." if rows["min_detectable"].max() else "."
+        )
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -66,7 +69,7 @@ class MonitorResult(Result):
         """The page, complete in itself."""
         row = self.table.row(0, named=True) if self.table.height else {"videos_validation": 0, "videos_new": 0}
         facts = f"{row['videos_validation']:,} videos of the validation · {row['videos_new']:,} since"
-        return page(self.title, "Monitoring", facts, _sections(self), footer=made_with())
+        return page(self.title, "Monitoring", facts, _sections(self))
 
 
 @requested("monitor")
@@ -83,7 +86,7 @@ def monitor(
     missing: Missing = None,
     columns: Mapping[str, str] | None = None,
 ) -> MonitorResult:
-    """What changed with new videos: values, values by stratum, case mix and properties, with alarms.
+    """What changed with new videos: values, values by stratum, missing scores, case mix and properties, with alarms.
 
     Args:
         table: A score table as for `interval`, with a column of times.
@@ -112,20 +115,23 @@ def monitor(
     """
     kept = {"condition": ",".join([time_column, *by])}  # a date has many levels, and is no name of a case
     scores = as_table(table, {**kept, **(columns or {})}, better=better, metric=metric)
+    name = scores.chosen_metric(metric)
+    rule = pairwise(scores, name, missing)  # what one model lacks takes no patient from another
     made = monitored(
         scores,
         since=str(since),
         time_column=time_column,
         by=by or None,
         metric=metric,
-        missing=missing,
+        missing=rule,
         alpha=alpha,
         level=level,
     )
-    about = matrix_notes(scores.matrix(metric, missing=missing), has_videos=scores.has_videos)
+    about = matrix_notes(scores.matrix(name, missing=rule), has_videos=scores.has_videos)
     changes = CHANGES.frame(made.rows).sort("alarm", "p_adjusted", descending=[True, False], maintain_order=True)
     prose = (
-        f"Videos from {since} on were compared with those before, one after the other in time. The rank of each among "
+        f"Videos from {since} on were compared with those before, one after the other in time, those of one date "
+        "in many orders whose capital is averaged. The rank of each among "
         "all videos until then was bet on: while nothing changes the capital of such a bet stays 1 on average, and "
         f"passes 1/{alpha:g} at any time with a chance of at most {alpha:g}. Values of models over all cases have "
         f"half of that chance, all other checks half; an alarm has an adjusted p-value of at most {alpha:g}. The "
@@ -153,3 +159,8 @@ def _sections(result: MonitorResult) -> list[Section]:
         Section("videos", "Video by video", tuple(drawn)),
         Section("methods", "How it was judged", (Prose(result.prose), *notes)),
     ]
+
+
+def _amount(change: float) -> str:
+    """The smallest change of all new videos that shows; of values that never varied any does."""
+    return f"{change:.2g}" if change else "any amount"

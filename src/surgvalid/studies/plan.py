@@ -10,7 +10,7 @@ import polars as pl
 
 from surgvalid.errors import TooFewVideos, UnknownName
 from surgvalid.report.figures import picture
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section
 from surgvalid.results.request import requested
 from surgvalid.results.result import Result, as_table
@@ -21,7 +21,7 @@ from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.stats.planning.orders import order_plan
 from surgvalid.stats.planning.settings import PlanSettings, check_plan
 from surgvalid.stats.planning.sizes import size_plan
-from surgvalid.stats.planning.sources import of_pilot, stated
+from surgvalid.stats.planning.sources import in_shares, of_pilot, stated
 from surgvalid.stats.ranking import RankOptions
 
 _GOALS = {
@@ -78,7 +78,7 @@ class PlanResult(Result):
 
     def html(self) -> str:
         """The page, complete in itself."""
-        return page(self.verdict[0], "Plan", self._facts, _sections(self), footer=made_with())
+        return page(self.verdict[0], "Plan", self._facts, _sections(self))
 
     @property
     def _facts(self) -> str:
@@ -192,6 +192,7 @@ def plan(
     pilot = table is not None and not (isinstance(table, list | tuple) and not table)
     check_plan(settings, pilot=pilot)
     scores = as_table(table, columns, better=better, metric=metric) if pilot else None
+    settings, points = in_shares(settings, scores, metric)
     if order and scores is not None and models:
         for name in models:
             if name not in scores.models:
@@ -206,17 +207,18 @@ def plan(
         try:
             source = of_pilot(scores, settings, metric=metric, missing=missing, estimand=estimand)
         except TooFewVideos:
-            raise TooFewVideos(
+            text = (
                 "the pilot has one video, which does not show how far videos lie apart; add videos, or leave the pilot "
                 "out and state the spread (sd=..., icc=...; --assume sd=...,icc=...)"
-            ) from None
+            )
+            raise TooFewVideos(scores.unit.called(text)) from None
         made = size_plan(source, settings)
-    goal = made.tables["components"]["value"][0] if settings.goal == "difference" else width
+    goal = made.tables["components"]["value"][0] if settings.goal == "difference" else settings.width
     return PlanResult(
         tables={name: frame for name, frame in made.tables.items() if name != "trade" or frame.height},
         main="sizes",
         prose=made.prose,
-        findings=made.findings,
+        findings=(*points, *made.findings),
         verdict=made.verdict,
         power=power,
         wanted=None if goal is None else abs(goal),

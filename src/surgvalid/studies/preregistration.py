@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,18 +11,18 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, SurgvalidError, nearest
+from surgvalid.errors import InputInvalid, Misuse, SurgvalidError, nearest
 from surgvalid.evaluation.data_sets import OPTIONS
 from surgvalid.evaluation.run import KINDS, evaluate
 from surgvalid.metrics import METRICS
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Note, Point, Points, Prose, ReportTable, Section
 from surgvalid.results.registered_data import read_looks
 from surgvalid.results.registration import BINDS, NAMES, document_of, read_registration, registration_file
 from surgvalid.results.request import requested, settings_of, software
 from surgvalid.results.result import Result
 from surgvalid.results.tables.planning import REGISTERED_SETTINGS
-from surgvalid.schema.documents import read_text
+from surgvalid.schema.documents import read_toml
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.stats.comparing.comparison import compare
 from surgvalid.stats.mixed.failures import failures
@@ -83,7 +82,7 @@ class RegistrationResult(Result):
     page = PAGE
 
     runs: tuple[Mapping[str, Any], ...] = ()
-    """What was run under it: `date`, `verb`, `videos`, `cases`, `deviations`."""
+    """What was run under it: `date`, `verb`, `models`, `videos`, `cases`, `deviations`."""
 
     @property
     def sha256(self) -> str:
@@ -108,7 +107,7 @@ class RegistrationResult(Result):
         """The human page, complete in itself."""
         content = self.records["registration"]["content"]
         facts = f"sha256 {self.sha256}"
-        return page(content["title"], "Registration", facts, _sections(self, content), footer=made_with())
+        return page(content["title"], "Registration", facts, _sections(self, content))
 
 
 @requested("preregister", files=("plan",))
@@ -122,7 +121,7 @@ def preregister(plan: str | Path) -> RegistrationResult:
         FileUnreadable: It is no TOML file.
         InputInvalid: With every problem of the plan.
     """
-    written = _read(Path(plan))
+    written = read_toml(plan)
     problems = [*_text_problems(written), *_analysis_problems(written.get("analysis"))]
     if problems:
         raise InputInvalid(str(plan), problems)
@@ -161,8 +160,9 @@ def registered_runs(path: str | Path) -> RegistrationResult:
 def run_sentences(run: Mapping[str, Any]) -> list[str]:
     """A run under a registration in words, then its deviations."""
     deviations = run["deviations"].values()
+    models = f" of {', '.join(run['models'])}" if run.get("models") else ""
     return [
-        f"{run['date']}: {run['verb']} on {run['videos']} videos, {run['cases']} cases"
+        f"{run['date']}: {run['verb']}{models} on {run['videos']} videos, {run['cases']} cases"
         + ("." if deviations else ", as registered."),
         *(f"Deviation: {one['difference']}. Reason given: {one['reason']}" for one in deviations),
     ]
@@ -172,13 +172,6 @@ WHEN = (
     "A hash shows that the file was not changed, not when it was written: sign it, or put the hash where others see it "
     "and its date, before the data are looked at."
 )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileUnreadable(str(path), [f"no TOML: {error}"]) from None
 
 
 def _text_problems(written: Mapping[str, Any]) -> list[str]:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 
 from surgvalid.errors import Misuse
 from surgvalid.evaluation.result import EvaluationResult
-from surgvalid.evaluation.sharing import CELL_SIZE, MINIMUM_CASES, SharedFile, key_path, write_shared
-from surgvalid.report.html import made_with, page
+from surgvalid.evaluation.sharing import CELL_SIZE, MINIMUM_CASES, SharedFile, check_share, key_path, write_shared
+from surgvalid.report.html import page
 from surgvalid.report.section import Note, Point, Points, Prose, ReportTable, Section
+from surgvalid.results.result import write_text
+from surgvalid.schema.documents import json_text, read_json
+
+SUBTRACTED = (
+    "Whoever holds several files of this hospital can subtract them. This one was held against those of the same model "
+    "that {record} lists, under any name of the site: a video in both has the same cases, metrics and counts. Files "
+    "made in another folder, or of the same model or the same video under another name, are not known there, and "
+    "nothing hides what was computed from other cases there. Keep one folder for all that leaves."
+)
 
 
 def share(
@@ -29,24 +42,75 @@ def share(
         path: A `.parquet` file; the page has its name with `.html`.
         site: What this hospital is called in the file.
         minimum_cases: Videos with fewer cases are left out.
-        cell_size: Counts from 1 to below it do not leave; a video is left out of a metric that would give one away.
+        cell_size: Counts from 1 to below it do not leave; videos are put together until there is none.
         force: Replace an earlier file.
 
+    What left earlier is kept beside the key (`surgvalid-share.releases.json`): of a model a video leaves again only
+    with the same cases, metrics and counts, under any name of the site, because two files can be subtracted.
+
     Raises:
-        Misuse: The evaluation kept nothing to share, or nothing of it may leave.
+        Misuse: The evaluation kept nothing to share, nothing of it may leave, or an earlier file could be subtracted.
         WouldOverwrite: The file exists and `force` is off.
     """
     if result.shareable is None:
         raise Misuse("this evaluation kept nothing to share; evaluate with share=True (--share)")
-    path = Path(path)
-    shared = write_shared(
-        result.shareable, path, site=site, minimum_cases=minimum_cases, cell_size=cell_size, force=force
-    )
-    path.with_suffix(".html").write_text(share_page(shared, path), encoding="utf-8", errors="replace")
+    path, limits = Path(path), {"minimum_cases": minimum_cases, "cell_size": cell_size}
+    check_share(path, site=site, **limits, force=force)
+    waiting = path.with_name(f".waiting-{path.name}")
+    shared = write_shared(result.shareable, waiting, site=site, **limits, force=True)
+    try:
+        earlier = add_release(shared, path)
+        os.replace(waiting, path)
+    finally:
+        waiting.unlink(missing_ok=True)
+    path.with_suffix(".html").write_text(share_page(shared, path, earlier), encoding="utf-8", errors="replace")
     return path
 
 
-def share_page(shared: SharedFile, path: Path) -> str:
+def add_release(shared: SharedFile, path: Path) -> list[str]:
+    """Keep what leaves, and say how it differs from what left earlier in other patients.
+
+    Raises:
+        Misuse: Somebody who has an earlier file of the model too could subtract it.
+    """
+    record = key_path(path).with_suffix(".releases.json")
+    kept = read_json(record) if record.exists() else []
+    new = {video: (name, digest) for name, digest in _digests(shared).items() for video in shared.members[name]}
+    changes, problems = [], []
+    for one in (one for one in kept if one["model"] == shared.model):
+        old, where = one["videos"], f"{one['file']} of {one['date']}"
+        if near := sorted({new[video][0] for video in old.keys() & new.keys() if old[video] != new[video][1]}):
+            problems.append(
+                f"{len(near)} videos (first: {near[0]}) have other cases than in {where}, or other metrics or counts, "
+                "which both files together give away"
+            )
+        if one["site"] == shared.site and old.keys() != new.keys():
+            changes.append(
+                f"{where} held {len(old.keys() - new.keys())} videos that this file lacks, and lacked "
+                f"{len(new.keys() - old.keys())}: who came between the two can be seen."
+            )
+    if problems:
+        way = f"if that file never left, remove its entry from {record}; else send all sites the earlier file"
+        raise Misuse(f"--share {path}: {'; '.join(problems)}; {way}")
+    entry = {"file": path.name, "date": datetime.now(UTC).date().isoformat(), "model": shared.model}
+    videos = {video: digest for video, (_, digest) in sorted(new.items())}
+    write_text(record, json_text([*kept, {**entry, "site": shared.site, "videos": videos}]))
+    return changes
+
+
+def _digests(shared: SharedFile) -> dict[str, str]:
+    """A hash of all that leaves about each video, or about those it is summed with: who they are, cases and numbers."""
+    frame, cases = shared.statistics.frame, shared.head["cases"]
+    held: dict[str, list[str]] = {
+        name: [*members, str([cases[one] for one in shared.head["members"].get(name, [name]) if one in cases])]
+        for name, members in shared.members.items()
+    }
+    for row in (*frame.drop("model").to_dicts(), *shared.head["counts"]):
+        held[row["video"]].append(json_text({key: row[key] for key in sorted(row) if key != "video"}))
+    return {name: hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:32] for name, texts in held.items()}
+
+
+def share_page(shared: SharedFile, path: Path, earlier: Sequence[str] = ()) -> str:
     """What leaves the hospital, in words and rows."""
     head, frame = shared.head, shared.statistics.frame
     first = frame["video"][0]
@@ -58,19 +122,24 @@ def share_page(shared: SharedFile, path: Path) -> str:
         "cases",
     )
     leaves = [
-        f"{head['videos']} videos of {head['model']}, {frame['metric'].n_unique()} metrics each: sums and counts over "
-        "the whole video, no single case, frame, label, score, time or image.",
+        f"{head['groups']} videos or groups of videos of {head['model']}, {frame['metric'].n_unique()} metrics each: "
+        "sums and counts over all of it, no single case, frame, label, score, time or image.",
         f"The number of cases of each video, a name such as {first} that only this hospital can trace back, and a "
         "keyed hash of which cases were scored, so that models are compared on the same ones.",
         "How many cases were right and wrong, where that is all a score says"
         + (f", for every combination of {', '.join(head['by'])}." if head.get("by") else "."),
         f"The name of the site ({head['site']}), of the model, and the options of each metric (names of classes, say).",
     ]
-    small = ", ".join(f"{metric} {count}" for metric, count in head["withheld"].items())
+    together = (
+        ""
+        if not head["members"]
+        else (f"videos that would give one away leave as sums of several ({head['videos']} videos as {head['groups']})")
+    )
+    withheld = ", ".join(head["withheld"])
+    small = "; ".join(filter(None, [together, f"and these metrics stay: {withheld}" if withheld else ""]))
     stays = [
         f"{head['left_out']} videos with fewer than {head['minimum_cases']} cases.",
-        f"Every count from 1 to below {head['cell_size']}: "
-        + (f"videos that would give one away stay, metric by metric ({small})." if small else "none was so small."),
+        f"Every count from 1 to below {head['cell_size']}: " + (f"{small}." if small else "none was so small."),
         f"The key {key_path(path).name}: without it nobody can tell which patient a row is about. Never send it.",
         "Names of videos and files, predictions, references, and everything else that was read.",
     ]
@@ -86,7 +155,9 @@ def share_page(shared: SharedFile, path: Path) -> str:
             (
                 Points("leaves", "In the file", tuple(map(Point, leaves))),
                 Points("stays", "What stays", tuple(map(Point, stays))),
+                *(Note(text) for text in earlier),
                 Note(one_patient),
+                Prose(SUBTRACTED.format(record=key_path(path).with_suffix(".releases.json").name)),
             ),
         ),
         Section("unshared", "Metrics that are not shared", (Points("metrics", "", tuple(map(Point, unshared))),)),
@@ -110,7 +181,7 @@ def share_page(shared: SharedFile, path: Path) -> str:
         counts = ReportTable("counts", "All counts in the head of the file", pl.DataFrame(head["counts"]))
         sections.append(Section("counts", "Right and wrong cases", (counts,)))
     title = f"What {path.name} gives away"
-    return page(title, "Shared statistics", f"site {head['site']}", sections, footer=made_with())
+    return page(title, "Shared statistics", f"site {head['site']}", sections)
 
 
 def _joined(column: pl.Expr, between: str) -> pl.Expr:

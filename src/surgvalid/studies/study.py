@@ -17,11 +17,12 @@ from surgvalid.results.request import requested
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.missing import Missing
-from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.scoring.people import people_on, said_of_people
 from surgvalid.stats.verdict.judged_result import JudgedResult
 from surgvalid.stats.verdict.study import study_of
-from surgvalid.stats.verdict.who_is_better import ModelVerdict
+from surgvalid.stats.verdict.who_is_better import ModelVerdict, VerdictQuestion
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -53,14 +54,34 @@ class StudyResult(JudgedResult):
         """The values as a screen shows them."""
         return self.table.select("model", "value", "low", "high", "cases", "videos")
 
+    @property
+    def matrix(self) -> ScoreMatrix:
+        """The scores of the metric as they count, by the rule for those that are not there."""
+        return self.scores.matrix(self.metric.name, missing=self.request.options["missing"])
+
+    @property
+    def counted(self) -> pl.DataFrame:
+        """A row for each score that counts, with what it counts as and the status that says why it is not its own."""
+        made, scores = self.matrix, self.scores.frame.filter(pl.col("metric") == self.metric.name)
+        key = ["model", *(name for name in ("task", "case") if name in scores.columns)]
+        each = zip(made.models, made.values.T, strict=True)
+        rows = pl.concat(made.cases.with_columns(model=pl.lit(model), value=column) for model, column in each)
+        rows = rows.join(scores.select(*key, "status"), on=key, how="left", nulls_equal=True).fill_nan(None)
+        named = rows.with_columns(pl.col("status").fill_null("missing"), metric=pl.lit(self.metric.name))
+        return named.select(name for name in scores.columns if name in named.columns).drop_nulls("value")
+
+    @property
+    def cases(self) -> pl.DataFrame:
+        """The scores of the metric, case by case."""
+        return self.scores.frame.filter(pl.col("metric") == self.metric.name).select("model", "case", "value")
+
     def html(self) -> str:
         """The verdict page, complete in itself."""
-        cases = self.scores.frame.filter(pl.col("metric") == self.metric.name).select("model", "case", "value")
         named = [path.name for _, path in self.request.files]
         return verdict_page(
             self.judged,
             self.tables,
-            cases,
+            self.cases,
             prose=self.prose,
             findings=self.findings,
             source=named[0] if len(named) == 1 else "",
@@ -124,24 +145,21 @@ def study(
     """
     made = study_of(
         table,
+        VerdictQuestion(metric, missing, margin=margin, level=level, against=against, prior=prior),
         models=models,
         scores=scores,
-        metric=metric,
         better=better,
-        missing=missing,
         columns=columns,
         sheet=sheet,
         decimal=decimal,
-        level=level,
-        margin=margin,
-        against=against,
-        prior=prior,
     )
+    known = made.verdict.unit.is_known
+    noticed = [one for one in made.findings if known or one.code != "few-videos"]  # nobody said what is independent
     return StudyResult(
         tables=made.tables,
         main="values",
         prose=made.prose,
-        findings=(*_audit(table, made.scores, made.verdict.metric.name, missing), *made.findings),
+        findings=(*_audit(table, made.scores, made.verdict.metric.name, missing), *noticed),
         scores=made.scores,
         judged=made.verdict,
         why=why,
@@ -153,6 +171,7 @@ def _audit(table: Any, scores: ScoreTable, metric: str, missing: Missing) -> lis
     files = [one for one in (table if isinstance(table, list | tuple) else [table]) if isinstance(one, str | Path)]
     known = study_about(Path(files[0]) if files else None, missing)
     made = audited(replace(known, scores=scores, metric=metric))
+    people = said_of_people(people_on(files))
     spoken = f"{lead(Counter(made.tables['checks']['outcome']))} The questions: surgvalid audit."
     first = Finding("audited", Severity.NOTE, spoken, subject="Audit of this table")
-    return [first, *(replace(one, severity=Severity.WARNING) for one in made.findings)]
+    return [first, *people, *(replace(one, severity=Severity.WARNING) for one in made.findings)]

@@ -14,7 +14,7 @@ from surgvalid.audit.audit import audited, lead
 from surgvalid.audit.evidence import CheckOutcome
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.report.audit_sections import audit_sections
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.result import Result
 from surgvalid.schema.tables.missing import Missing
@@ -69,7 +69,7 @@ class StudyAudit(Result):
     def html(self) -> str:
         """The audit as a page, complete in itself."""
         counts = " · ".join(f"{count} {name}" for name, count in self.counts.items())
-        return page(self.title, "Audit", counts, audit_sections(self.tables, self.prose), footer=made_with())
+        return page(self.title, "Audit", counts, audit_sections(self.tables, self.prose))
 
     @property
     def written_tables(self) -> Mapping[str, pl.DataFrame]:

@@ -30,7 +30,8 @@ from surgvalid.asking.messages import MOST_BODY_BYTES
 from surgvalid.asking.plan import Aliases, place
 from surgvalid.errors import UnknownName
 from surgvalid.schema.procedures.foreign_objects import definitions_text, read_definitions
-from surgvalid.schema.questions.questions import Request, Response, response_from_row
+from surgvalid.schema.questions.question_rows import response_from_row
+from surgvalid.schema.questions.questions import Request, Response
 from surgvalid.video.batch_files import LAYOUTS as LAYOUTS
 from surgvalid.video.batch_files import pack_images, write_descriptions
 

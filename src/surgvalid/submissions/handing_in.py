@@ -36,7 +36,8 @@ def take_submission(
 ) -> SubmissionCheck:
     """What intake says of a submission that is now stored in its folder, also written to `intake` there.
 
-    What was received before an interruption is not sent again. Weights are looked at where they lie.
+    What was received before an interruption is not sent again. A part that intake refused makes way for another one;
+    the parts that it took stay. Weights are looked at where they lie.
 
     Args:
         phase: Limits.
@@ -59,8 +60,10 @@ def take_submission(
     check_phase(folder, phase)
     received = Receiving(Uploads(folder.parent / _UPLOADS, phase.upload), team or folder.name, folder / HANDED_IN)
     if image is not None:
+        _make_way(phase, folder / HANDED_IN, IMAGE, Path(image))
         received.file(Path(image), IMAGE)
     if description is not None:
+        _make_way(phase, folder / HANDED_IN, "description.*", Path(description))
         received.file(Path(description), f"description{_ending(Path(description))}")
     write_phase(folder, phase)
     note_stage(folder, Stage.UPLOADED, team=received.team, files=received.digests)
@@ -74,13 +77,24 @@ def take_submission(
     return result
 
 
+def _make_way(phase: SubmissionPhase, stored: Path, pattern: str, source: Path) -> None:
+    """Take away a part that intake refuses, where another file is handed in instead."""
+    for place in stored.glob(pattern) if source.is_file() else ():
+        refused = any(finding.severity is Severity.ERROR for finding in _part_findings(phase, place))
+        if refused and sha256_of(place) != sha256_of(source):
+            place.unlink()
+
+
+def _part_findings(phase: SubmissionPhase, place: Path) -> list[Finding]:
+    image, description = (place, None) if place.name == IMAGE else (None, place)
+    return handed_in_findings(phase, image=image, weights=None, description=description)
+
+
 def _findings(phase: SubmissionPhase, stored: Path, weights: str | Path | None) -> list[Finding]:
-    """What is noticed about everything that lies there: what came later lets in nothing that was refused before."""
-    image = stored / IMAGE
-    findings = handed_in_findings(phase, image=image if image.exists() else None, weights=weights, description=None)
-    for description in sorted(stored.glob("description.*")):
-        findings += handed_in_findings(phase, image=None, weights=None, description=description)
-    return findings
+    """What is noticed about everything that lies there: another part lets in nothing that was refused before."""
+    parts = [*stored.glob(IMAGE), *sorted(stored.glob("description.*"))]
+    findings = [finding for place in parts for finding in _part_findings(phase, place)]
+    return findings + handed_in_findings(phase, image=None, weights=weights, description=None)
 
 
 def handed_in_image(run: Path) -> Path | None:
@@ -95,7 +109,7 @@ def handed_in_image(run: Path) -> Path | None:
     stages = [row["stage"] for row in status_of(run)["history"] if row["stage"].startswith(("intake", "uploaded"))]
     last = stages[-1] if stages else "not recorded"
     if last != Stage.INTAKE_OK:
-        advice = "hand what is mended in to another folder" if last == Stage.INTAKE_REFUSED else "hand it in again"
+        advice = "hand in again the part that was refused" if last == Stage.INTAKE_REFUSED else "hand it in again"
         raise Misuse(f"{run}: what was handed in is {last}; {advice}")
     return path
 

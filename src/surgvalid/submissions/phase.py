@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surgvalid.asking.plan import AskedTask, AskingRules
-from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, nearest
+from surgvalid.errors import InputInvalid, Misuse, nearest
 from surgvalid.sandbox import ENGINES, ImageLimits, Limits
+from surgvalid.schema.documents import read_toml
 from surgvalid.schema.legacy import former, same_schema
 from surgvalid.schema.questions.questions import TRACK_LIMITS_S, Request
 from surgvalid.submissions.uploads import UploadLimits
@@ -155,12 +155,7 @@ def read_phase(path: str | Path) -> SubmissionPhase:
         FileUnreadable: It cannot be read, or is no TOML.
         InputInvalid: With a sentence per problem.
     """
-    try:
-        with open(path, "rb") as handle:
-            content = tomllib.load(handle)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise FileUnreadable(str(path), [f"no phase file that can be read ({error})"]) from None
-    return phase_of(content, where=str(path), folder=Path(path).parent)
+    return phase_of(read_toml(path), where=str(path), folder=Path(path).parent)
 
 
 def phase_of(content: Mapping[str, Any], *, where: str = "phase", folder: Path = Path()) -> SubmissionPhase:

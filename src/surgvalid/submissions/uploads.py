@@ -70,8 +70,8 @@ class Uploads:
             known = [self._announced(path.stem) for path in self._folder.glob("*.json")]
             if sum(one is not None and one.owner == owner for one in known) >= self.limits.most_open:
                 raise UploadRefused(
-                    f"{self.limits.most_open} uploads are unfinished; finish one by sending the same file again, "
-                    "or abandon one"
+                    f"{self.limits.most_open} uploads are unfinished or not handed in; go on with one by sending the "
+                    "same file again, or abandon one"
                 )
             name = secrets.token_hex(16)
             self._draft(name).touch(mode=0o600, exist_ok=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
+from surgvalid.errors import InputInvalid, Misuse, UnknownName
 from surgvalid.models import Can
+from surgvalid.schema.documents import read_toml
 from surgvalid.tasks.task import TaskInstance
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -132,13 +132,7 @@ def read_prompts(path: Path) -> tuple[PromptText, ...]:
         FileUnreadable: No such file, or no TOML.
         InputInvalid: With every problem of it.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileUnreadable(str(path), ["no such file of prompts"]) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FileUnreadable(str(path), [f"not TOML ({error})"]) from None
-    entries = content.get("prompt")
+    entries = read_toml(path).get("prompt")
     if not isinstance(entries, list) or not entries:
         raise InputInvalid(str(path), ["holds no [[prompt]]"])
     problems = [problem for number, entry in enumerate(entries, 1) for problem in _problems(entry, number)]

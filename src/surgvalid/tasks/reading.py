@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
@@ -12,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from surgvalid.catalogue import Catalogue, with_attributes
-from surgvalid.errors import FileUnreadable, InputInvalid
+from surgvalid.errors import InputInvalid
 from surgvalid.metrics import METRICS
+from surgvalid.schema.documents import read_toml
 from surgvalid.tasks.task import (
     Data,
     Layout,
@@ -52,15 +52,7 @@ def read_task(path: str | Path) -> TaskInstance:
         InputInvalid: With every problem of its content.
     """
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileUnreadable(str(path), ["no such file"]) from None
-    except UnicodeDecodeError:
-        raise FileUnreadable(str(path), ["not UTF-8 text"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise FileUnreadable(str(path), [f"not TOML ({error})"]) from None
-    return task_of(content, name=path.stem, file=str(path))
+    return task_of(read_toml(path), name=path.stem, file=str(path))
 
 
 def task_of(content: Mapping[str, Any], *, name: str, file: str = "") -> TaskInstance:

@@ -217,7 +217,7 @@ def result_of_responses(
         f" Task {task.name} ({task.citation or task.title}); prompt {text.id}; {options.shots} shots. Replies were "
         f"read by reader {PARSER_VERSION}, policy {options.policy}; of {error['labelled_replies']} labelled replies, "
         f"which it was written with, it reads {error['wrongly_read']:.1%} wrongly and loses "
-        f"{error['wrongly_lost']:.1%} of those with a value; of new ones an earlier version read "
+        f"{error['wrongly_lost']:.1%} of those with a value; of new ones an earlier state of it read "
         f"{error['unseen_wrongly_read']:.1%} wrongly and lost {error['unseen_wrongly_lost']:.1%}."
     )
     if sight is not None:

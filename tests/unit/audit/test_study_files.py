@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -165,3 +166,15 @@ def test_an_unknown_direction_is_asked_for_and_not_guessed() -> None:
     rows = nested_frame().with_columns(metric=pl.lit("wobble"))
     seen = audited(ScoreTable.of(rows), pitfalls=["P3.2"]).tables["evidence"]
     assert "which values of 'wobble' are better" in " ".join(seen["sentence"])
+
+
+def test_a_log_of_a_harness_is_audited_as_a_table_is(tmp_path: Path) -> None:
+    samples = [
+        {"id": f"q{n}", "epoch": 1, "metadata": {"video_id": f"v{n // 3}"}, "scores": {"match": {"value": "CI"[n % 2]}}}
+        for n in range(24)
+    ]
+    log = {"version": 2, "status": "success", "eval": {"model": "m"}, "samples": samples}
+    (tmp_path / "a.json").write_text(json.dumps(log))
+    study, findings = read_study(tmp_path / "a.json")
+    assert study.scores is not None
+    assert (study.scores.frame["video"].n_unique(), findings, study.tables) == (8, (), {})

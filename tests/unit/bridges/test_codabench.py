@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -67,6 +69,27 @@ def test_scores_have_the_keys_of_the_columns_and_the_numbers_of_the_other_platfo
     (tmp_path / "other").mkdir()
     told = json.loads(run(tmp_path / "other")["metrics.json"])
     assert [scores[key] for key in ("value", "low", "high")] == [told[key] for key in ("value", "low", "high")]
+
+
+def test_few_videos_have_no_ends_and_a_refusal_is_one_line(tmp_path: Path) -> None:
+    program, given, out = unpacked(tmp_path)
+    for place in (given / "ref" / "references.csv", given / "res" / "predictions.csv"):
+        lines = place.read_text().splitlines()
+        place.write_text("\n".join([lines[0], *(line for line in lines if line.startswith(("v0-", "v1-")))]))
+    (given / "ref" / "baselines.csv").unlink()
+    assert set(codabench.run(program, given, out)) == {"value", "baselines_ahead"}
+    (given / "res" / "predictions.csv").unlink()
+    asked = [sys.executable, "-m", "surgvalid.bridges.codabench", program, given, out]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "there is no predictions.csv and no predictions.json\n")
+
+
+def test_the_last_day_of_a_phase_is_part_of_it(tmp_path: Path) -> None:
+    bundle(tmp_path)
+    asked = {"title": "VQA", "image": "i", "start": "2026-01-01", "end": "2026-02-01", "force": True}
+    with zipfile.ZipFile(codabench.write(tmp_path / "pack", tmp_path / "bundle.zip", **asked)) as archive:
+        (phase,) = yaml.safe_load(archive.read("competition.yaml"))["phases"]
+    assert str(phase["end"]) == "2026-02-01T23:59:59"
 
 
 def test_the_page_holds_nothing_from_elsewhere_and_no_case(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ import polars as pl
 import pytest
 
 from bridge_tables import bridge_rows
+from shared_data import shared
 from surgvalid import compare, interval, rank
 from surgvalid.bridges import grand_challenge
-from surgvalid.bridges.method import MethodSettings, evaluate
+from surgvalid.bridges.method import MethodSettings, evaluate, in_a_line, predictions
 from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 
 CASES = [
@@ -125,20 +126,78 @@ def test_no_value_of_a_case_is_told_unless_asked_for(tmp_path: Path) -> None:
     assert set(made) == {"metrics.json"}
     assert not [case for case, *_ in CASES if case in made["metrics.json"]]
     asked = run(tmp_path, per_case=True)
-    assert asked["metrics.json"] == made["metrics.json"]
-    rows = pl.DataFrame(json.loads(asked["per-case-scores.json"]))
+    assert set(asked) == {"metrics.json"}, "every other output is shown beside the submission"
+    told = json.loads(asked["metrics.json"])
+    rows = pl.DataFrame(told.pop("per_case"))
+    assert told == json.loads(made["metrics.json"])
     assert rows.sort("case")["value"].to_list() == expected().sort("case")["value"].to_list()
     assert "reference" not in rows.columns
 
 
-def test_strata_of_few_videos_are_not_told(tmp_path: Path) -> None:
-    place = tmp_path / "pack"
-    pack(place)
-    text = (place / "ground_truth" / "references.csv").read_text().replace("v0,A", "v0,C")
-    (place / "ground_truth" / "references.csv").write_text(text)
-    (tmp_path / "out").mkdir()
-    told = evaluate(place, given=mounted(tmp_path / "in"), out=tmp_path / "out", truth=place / "ground_truth")
-    assert "C" not in told["strata"]["centre"]
+def evaluated(folder: Path, changed: Any = None, **files: str) -> dict[str, Any]:
+    """What is told where files of the pack, or what was submitted, are others."""
+    place, given, out = folder / "pack", folder / "in", folder / "out"
+    if not place.is_dir():
+        mounted(given)
+        pack(place)
+        out.mkdir()
+    truth = place / "ground_truth"
+    for name in ("references", "baselines") if changed else ():
+        (truth / f"{name}.csv").write_text(changed((truth / f"{name}.csv").read_text()))
+    (place / "scoring.py").write_text(files.get("scoring", (place / "scoring.py").read_text()))
+    if "predictions" in files:
+        (given / "predictions.csv").write_text(files["predictions"])
+    return evaluate(place, given=given, out=out, truth=truth)
+
+
+def test_strata_of_few_videos_are_not_told_nor_what_tells_them_by_subtraction(tmp_path: Path) -> None:
+    told = evaluated(tmp_path, lambda text: text.replace("v0,A", "v0,C"))
+    assert set(told["strata"]["centre"]) == {"B"}, "the whole without A and B would be C"
+
+
+def test_names_have_no_points_and_no_two_are_one(tmp_path: Path) -> None:
+    told = evaluated(
+        tmp_path,
+        lambda text: (
+            text.replace(",A,", ",A 1.5,").replace(",B,", ",A-1.5,").replace("prior,", "net 1.5,")
+            + "".join(f"net-1.5,{case},0\n" for case, *_ in CASES if text.startswith("model"))
+        ),
+    )
+    assert set(told["strata"]["centre"]) == {"A-1-5", "A-1-5_"}
+    assert set(told["baselines"]) == {"net-1-5", "net-1-5_"}
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"predictions": "case,answer\nv0-q0,yes\n"}, "predictions.csv has no column 'prediction'"),
+        ({"scoring": "def score(a, b): return float('nan') if b == 'no' else 1\n"}, "of 36 outputs score no finite"),
+        ({"scoring": "def scores(a, b): return 1\n"}, "scoring.py defines no score"),
+        ({"scoring": "def score(a, b) return 1\n"}, "scoring.py defines no score"),
+        ({"changed": lambda text: text.replace(",value", ",score")}, "baselines.csv has no column 'value'"),
+        ({"changed": lambda text: text.replace("prior,v3-q1,", "other,v3-q1,")}, "'prior' has 35 values for 36 cases"),
+        ({"changed": lambda text: text + "v0-q0,v0,A,yes\n"}, "references.csv names 1 cases more than once"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_whole(files: dict[str, Any], why: str, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=why):
+        evaluated(tmp_path, **files)
+
+
+def test_predictions_in_a_table_are_text_whatever_the_others_are(tmp_path: Path) -> None:
+    told = evaluated(
+        tmp_path,
+        lambda text: text.replace(",yes", ",01").replace(",no", ",10"),
+        predictions="case,prediction\n" + "".join(f"{case},{'01' if r == 'yes' else '10'}\n" for case, *_, r in CASES),
+    )
+    assert told["value"] == 1
+
+
+def test_what_nobody_foresaw_is_one_line_that_quotes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not in_a_line(lambda: {}["the hidden reference of v0-q0"])
+    assert capsys.readouterr().err == "the evaluation failed (KeyError)\n"
 
 
 def broken_jobs(folder: Path, what: str) -> None:
@@ -219,14 +278,14 @@ def evaluations() -> list[dict[str, Any]]:
         for one in cases[: 3 * minus]:
             one["value"] = 0.0
         value = sum(one["value"] for one in cases) / max(len(cases), 1)
-        outputs = [{"socket": {"slug": "metrics-json-file"}, "value": {"value": value}}]
-        outputs += [{"socket": {"slug": "per-case-scores"}, "value": cases}] if cases else []
+        outputs = [{"socket": {"slug": "metrics-json-file"}, "value": {"value": value, "per_case": cases}}]
         made.append(
             {
                 "pk": f"e{place}",
                 "status": "Succeeded" if cases else "Failed",
                 "created": f"2026-01-0{place + 1}T00:00:00Z",
-                "submission": {"pk": f"s{place}", "creator": {"username": user}},
+                "published": True,
+                "submission": {"pk": f"s{place}", "creator": {"username": user}, "phase": {"pk": "p1"}},
                 "outputs": outputs,
             }
         )
@@ -256,6 +315,38 @@ def test_a_pack_is_not_written_over(tmp_path: Path) -> None:
     grand_challenge.new(tmp_path)
     with pytest.raises(WouldOverwrite, match="Containerfile"):
         grand_challenge.new(tmp_path)
+
+
+def test_a_part_of_a_phase_and_several_phases_are_refused_and_what_is_not_published_is_left_out(tmp_path: Path) -> None:
+    made, place = evaluations(), tmp_path / "evaluations.json"
+    place.write_text(json.dumps({"count": 120, "next": "https://example.org?offset=100", "results": made}))
+    with pytest.raises(FileUnreadable, match=r"holds 6 of 120 evaluations; ask with limit=1000"):
+        grand_challenge.leaderboard(place)
+    made[3]["published"] = False
+    told = grand_challenge.leaderboard(made)
+    assert set(told.scores["model"]) == {"ann", "bob"}
+    assert "e3 of cleo: Succeeded, not published" in told.left_out
+    made[3]["submission"]["phase"] = {"pk": "p2"}
+    with pytest.raises(FileUnreadable, match=r"holds evaluations of 2 phases; ask with submission__phase"):
+        grand_challenge.leaderboard(made)
+
+
+def test_jobs_of_the_platform_itself_are_read_with_the_folders_of_their_images(tmp_path: Path) -> None:
+    jobs = json.loads(shared("data", "bridges", "grand_challenge", "predictions_socket.json").read_text())
+    for number, one in enumerate(jobs):
+        one["inputs"][0]["image"]["name"] = f"eye-{number}"
+        (tmp_path / one["pk"] / "output" / one["outputs"][0]["socket"]["relative_path"]).mkdir(parents=True)
+    (tmp_path / "predictions.json").write_text(json.dumps(jobs))
+    sockets = {"case_socket": "color-fundus-image", "output_socket": "binary-vessel-segmentation"}
+    settings = MethodSettings(**sockets, metric="dice", better="larger")
+    expected = {
+        f"eye-{n}": tmp_path / one["pk"] / "output" / "images" / "binary-vessel-segmentation"
+        for n, one in enumerate(jobs)
+    }
+    assert predictions(tmp_path, settings) == expected
+    expected["eye-1"].rmdir()
+    with pytest.raises(Misuse, match=r"1 of 3 outputs cannot be read"):
+        predictions(tmp_path, settings)
 
 
 def test_a_file_that_lists_no_evaluations_is_named(tmp_path: Path) -> None:

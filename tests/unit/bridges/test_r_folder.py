@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bridge_tables import bridge_study
+from bridge_tables import HOLES, bridge_rows
+from surgvalid import study
 from surgvalid.bridges import r_folder
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return r_folder.write(bridge_study(), tmp_path / "r")
+@pytest.fixture(params=["complete", *HOLES])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return r_folder.write(study(HOLES.get(request.param, bridge_rows())), tmp_path / "r")
 
 
 def code(folder: Path) -> str:
@@ -30,9 +31,7 @@ def test_every_file_and_column_that_the_code_uses_is_there(folder: Path) -> None
         used = set(re.findall(rf"\b{name}\$(\w+)", code(folder)))
         assert used
         assert used <= columns, name
-    assert set(re.findall(r'c\("(\w+)", "video", "value"\)', code(folder))) <= set(
-        pl.read_csv(folder / "data/scores.csv").columns
-    )
+    assert {*re.findall(r'c\(key, "(\w+)"\)', code(folder))} <= set(pl.read_csv(folder / "data/scores.csv").columns)
     listed = pl.read_csv(folder / "data" / "dictionary.csv")
     assert listed["column"].to_list() == pl.read_csv(folder / "data" / "scores.csv").columns
     assert listed.filter(pl.col("column") == "value")["better"].item() == "larger"

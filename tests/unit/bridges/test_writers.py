@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
-from bridge_tables import bridge_rows, bridge_study
+from bridge_tables import HOLES, bridge_rows, bridge_study
 from surgvalid import interval, study
 from surgvalid.bridges import hub, inspect_ai, mlflow
 from surgvalid.errors import WouldOverwrite
@@ -55,6 +55,30 @@ def test_a_study_of_one_model_has_the_metric_as_its_name() -> None:
     client = Client()
     mlflow.write(study(bridge_rows().filter(pl.col("model") == "org/beta")), client, "run")
     assert set(client.metrics) == {"accuracy", "accuracy_low", "accuracy_high"}
+
+
+@pytest.mark.parametrize(("hole", "rule"), [*((hole, None) for hole in HOLES), ("a row is absent", "worst")])
+def test_what_is_written_gives_the_values_of_the_study_where_a_score_is_not_there(
+    hole: str, rule: str | None, tmp_path: Path
+) -> None:
+    client, result = Client(), study(HOLES[hole], missing=rule)
+    ours = dict(result.table.select("model", "value").iter_rows())
+    mlflow.write(result, client, "run")
+    hub.write(result, tmp_path / "hub", dataset="org/bench", task="vqa")
+    logs = inspect_ai.write(result, tmp_path / "logs")
+    for source in (
+        pl.DataFrame(client.files["surgvalid/scores.json"]),
+        tmp_path / "hub" / "data" / "test.parquet",
+        logs,
+    ):
+        assert dict(interval(source).table.select("model", "value").iter_rows()) == ours
+    for path in logs:
+        document = json.loads(path.read_text())
+        values = [sample["scores"]["accuracy"]["value"] for sample in document["samples"]]
+        told = document["results"]["scores"][0]["metrics"]["mean"]
+        assert told["value"] == pytest.approx(sum(values) / len(values))
+        for text in (told["metadata"]["interval"], client.tags["surgvalid.interval"]):
+            assert "1 score of 'org/alpha' is not there" in text
 
 
 def test_a_log_of_inspect_is_read_back_to_the_same_values(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from small_truth import small_truth
 from surgvalid.cli import build_app
 from surgvalid.datasets import write_annotations
 from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
@@ -25,7 +26,6 @@ from surgvalid.simulation import (
     detect,
     draw_scene,
     screen_presence,
-    true_procedure,
     write_clip,
 )
 
@@ -42,7 +42,7 @@ def done(*words: object) -> dict:
 
 @cache
 def truth():
-    return true_procedure(draw_scene(5, 0, minutes=(3, 4)), instruments=False)
+    return small_truth(5, 0, (3, 4))
 
 
 @cache
@@ -93,7 +93,7 @@ def test_cross_checking_writes_flags_and_a_review_task_that_comes_back(tmp_path)
     assert {row["kind"]: row["flags"] for row in shown["flags"]} == dict(flags.group_by("kind").len().rows())
     (review,) = (tmp_path / "out" / "review").glob("*.xml")
     text = review.read_text()
-    assert 'width="480" height="270"' in text
+    assert 'width="160" height="90"' in text
     review.write_text(text.replace(">open<", ">right<", 3))
     again = done("reviewed", review, "--fps", 25, "--out", tmp_path / "back")
     assert sum(row["right"] for row in again["flags"]) == 3
@@ -139,7 +139,7 @@ def test_instances_are_proposed_with_a_history_and_procedures(tmp_path):
 @pytest.mark.long
 def test_instances_are_linked_by_appearance_where_films_are_given(tmp_path):
     pytest.importorskip("av")
-    scene = draw_scene(5, 0, minutes=(3, 4))
+    scene = draw_scene(5, 0, minutes=(3, 4), width_px=160, height_px=90)
     first = int(boxes_of(truth())["second"].min())
     write_clip(scene, plain=tmp_path / "film.mp4", end_s=first + 10)
     boxes_of(truth()).filter(pl.col("second") < first + 10).drop("instance").write_csv(tmp_path / "b.csv")
@@ -257,11 +257,11 @@ def test_size_and_duration_travel_through_the_stages_and_proposed_instances_are_
     write_procedure(student(), tmp_path / "student.json")
     done("boxes", f"s={tmp_path / 'student.json'}", "--out", tmp_path / "boxes")
     table = pl.read_csv(tmp_path / "boxes" / "boxes.csv")
-    assert table.select("width_px", "height_px", "duration_s").unique().rows() == [(480, 270, truth().duration_s)]
+    assert table.select("width_px", "height_px", "duration_s").unique().rows() == [(160, 90, truth().duration_s)]
     done("instances", tmp_path / "boxes" / "boxes.csv", "--out", tmp_path / "instances")
     [path] = (tmp_path / "instances" / "procedures").glob("*.json")
     proposed = read_procedure(path)
-    assert (proposed.width_px, proposed.height_px, proposed.duration_s) == (480, 270, truth().duration_s)
+    assert (proposed.width_px, proposed.height_px, proposed.duration_s) == (160, 90, truth().duration_s)
     assert proposed.assumed == ()
     assert set(proposed.proposed) == {track.instance for track in proposed.tracks}
     bare = table.drop("width_px", "height_px", "duration_s")

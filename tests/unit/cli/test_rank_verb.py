@@ -127,7 +127,7 @@ def test_options_of_another_rule_are_warned_about(table: Path) -> None:
     said = [line for line in result.stderr.splitlines() if "has no use for" in line]
     assert said == [
         f"Warning: rule 'mean-then-rank' has no use for {name!r}; what was given for it was ignored"
-        for name in ("board", "alpha", "baselines")
+        for name in ("board", "baselines")
     ]
     assert "no use for 'task_column'" in run(table, "--rule", "focus", "--resamples", 0, "--condition", "video").stderr
     quiet = run(table, "--rule", "test-then-rank", "--resamples", 0, "--level", 0.9, "--test", "sign-flip")

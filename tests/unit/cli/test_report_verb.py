@@ -38,7 +38,7 @@ def table(tmp_path: Path) -> Path:
 def test_it_ends_with_the_path_of_the_page(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert run(table, "--model-column", "algorithm", "--out", out, "--title", "My challenge") == f"{out}\n"
-    assert "<h1>My challenge</h1>" in out.read_text()
+    assert "My challenge</p><h1>" in out.read_text(), "the title stands above the finding"
 
 
 def test_pdf_lies_beside_the_page(table: Path, tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ def test_a_benchmark_is_made_again_with_equal_files(tmp_path: Path) -> None:
         "--without",
         "video",
         "--minutes",
-        "3-4",
+        "2-3",
+        "--height",
+        90,
         "--workers",
         1,
     )
@@ -176,7 +178,9 @@ def test_simulated_procedures_are_repeated(tmp_path: Path) -> None:
         "--without",
         "video",
         "--minutes",
-        4,
+        1,
+        "--height",
+        90,
         "--with",
         "masks",
     )

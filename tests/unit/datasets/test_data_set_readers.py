@@ -206,6 +206,28 @@ def test_gestures_that_overlap_and_totals_that_do_not_add_up_are_noticed(built):
     assert "one-sided" in codes(data_set.check(root))
 
 
+def test_the_folder_of_one_part_is_read_with_its_name_as_the_part(built):
+    data_set, root = built("sar_rarp50")
+    for part, split in (("test", "test"), ("elsewhere", None)):
+        (root / "test").rename(root / part) if split is None else None
+        report = data_set.check(root / part)
+        assert set(report.usable) == {"action", "masks"}
+        for task, rows in (("action", 21), ("masks", 3)):
+            assert data_set.references(root / part, task=task).table["split"].to_list() == [split] * rows
+
+
+def test_tools_that_stay_have_no_end_and_stretches_that_end_first_are_noticed(built):
+    data_set, root = built("surgvu")
+    tools = data_set.references(root, task="tools").table.filter(video="case_000")
+    assert tools.select("tool", "arm", "start_s", "stop_part", "stop_s").rows() == [
+        ("needle driver", "USM1", 10.0, 2, 100.5),
+        ("clip applier", "USM2", 20.5, None, None),
+    ]
+    place = root / "labels" / "case_001" / "tasks.csv"
+    place.write_text(place.read_text().replace("120.0", "4.0"))
+    assert "1 stretches end before they begin, or have no time (first: case_001/task1)" in str(data_set.check(root))
+
+
 def test_known_overlaps_agree_with_the_videos_themselves():
     t50 = sorted(set(open_data_set("cholect50").splits()["video"]))
     track20 = [f"VID{n:02}" for n in VIDEOS]

@@ -192,8 +192,8 @@ ELSEWHERE = ("predictions", "surgical", "masks")
 """Read by `evaluate` and as data sets; here they must only not be mistaken for what they are not."""
 SIZE = {"label_studio/api_1.23.2": (640, 480), "yolo": (640, 480)}
 COME_IN = {
-    "coco": 14, "cvat": 6, "datumaro_json": 4, "label_studio": 14, "labelme_json": 4, "labelme_xml": 8, "mot": 6,
-    "other": 2, "via": 2, "voc": 17, "yolo": 10,
+    "coco": 22, "cvat": 12, "datumaro_json": 7, "label_studio": 19, "labelme_json": 4, "labelme_xml": 10, "mot": 13,
+    "other": 2, "via": 3, "voc": 19, "yolo": 12,
 }  # fmt: skip
 """Files and folders that come in, as frames of a video or as stills."""
 

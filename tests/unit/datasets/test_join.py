@@ -20,7 +20,7 @@ from surgvalid.schema.procedures.tracks import Procedure, Track, track_from_poin
 
 def part(track: Track, low: int, high: int) -> Track:
     keep = (track.seconds >= low) & (track.seconds < high)
-    return replace(track, seconds=track.seconds[keep], boxes=track.boxes[keep], visibility=track.visibility[keep])
+    return track.at_points(keep)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -160,3 +160,13 @@ def test_parts_together_have_looked_for_no_more_than_each_says(parts, whole):
         if declared is not None and declared.classes is not None:
             declared = replace(declared, classes=tuple(sorted(declared.classes)))
         assert declared == whole
+
+
+def test_names_that_differ_in_blanks_and_underscores_are_one_video_which_is_said() -> None:
+    told: list[str] = []
+    whole = random_procedure(2)
+    boxes = replace(whole, video="case_12", events=(), phases=())
+    [joined] = join_procedures([boxes, replace(whole, video="case 12", tracks=(), instruments=())], told.append)
+    assert joined.video == "case_12"
+    assert (joined.tracks, joined.events) == (boxes.tracks, whole.events)
+    assert told == ["'case 12' is interpreted as the video 'case_12'"]

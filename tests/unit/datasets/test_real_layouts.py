@@ -64,6 +64,7 @@ def scheme(name: str, wanted: str, root: Path | None = None) -> dict[str, list[s
         ("pitvqa", "lookalike/pitvqa", {"answers"}),
         ("psi_ava", "psi_ava", {"phase", "step", "instruments"}),
         ("ssg_vqa", "lookalike/ssg_vqa", {"answers"}),
+        ("surgvu", "lookalike/surgvu", {"task", "tools"}),
     ],
 )
 def test_real_files_are_usable_for_what_is_there(name, place, usable):

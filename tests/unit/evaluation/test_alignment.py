@@ -9,7 +9,7 @@ import pytest
 from docs.aligned_studies import box_faults, box_study, phase_faults, phase_study
 from docs.validate_alignment import alarms, looked_at
 
-from surgvalid.evaluation.alignment.boxes import box_alignment, lags_of
+from surgvalid.evaluation.alignment.boxes import box_alignment, lags_of, orders
 from surgvalid.evaluation.run import check
 
 
@@ -90,3 +90,45 @@ def test_check_gives_every_check_and_no_number() -> None:
     outcomes = dict(result.tables["sanity"].select("check", "outcome").rows())
     assert outcomes["labels-renamed"] == "error"
     assert outcomes["constant-predictions"] == "ok"
+
+
+@pytest.mark.parametrize("videos", [(0, 2, 3), (0, 2), (3,)])
+@pytest.mark.parametrize("join", ["text-order", "text-order-undone"])
+def test_an_order_of_names_is_proposed_though_it_moves_images_of_few_videos_alone(
+    join: str, videos: tuple[int, ...]
+) -> None:
+    _, study = box_study(12, "usual")
+    moments = zip(study.video.tolist(), study.place.tolist(), strict=True)
+    files = [f"video{v}_{place if v in videos else f'{place:06}'}.jpg" for v, place in moments]
+    assert alarms(box_alignment(study._replace(files=files), scored=True)) == []
+    given = study.prediction
+    wrong = given._replace(image=np.argsort(orders(files)[join])[given.image])
+    looked = box_alignment(study._replace(prediction=wrong, files=files), scored=True)
+    assert f"--format join={join}." in str(looked["images-exchanged"])
+
+
+def test_boxes_at_random_that_lie_a_little_nearer_by_chance_are_unrelated() -> None:
+    wrong = box_faults(box_study(940036)[1], 940036)["at random"][1]
+    assert "no nearer to their own images" in str(box_alignment(wrong, scored=True)["images-exchanged"])
+
+
+def test_frames_of_several_videos_under_one_number_are_named() -> None:
+    _, study = box_study(12, "usual")
+    given = study.prediction
+    wrong = study._replace(prediction=given._replace(image=study.place[given.image]))  # images of the first videos
+    assert "Do several images share a name" in str(box_alignment(wrong, scored=True)["images-without-predictions"])
+    weak = [box_study(seed, "weak")[1] for seed in range(40, 50)]
+    assert not any(box_alignment(one, scored=True)["images-without-predictions"] for one in weak)
+
+
+@pytest.mark.parametrize(("seed", "kind"), [(21, "slow"), (22, "slow"), (10, "weak"), (12, "weak")])
+def test_ids_one_on_are_told_by_classes_where_overlaps_hardly_change(seed: int, kind: str) -> None:
+    _, study = box_study(seed, kind)
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, len(study.names), len(study.video))  # one class in each image, on both sides
+    reference, given = (side._replace(category=drawn[side.image]) for side in (study.reference, study.prediction))
+    sound = study._replace(reference=reference, prediction=given)
+    assert box_alignment(sound, scored=True)["images-exchanged"] is None
+    late = given.of(np.flatnonzero(given.image > 0))
+    looked = box_alignment(sound._replace(prediction=late._replace(image=late.image - 1)), scored=True)
+    assert looked["images-exchanged"] or looked["predictions-shifted"]

@@ -154,12 +154,12 @@ def test_durations_taken_for_times_inside_the_window_are_noticed(monkeypatch: py
 
 
 @pytest.mark.long
-def test_every_reference_of_fifty_simulated_procedures_can_be_said() -> None:
-    """Every fifth of them lasts one to three hours."""
-    for seed in range(50):
-        minutes = (60, 180) if seed % 5 == 0 else (3, 20)
-        scene = draw_scene(7, seed, minutes=minutes, width_px=160, height_px=90)
-        assert unsaid(true_procedure(scene), seed)[1] == []
+def test_every_reference_of_simulated_procedures_can_be_said() -> None:
+    """One of them lasts an hour and more."""
+    for seed in range(16):
+        minutes = (61, 63) if seed == 0 else (3, 5)
+        scene = draw_scene(7, seed, minutes=minutes, width_px=96, height_px=54)
+        assert unsaid(true_procedure(scene, instruments=False), seed)[1] == []
 
 
 @pytest.mark.parametrize(

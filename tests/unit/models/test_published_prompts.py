@@ -108,7 +108,7 @@ def test_prompts_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="frontier-1"):
         read_prompts("frontier-2")
     (tmp_path / "a.toml").write_text("name = ")
-    with pytest.raises(FileUnreadable, match="not readable as TOML"):
+    with pytest.raises(FileUnreadable, match="it is no TOML file"):
         read_prompts(tmp_path / "a.toml")
     (tmp_path / "b.toml").write_text('name = "b"\n[tracks.frame]\nframes = 0\n[formats]\nbinary = 1\nodd = "x"')
     with pytest.raises(InputInvalid) as refused:

@@ -1,5 +1,6 @@
 """Looking again only at templates that changed cuts what looking at everything in every round cuts."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -68,6 +69,26 @@ def doubles_among(drafts: list[Draft]) -> list[Draft]:
     return [draft for draft in drafts if draft in doubles]
 
 
+def guessed(group: list[Draft]) -> Sequence[bool]:
+    return max(hits_of(group, [], TYPES).values(), key=sum, default=[False] * len(group))
+
+
+def held_down(groups: list[list[Draft]]) -> list[list[Draft]]:
+    """The groups, without as many of what is guessed as makes it at most 30 % of all: the same part of every group."""
+    hits = [guessed(group) for group in groups]
+    size, right = sum(map(len, groups)), sum(map(sum, hits))
+    if right <= 0.3 * size:
+        return groups
+    surplus = left = right - int(0.3 / 0.7 * (size - right))
+    groups = list(groups)
+    for at in sorted(range(len(groups)), key=lambda at: -sum(hits[at]) / len(groups[at])):
+        known = [draft for draft, hit in zip(groups[at], hits[at], strict=True) if hit]
+        drop = min(math.ceil(surplus * len(known) / right), left, len(groups[at]) - 1)
+        gone = known[len(known) - drop :]
+        groups[at], left = [draft for draft in groups[at] if draft not in gone], left - drop
+    return groups
+
+
 def all_rounds(drafts: list[Draft], share: float, duplicate_share: float, blind_share: float) -> list[list[str]]:
     """What every round leaves, each of which looks at every template, wording and pair of questions."""
     left = [[draft.case for draft in drafts]]
@@ -80,18 +101,16 @@ def all_rounds(drafts: list[Draft], share: float, duplicate_share: float, blind_
             if len({draft.answer_group for draft in group}) == 1:
                 continue
             group = without_surplus(group, share)
-            for _ in range(8):
+            while group:
                 limit = limit_for(group, blind_share)
-                hits = max(hits_of(group, [], TYPES).values(), key=sum, default=[False] * len(group))
+                hits = guessed(group)
                 if sum(hits) <= limit * len(group):
                     break
                 right = [draft for draft, hit in zip(group, hits, strict=True) if hit]
                 spared = right[: int(limit / (1 - limit) * (len(group) - len(right)))]
                 group = [draft for draft in group if draft not in right or draft in spared]
-                if not group:
-                    break
-            kept += group
-        drafts = kept
+            kept += [group] if group else []
+        drafts = [draft for group in held_down(kept) for draft in group]
         while len(doubles := doubles_among(drafts)) > int(duplicate_share * len(drafts)):
             spared = doubles[: int(duplicate_share * len(drafts))]
             drafts = [draft for draft in drafts if draft not in doubles or draft in spared]

@@ -7,7 +7,7 @@ import pytest
 
 from procedures import random_procedure
 from surgvalid.questions.balancing import select
-from surgvalid.questions.blind_guesses import fitted, hits_of, is_right, leaks_of, limit_for
+from surgvalid.questions.blind_guesses import WHOLE_LIMIT, fitted, hits_of, is_right, leaks_of, limit_for
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.drafts import Draft
 from surgvalid.questions.make import make_questions
@@ -42,7 +42,7 @@ def test_a_fixed_distance_from_the_quoted_time_is_learnt():
 
 
 def test_a_share_of_the_window_is_learnt():
-    drafts = [draft("time-in-view", n, clock(100 + n), window=(0, 99 + n), object="Clip") for n in range(30)]
+    drafts = [draft("longest-absence", n, clock(100 + n), window=(0, 99 + n), object="Clip") for n in range(30)]
     guess = fitted(drafts, TYPES)["share of window"]
     assert all(is_right(d, guess(d)) for d in drafts)
 
@@ -127,8 +127,20 @@ def test_the_card_tells_what_is_right_without_looking():
     leaks = made.card.leaks
     assert {"constant", "class, type", "quoted + c", "share of window"} <= set(leaks["predictor"])
     counted = Counter(q.draft.template.name for q in made.questions if q.split == "test")
-    for split, _, template, _, questions, accuracy, limit in leaks.iter_rows():
-        assert 0 <= accuracy <= 1
-        assert 0 < limit < 1
-        assert split != "test" or questions == counted[template]
+    for row in leaks.iter_rows(named=True):
+        low, high = (0, 1) if row["low"] is None else (row["low"], row["high"])
+        assert 0 <= low <= row["accuracy"] <= high <= 1
+        assert 0 < row["limit"] < 1
+        assert row["split"] != "test" or row["questions"] == counted[row["template"]]
     assert any("best input-blind predictor" in name for name in made.card.floors)
+
+
+def test_what_is_printed_is_what_was_cut_to_however_few_questions_there_are():
+    """On the test split no template is above its limit, nor all of them together above theirs."""
+    for seed in range(3):
+        procedures = [random_procedure(100 * seed + number) for number in range(12)]
+        made = make_questions(procedures, per_video=30, seed=seed)
+        tested = made.card.leaks.filter(split="test")
+        assert (tested["accuracy"] <= tested["limit"]).all()
+        assert all(share <= WHOLE_LIMIT for name, share in made.card.floors.items() if name.startswith("test"))
+        assert not any("above" in defect for defect in made.card.defects)

@@ -10,6 +10,7 @@ import pytest
 from brute_force_answers import ANSWERS
 from brute_force_ledger import PlainReading
 from procedures import random_procedure, tiny_procedure
+from small_truth import small_truth
 from surgvalid import make_questions
 from surgvalid.cli import main
 from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid, QuestionsInvalid, UnknownName
@@ -25,7 +26,6 @@ from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import EVERYTHING, Event, EventKind, Procedure, track_from_points
 from surgvalid.schema.questions.question_files import load_questions
 from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
-from surgvalid.simulation import draw_scene, true_procedure
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +117,11 @@ def test_the_table_has_the_fourteen_columns_and_reads_like_the_json(made, tmp_pa
 
 def test_matching_is_asked_on_request_only_and_its_pattern_travels_in_every_file(procedures, made, tmp_path):
     assert "matching" not in {q.reference.format for q in made.questions}
-    asked = make_questions(procedures, tracks=["frame"], per_video=60, test_share=0.3, matching=True)
+    asked = make_questions(procedures, tracks=["segment"], per_video=60, test_share=0.3, matching=True)
     asked.to_dir(tmp_path)
     found = 0
     for split in ("train", "test"):
-        place = tmp_path / split / "frame"
+        place = tmp_path / split / "segment"
         by_json = load_questions(place / "requests.json", place / "references.json")
         by_table = load_questions(place / "questions.parquet", place / "questions.parquet")
         assert [f for f in (*by_json.findings, *by_table.findings) if f.severity.value == "error"] == []
@@ -131,7 +131,7 @@ def test_matching_is_asked_on_request_only_and_its_pattern_travels_in_every_file
                 found += 1
                 form = by_json.format_of(reference)
                 assert form.reads(reference.answer)
-                assert not form.reads(reference.answer.replace("left", "middle").replace("right", "middle"))
+                assert not form.reads(reference.answer.replace("first", "middle"))
     assert found > 5
 
 
@@ -354,7 +354,7 @@ def test_broken_promises_are_found(made):
 @pytest.mark.long
 def test_every_written_reference_is_what_a_plain_reading_of_the_tracks_says(tmp_path):
     """Not the templates alone: the files as they are handed over, on procedures of a usual length."""
-    truths = [true_procedure(draw_scene(909, number, minutes=(10, 14)), instruments=False) for number in range(6)]
+    truths = [small_truth(909, number, (5, 6)) for number in range(6)]
     plain = {truth.video: PlainReading(truth) for truth in truths}
     make_questions(truths, per_video=40, test_share=0.34, matching=True, seed=3).to_dir(tmp_path)
     checked = Counter()

@@ -14,7 +14,7 @@ from surgvalid.simulation import draw_scene, true_procedure
 
 @cache
 def recordings() -> list[Procedure]:
-    drawn = (draw_scene(8, number, minutes=(12, 30), width_px=160, height_px=90) for number in range(30))
+    drawn = (draw_scene(8, number, minutes=(9, 12), width_px=96, height_px=54) for number in range(12))
     return [true_procedure(scene, instruments=False) for scene in drawn]
 
 
@@ -22,7 +22,7 @@ def recordings() -> list[Procedure]:
 @pytest.mark.long
 def test_a_recording_annotated_again_is_recognised(cut_s, scale):
     found = 0
-    for procedure in recordings()[:12]:
+    for procedure in recordings():
         pair = [landmarks_of(procedure), landmarks_of(annotated_again(procedure, "other", cut_s=cut_s, scale=scale))]
         found += (0, 1) in near_copies(pair)
     assert found >= 11

@@ -13,6 +13,7 @@ from surgvalid.questions.catalogue import TEMPLATES
 from surgvalid.questions.make import make_questions
 from surgvalid.questions.stages.box_tables import boxes_of
 from surgvalid.questions.stages.history import Action, first_proposals
+from surgvalid.questions.template import IMAGE_SIZE
 from surgvalid.schema.procedures.foreign_objects import Declaration
 from surgvalid.schema.procedures.procedure_files import procedure_from_dict, procedure_to_dict
 from surgvalid.schema.procedures.tracks import EVERYTHING, EventKind
@@ -76,7 +77,7 @@ def test_a_size_that_nobody_told_keeps_questions_about_places_in_the_image_back(
     guessed = [replace(random_procedure(seed), assumed=("width_px", "height_px")) for seed in range(6)]
     made = make_questions(guessed, tracks=["frame"], per_video=60, test_share=0)
     assert made.questions
-    assert not any(q.draft.template.needs.size for q in made.questions)
+    assert not any(q.draft.template.needs.certain == IMAGE_SIZE for q in made.questions)
     assert "nobody told width_px and height_px" in made.card.as_markdown()
 
 

@@ -36,7 +36,7 @@ def answer(template: str, slots: dict, width: int, height: int, boxes: list[Box]
     match template:
         case "visible-classes":
             return ", ".join(sorted(set(labels))) or "None"
-        case "class-count":
+        case "instances-seen":
             return str(labels.count(named))
         case "objects-visible":
             return str(len(boxes))

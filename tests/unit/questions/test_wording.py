@@ -57,7 +57,8 @@ def test_classes_for_a_purpose_are_those_that_are_placed_for_it(source: str, wor
     template, draw, asked = template_named("class-for"), np.random.default_rng(3), Counter[str]()
     for seed in range(worlds):
         simulated = source == "simulated"
-        procedure = true_procedure(draw_scene(5, seed, minutes=(2, 4))) if simulated else random_procedure(seed)
+        scene = draw_scene(5, seed, minutes=(2, 3), width_px=96, height_px=54)
+        procedure = true_procedure(scene, instruments=False) if simulated else random_procedure(seed)
         ledger, reading = Ledger(procedure), PlainReading(procedure)
         for _ in range(12):
             start, end = sorted(draw.integers(0, procedure.duration_s, 2).tolist())
@@ -93,7 +94,8 @@ def test_the_rule_on_bags_stands_where_retrieval_is_asked_and_nowhere_else() -> 
 
 
 def test_options_are_what_the_class_usually_has_and_their_order_tells_nothing() -> None:
-    procedures = [true_procedure(draw_scene(11, number, minutes=(3, 6))) for number in range(30)]
+    drawn = [draw_scene(11, number, minutes=(6, 7), width_px=96, height_px=54) for number in range(24)]
+    procedures = [true_procedure(scene, instruments=False) for scene in drawn]
     made = make_questions(procedures, per_video=40, seed=2, test_share=0)
     had = {(t.class_name, value) for p in procedures for t in p.tracks for value in t.attributes.values()}
     had |= {(t.class_name, change.value) for p in procedures for t in p.tracks for change in t.changes}

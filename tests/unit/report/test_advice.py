@@ -10,7 +10,7 @@ import pytest
 
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.limits import gravest, limitations
-from surgvalid.report.section import Prose
+from surgvalid.report.section import Points
 from surgvalid.report.sections import verdict
 from surgvalid.report.verdict.advice import MOST_ADVICE, advice
 from surgvalid.report.verdict.weaknesses import Effect, Examined, Lost, Weaknesses
@@ -78,16 +78,11 @@ def test_few_videos_ask_for_more() -> None:
     ]
 
 
-def test_what_the_verdict_says_on_sample_size_comes_first() -> None:
-    assert advice(table(), NO_MODELS, ["A study needs 50 videos."]) == ["A study needs 50 videos."]
-
-
-def test_at_most_three_things_are_asked_for() -> None:
-    late = (Lost(Status.TIMED_OUT, 0.1, 0.3),)
-    one = Weaknesses("m", late, (Effect("smoke[yes]", 0.1, -2, 0.05, 0.2, 0.001),))
-    many = advice(table(8, phase="p"), Examined((one,), 0, 0, "", 0), ["A study needs 50 videos."])
-    assert len(many) == MOST_ADVICE
-    assert many[0] == "A study needs 50 videos."
+def test_at_most_three_things_are_asked_for_those_of_the_verdict_first() -> None:
+    inputs = table(8, phase="p")
+    [steps] = [block for block in verdict.section(inputs).blocks if isinstance(block, Points) and block.name == "next"]
+    assert len(steps.points) == MOST_ADVICE
+    assert steps.points[-1].text in advice(inputs, NO_MODELS)
 
 
 def test_eight_videos_are_a_limitation_of_a_study() -> None:
@@ -103,8 +98,7 @@ def test_the_gravest_limitations_name_where_they_hold_and_need_no_jargon() -> No
     grave = gravest(ReportInputs(inputs.source, (part,), inputs.scores))
     assert grave[0] == "Only 8 videos: rare conditions are not represented."
     assert grave[1] == (
-        "No difference between two models is significant on any kind of question; any order rests on tie-breaks (every"
-        " leaderboard)."
+        "No two models differ clearly on any kind of question; the order rests on tie-breaks (every leaderboard)."
     )
     assert not any("bucket" in text for text in grave)
 
@@ -121,11 +115,8 @@ def test_one_model_has_one_value_and_the_other_is_explained(mean: float, told: s
     )
     part = StoredResult(kind="score", tables={"summary": summary}, request=VerbRequest("score", {"model": "a"}))
     section = verdict.section(ReportInputs(inputs.source, (part,), ScoreTable.of(rows, better="larger")))
-    assert section.title == (
-        f"a answers {100 * mean:.1f} % of the questions rightly (95 % interval 50.0 to 70.0 %), where every kind of"
-        " question counts the same"
-    )
-    [prose] = [block for block in section.blocks if isinstance(block, Prose)]
-    assert prose.text.endswith("There is no other model to compare with.")
-    assert told in prose.text
-    assert ("Counted" in prose.text) == bool(told)
+    assert section.title == f"a answers {100 * mean:.1f} % of the questions rightly"
+    assert section.lead.startswith("The 95 % interval is 50.0 to 70.0 %; every kind of question counts the same.")
+    assert "There is no other model to compare with." in section.lead
+    assert section.lead.endswith(told)
+    assert ("Counted" in section.lead) == bool(told)

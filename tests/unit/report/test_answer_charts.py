@@ -3,12 +3,11 @@ import polars as pl
 from chart_examples_analysis import reliability_rows
 from surgvalid.report.charts import calibration
 from surgvalid.report.sections.latency import latency_table
-from surgvalid.scoring.targeted import TargetedItem, count_table
+from surgvalid.scoring.targeted import TargetedItems, count_table
 
 
 def test_counting_questions_are_taken_from_scored_items() -> None:
-    items = [TargetedItem("a", "v", "number", 3, None), TargetedItem("b", "v", "number", 2, 10**30),
-             TargetedItem("c", "v", "fo_class", frozenset({"Clip"}))]  # fmt: skip
+    items = TargetedItems("number", ["a", "b", "c"], ["v"] * 3, [3, 2, None], [None, 10**30, 1], [None] * 3)
     assert count_table(items).select("reference", "response").rows() == [(3, None), (2, 2**62)]
 
 

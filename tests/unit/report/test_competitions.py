@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from ranking_tables import focus_frame
-from surgvalid.report.chart import Chart
 from surgvalid.report.inputs import StoredResult, competitions, distinct_parts, read_inputs, without_rehearsed
 from surgvalid.report.report import make_report
-from surgvalid.report.section import Prose, ReportTable
-from surgvalid.report.sections import verdict
+from surgvalid.report.section import Prose, Standings
 from surgvalid.results.manifest import MANIFEST, manifest_of, write_manifest
 from surgvalid.results.request import VerbRequest
 from surgvalid.stats.ranking import rank
@@ -59,12 +56,12 @@ def test_tracks_come_in_their_usual_order_each_with_its_own_scores(folder: Path)
 def test_sections_figures_and_sentences_name_their_competition(folder: Path) -> None:
     made = make_report(folder)
     names = [section.name for section in made.sections]
-    assert names.index("board-frame") < names.index("statistics-frame") < names.index("board-segment")
+    assert names.index("board-frame") < names.index("significance-frame") < names.index("board-segment")
     assert len(names) == len(set(names))
     blocks = [block.name for section in made.sections for block in section.blocks if hasattr(block, "name")]
     assert len(blocks) == len(set(blocks))
-    [leaders] = [block for block in made.sections[0].blocks if isinstance(block, ReportTable)]
-    assert leaders.frame["track"].unique(maintain_order=True).to_list() == ["frame", "segment"]
+    [table] = [block for block in made.sections[0].blocks if isinstance(block, Standings)]
+    assert [head.split(":")[0] for head, _ in table.columns][::2] == ["Single frame", "Video segment"]
     assert any(": frame, technical leaderboard" in text for text in made.limitations)
 
 
@@ -77,22 +74,6 @@ def test_what_holds_for_several_competitions_is_said_once(folder: Path) -> None:
     assert told.count("every pair of models was compared") == 1
     assert "frame: 3 models were ranked" in told
     assert "segment: 3 models were ranked" in told
-
-
-def test_headlines_of_several_competitions_stand_side_by_side_on_one_scale(folder: Path) -> None:
-    table = pl.DataFrame({
-        "level": ["headline"], "name": ["headline"], "accuracy": [0.5], "low": [0.4], "high": [0.6], "count": [9],
-        "videos": [7],
-    })  # fmt: skip
-    inputs = read_inputs(folder)
-    parts = tuple(replace(p, tables={"summary": table}) if p.kind == "score" else p for p in inputs.parts)
-    [chart] = [block for block in verdict.section(replace(inputs, parts=parts)).blocks if isinstance(block, Chart)]
-    assert chart.name == "headline"
-    assert chart.data["panel"].unique(maintain_order=True).to_list() == ["frame", "segment"]
-    assert chart.alt.startswith("frame: ")
-    assert " segment: " in chart.alt
-    assert "n = 7 videos" in chart.caption
-    assert chart.svg().startswith("<svg")
 
 
 def test_a_single_ranking_needs_no_name(folder: Path, tmp_path: Path) -> None:

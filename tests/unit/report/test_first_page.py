@@ -11,8 +11,11 @@ import pytest
 
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.limits import gravest, limitations
+from surgvalid.report.section import LeaderboardCell, Standings
 from surgvalid.report.sections import verdict
+from surgvalid.report.standings_table import standings_frame, standings_html
 from surgvalid.report.verdict.leads import Lead
+from surgvalid.report.verdict.overturning import overturning
 from surgvalid.results.reading import StoredResult, in_short
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.tables.score_table import ScoreTable
@@ -47,11 +50,14 @@ def told(*parts: StoredResult, table: ScoreTable | None = None) -> tuple[str, li
 def test_a_folder_without_scores_concludes_nothing() -> None:
     text = page(part("plan"))
     assert text.startswith("# There are no scores here\n\nNo scores are here, but what plan")
+    assert "None that can be found automatically; how cases were chosen cannot be seen from here." in text
+    last = "Nothing further follows from these results alone; confirm them on videos of another hospital before use."
+    assert last in text
 
 
 def test_a_folder_of_places_alone_says_whom_it_covers() -> None:
     consensus = pl.DataFrame({"model": ["a", "b"], "rank": [1, 2]})
-    assert "This report covers 2 models." in page(part("rank-tasks", tables={"consensus": consensus}))
+    assert "By the rule, a is first." in page(part("rank-tasks", tables={"consensus": consensus}))
 
 
 def test_runs_on_tasks_point_to_their_board_and_unfinished_ones_are_to_be_run_again() -> None:
@@ -67,21 +73,19 @@ def test_runs_on_tasks_point_to_their_board_and_unfinished_ones_are_to_be_run_ag
 def test_values_that_are_not_there_at_all_conclude_nothing() -> None:
     text = page(table=scores([None, None]), missing="drop-score")
     assert text.startswith("# No verdict\n")
-    assert "The models could not be compared (table: the models were scored on different videos" in text
+    assert "There is no number to judge by (table: the models were scored on different videos" in text
     alone = page(table=scores([None], models=1), missing="drop-score")
-    assert alone.startswith("# No model has a value of correct\n")
+    assert alone.startswith("# No verdict\n")
 
 
 def test_values_that_leave_scores_out_say_which() -> None:
     text = page(table=scores([1.0, None], videos=8), missing="drop-score")
-    assert "Scores that the values below leave out: 8 scores of 'm1' are not there (missing: 8)" in text
+    assert "8 scores of 'm1' are not there (missing: 8)" in text
 
 
 def test_limitations_beyond_the_first_page_are_counted() -> None:
     fit = part("failures", fit={"singular": True})
-    assert "\n1 more is listed further down.\n" in page(fit, table=scores([1.0, 0.0]))
-    two = page(fit, replace(fit, label="another"), table=scores([1.0, 0.0]))
-    assert "\n2 more are listed further down.\n" in two
+    assert "Limitations found lists all 2." in page(fit, table=scores([1.0, 0.0]))
     assert ": a variance of the mixed model is estimated as zero." in told(fit)[0]
 
 
@@ -96,29 +100,51 @@ def boards(*names: str) -> StoredResult:
     return part("rank", tables={"places": places, "summary": pl.DataFrame(spread, schema=kinds, orient="row")})
 
 
-def test_more_than_two_boards_are_a_table_with_what_its_columns_mean() -> None:
+def test_leaderboards_are_one_table_of_models_and_what_they_may_be() -> None:
     section = verdict.section(inputs(boards("one", "two", "three")))
-    [table] = [block for block in section.blocks if getattr(block, "name", "") == "leads"]
-    assert table.title == "Who comes first, and how firmly"  # type: ignore[union-attr]
-    assert set(table.labels.values()) == {"accuracy", "against the next best", "may be the best too"}  # type: ignore[union-attr]
-    assert table.caption.startswith("Values count every kind of question the same; in brackets 95 % intervals")  # type: ignore[union-attr]
+    [table] = [block for block in section.blocks if isinstance(block, Standings)]
+    assert [head for head, _ in table.columns] == ["one", "two", "three"]
+    first = table.rows[0]
+    assert (first.model, first.note) == ("a", "may be first on 3 of 3")
+    assert first.cells[0] == LeaderboardCell(0.9, 0.6, 0.8, 1, 1, None, True)
+    assert [row.cells[0].may_be_first for row in table.rows] == [True, False, False]
+    assert table.beside == ()
+    shown = standings_html(table, lambda model: "")
+    assert shown.count('<td class="first"') == 3
+    assert standings_frame(table).height == 9
 
 
-def test_a_board_of_a_track_is_named_with_it() -> None:
-    lead = Lead("technical", ("a",), 3, also=("b",), next_best="b", gap=0.1, gap_low=-0.1, gap_high=0.3, videos=40,
-                track="frame")  # fmt: skip
-    assert lead.where == "the technical leaderboard of the frame track"
+def test_baselines_stand_below_without_a_rank() -> None:
+    ranked = boards("one")
+    places = ranked.frame("places").with_columns(baseline=pl.col("model") == "c")
+    section = verdict.section(inputs(replace(ranked, tables={**ranked.tables, "places": places})))
+    [table] = [block for block in section.blocks if isinstance(block, Standings)]
+    assert [row.model for row in table.rows] == ["a", "b"]
+    assert [(row.model, row.cells[0].rank) for row in table.beside] == [("c", None)]
+    assert "For comparison, without a rank" in standings_html(table, lambda model: "")
 
 
-def test_headlines_of_several_models_say_what_they_count() -> None:
-    summary = pl.DataFrame({"level": ["headline"], "name": ["headline"], "accuracy": [0.5], "low": [0.4],
-                            "high": [0.6], "videos": [9]})  # fmt: skip
-    made = [replace(part("score", tables={"summary": summary.with_columns(accuracy=pl.lit(value))}), label=model)
-            for model, value in (("m0", 0.5), ("m1", 0.9))]  # fmt: skip
-    drawn = [
-        block for block in verdict.section(inputs(*made, table=scores([1.0, 0.0]))).blocks if hasattr(block, "alt")
+def test_what_would_overturn_a_ranking_is_said_of_all_leaderboards_at_once() -> None:
+    ranked = boards("one", "two")
+    rows = [("one", "video", "v1", True), ("one", "video", "v2", True), ("one", "center", "A", True),
+            ("two", "video", "v1", False), ("two", "video", "v2", False)]  # fmt: skip
+    influence = pl.DataFrame(rows, schema=["board", "left_out", "name", "first_changes"], orient="row")
+    ways = pl.DataFrame([(b, m, 1 if m == "a" else 2, 1 if m == "b" else 2) for b in ("one", "two") for m in "ab"],
+                        schema=["board", "model", "pairwise", "wins"], orient="row")  # fmt: skip
+    given = inputs(replace(ranked, tables={**ranked.tables, "influence": influence, "sensitivity": ways}))
+    assert overturning(given, "patient") == [
+        "Without a single patient another model ranks first on one of the two leaderboards (2 such patients on each).",
+        "Of two ways of counting pairs, some put another model first on two of two leaderboards.",
     ]
-    assert [block for block in drawn if "accuracy, every kind of question counting the same" in block.alt]
+    steady = influence.with_columns(first_changes=pl.lit(False))
+    given = inputs(replace(ranked, tables={**ranked.tables, "influence": steady}))
+    assert overturning(given, "video") == ["No single video decides who ranks first on any of the two leaderboards."]
+    assert overturning(inputs(ranked), "video") == []
+
+
+def test_a_leaderboard_of_a_track_is_named_with_it() -> None:
+    lead = Lead("technical", ("a",), 3, also=("b",), next_best="b", gap=0.1, track="frame")
+    assert lead.where == "the technical leaderboard of the frame track"
 
 
 def test_a_ranking_on_few_videos_has_intervals_that_are_too_narrow() -> None:

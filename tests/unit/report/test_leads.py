@@ -7,10 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from surgvalid.report.sections.ranking import _with_intervals
-from surgvalid.report.verdict.leads import Firmness, Lead, Measure, lead_table, leaderboard_leads, sentences, title_of
-from surgvalid.report.wording import competitors, in_redraws, whole_places
-from surgvalid.report.words import column_words
+from surgvalid.report.verdict.leads import Firmness, Lead, Measure, lead_of, leaderboard_leads, title_of
+from surgvalid.report.wording import competitors
 from surgvalid.results.reading import StoredResult
 from surgvalid.schema.metric_facts import MetricFacts
 
@@ -45,24 +43,22 @@ def test_an_entry_outside_the_competition_never_leads() -> None:
     [lead] = leaderboard_leads(part)
     assert lead.models == ("a",)
     assert lead.rivals == 2
-    assert sentences(lead, ACCURACY)[0] == "On the technical leaderboard, a comes first; how firmly was not computed."
+    assert title_of([lead]) == "a ranks first; how firmly was not computed"
 
 
 def test_how_often_a_model_is_first_in_redraws_is_not_said_with_the_lead() -> None:
     table = places(("a", 1, 3, None, False), ("b", 2, 1, None, False))
     [lead] = leaderboard_leads(ranking(places=table, stability=spread(a=0.967, b=0.033)))
-    said = f"{sentences(lead, ACCURACY)} {lead_table([lead], ACCURACY).to_dicts()} {title_of([lead])}"
+    said = f"{lead_of([lead], ACCURACY)} {title_of([lead])}"
     assert "96.7" not in said
     assert "0.967" not in said
-    assert in_redraws(spread(a=0.967))["p_first"].to_list() == [97]
-    assert column_words("p_first") == "times first in 100 redraws"
 
 
 def test_a_first_place_that_rests_on_a_tie_break_says_so() -> None:
     part = ranking(places=places(("a", 1, 2, 0.6, False), ("b", 2, 2, 0.4, False), ("c", 3, -4, None, False)))
     [lead] = leaderboard_leads(part)
     assert lead.tied == 2
-    assert "The tie-break decided among 2 models that were level." in sentences(lead, ACCURACY)[0]
+    assert lead_of([lead], ACCURACY).endswith(" A tie-break decided among 2 models that were level.")
 
 
 def of(*, low: dict[str, int] | None = None, shared: bool = False, gap: float | None = None, **ends: float) -> Lead:
@@ -87,16 +83,46 @@ NOTHING, AGAINST = {"a": 1, "b": 1, "c": 1}, {"a": 2, "b": 1, "c": 2}
 
 @pytest.mark.parametrize(("low", "firmness", "title"), [
     (CLEAR, Firmness.CLEAR, "a is the best of 3 models"),
-    (OPEN, Firmness.OPEN, "a comes first, but with all models compared at once b may be as good or better"),
-    (NOTHING, Firmness.NOTHING, "a comes first, but which model does better is open"),
-    (AGAINST, Firmness.AGAINST, "a comes first by the ranking rule, although b is significantly better on average"),
-    (None, Firmness.UNKNOWN, "a comes first; how firmly was not computed"),
+    (OPEN, Firmness.OPEN, "No clear winner: a ranks first"),
+    (NOTHING, Firmness.NOTHING, "No clear winner: a ranks first"),
+    (AGAINST, Firmness.AGAINST, "a ranks first, but others are better on average"),
+    (None, Firmness.UNKNOWN, "a ranks first; how firmly was not computed"),
 ])  # fmt: skip
-def test_the_title_says_how_firm_the_first_place_is(low: dict[str, int] | None, firmness: Firmness, title: str) -> None:
+def test_the_title_says_how_firm_the_first_rank_is(low: dict[str, int] | None, firmness: Firmness, title: str) -> None:
     lead = of(low=low)
     assert lead.firmness is firmness
     assert title_of([lead]) == title
-    assert sentences(lead, ACCURACY)[0] == f"On the technical leaderboard, {title}."
+    assert len(title) <= 60
+
+
+def test_the_lead_names_who_may_be_first_too_and_where_rule_and_mean_contradict() -> None:
+    assert lead_of([of(low=OPEN, gap=0.1)], ACCURACY) == (
+        "a answers 70.0 % of the questions rightly (95 % interval 60.0 to 80.0 %), 10.0 points more than b."
+        " With all 3 models compared at once, b may be first too."
+    )
+    assert lead_of([of(low=CLEAR, gap=0.1)], ACCURACY).endswith("10.0 points more than b.")
+    said = lead_of([of(low=AGAINST, gap=-0.1)], ACCURACY)
+    assert said.endswith(" By the mean, b may be the best and a, first by the rule, is not.")
+    assert "may be first too" not in said
+    several = boards(("a", AGAINST), ("c", CLEAR))
+    assert lead_of(several, ACCURACY).endswith(
+        "On the leaderboard 0 leaderboard, b may be the best and a, first by the rule, is not."
+    )
+
+
+def test_no_interval_of_one_pair_stands_beside_a_finding_about_all_models() -> None:
+    said = lead_of([of(low=OPEN, gap=0.1)], ACCURACY)
+    assert "points more than b (" not in said
+
+
+def test_several_leaderboards_are_counted_in_one_sentence_each() -> None:
+    said = lead_of(boards(("a", OPEN), ("a", NOTHING), ("b", CLEAR)), ACCURACY)
+    assert (
+        said == "On each, one to three of the three models may be first. a ranks first on 2 of 3; b may be first on 3."
+    )
+    assert lead_of(boards(("a", CLEAR), ("a", CLEAR)), ACCURACY) == (
+        "On each, one model may be first. a ranks first on 2 of 2."
+    )
 
 
 def test_models_of_an_old_confidence_set_may_be_the_best_too() -> None:
@@ -110,41 +136,28 @@ def test_models_of_an_old_confidence_set_may_be_the_best_too() -> None:
 def test_a_shared_first_place_has_no_single_accuracy() -> None:
     lead = of(shared=True, low=CLEAR)
     assert (lead.models, lead.accuracy, lead.firmness) == (("a", "b"), None, Firmness.SHARED)
-    assert title_of([lead]) == "a and b share final rank 1"
-    assert len(sentences(lead, ACCURACY)) == 1
+    assert title_of([lead]) == "a and b share rank 1"
+    assert lead_of([lead], ACCURACY).startswith("a and b have the same score by the ranking rule.")
 
 
 def test_one_competitor_and_none_let_nothing_be_concluded() -> None:
     [lead] = leaderboard_leads(ranking(places=places(("a", 1, 0, None, False))))
-    assert title_of([lead]) == "a competes alone, without a model to compare with"
+    assert title_of([lead]) == "a competes alone"
     assert title_of([]) == "Nobody competes"
+    assert title_of([lead, lead]) == "Every model competes alone"
+    assert title_of([of(), of()]) == "How firm the ranks are was not computed"
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    ({"gap": 0.1, "low": -0.05, "high": 0.25},
-     ", 10.0 points more than b (95 % interval -5.0 to 25.0 for this pair alone)."),
-    ({"gap": -0.1, "low": -0.25, "high": 0.05},
-     ", 10.0 points less than b (95 % interval -5.0 to 25.0 for this pair alone)."),
-    ({"gap": 0.1}, ", 10.0 points more than b; so few videos carry no interval of the difference."),
-    ({"gap": 0.0}, ", exactly as much as b."),
-    ({}, "counts the same."),
+@pytest.mark.parametrize(("gap", "words"), [
+    (0.1, ", 10.0 points more than b."), (-0.1, ", 10.0 points less than b."), (0.0, ", exactly as much as b."),
+    (None, "60.0 to 80.0 %)."),
 ])  # fmt: skip
-def test_by_how_much_the_first_is_ahead(options: dict[str, Any], words: str) -> None:
-    ends = {name: value for name, value in options.items() if name != "gap"}
-    lead = of(**{key: value for key, value in options.items() if key == "gap"})
-    lead = lead._replace(low=0.6, high=0.8, gap_low=ends.get("low"), gap_high=ends.get("high"))
-    said = sentences(lead, ACCURACY)[1]
-    assert said.startswith("a answers 70.0 % of the questions rightly (95 % interval 60.0 to 80.0 %), where every kind")
-    assert said.endswith(words)
+def test_by_how_much_the_first_is_ahead(gap: float | None, words: str) -> None:
+    assert lead_of([of(low=CLEAR, gap=gap)], ACCURACY).endswith(words)
 
 
 def test_values_of_other_metrics_keep_their_unit() -> None:
-    lead = of(gap=0.1)._replace(gap_low=0.05, gap_high=0.15)
-    said = sentences(lead, Measure(MetricFacts("dsc")))[1]
-    assert said == (
-        "a reaches dsc 0.700, where every kind of question counts the same, 0.100 more than b (95 % interval 0.050 to"
-        " 0.150 for this pair alone)."
-    )
+    assert lead_of([of(gap=0.1)], Measure(MetricFacts("dsc"))) == "a reaches dsc 0.700, 0.100 more than b."
 
 
 def boards(*leads: tuple[str, dict[str, int]]) -> list[Lead]:
@@ -152,70 +165,21 @@ def boards(*leads: tuple[str, dict[str, int]]) -> list[Lead]:
 
 
 @pytest.mark.parametrize(("leads", "title"), [
-    ([("a", CLEAR), ("a", CLEAR)], "a comes first on both leaderboards; every lead is clear"),
-    ([("a", CLEAR), ("a", OPEN)], "a comes first on both leaderboards; one lead is clear"),
-    ([("a", CLEAR), ("a", CLEAR), ("b", OPEN)], "a comes first on 2 of 3 leaderboards; 2 leads are clear"),
-    ([("a", OPEN), ("a", OPEN), ("b", OPEN)], "a comes first on 2 of 3 leaderboards; no lead is clear"),
-    ([("a", OPEN), ("b", OPEN)], "No model leads: a and b come first on 1 of 2 leaderboards each; no lead is clear"),
-    ([("a", NOTHING), ("a", NOTHING)],
-     "a comes first on both leaderboards, but which model does better is open"),
+    ([("a", CLEAR), ("a", CLEAR)], "a is the best on both leaderboards"),
+    ([("a", CLEAR)] * 6, "a is the best on all six leaderboards"),
+    ([("a", CLEAR), ("a", OPEN)], "a is clearly the best on 1 of 2 leaderboards"),
+    ([("a", CLEAR), ("b", CLEAR), ("b", OPEN)], "a and b are each clearly the best on 1 of 3 leaderboards"),
+    ([("a", OPEN), ("a", OPEN), ("b", OPEN)], "No clear winner on any of the three leaderboards"),
+    ([("a", NOTHING), ("b", NOTHING)], "No clear winner on either of the two leaderboards"),
+    ([("a", AGAINST), ("a", AGAINST)], "No clear winner on either of the two leaderboards"),
 ])  # fmt: skip
-def test_one_title_for_several_boards(leads: list[tuple[str, dict[str, int]]], title: str) -> None:
+def test_one_title_for_several_leaderboards(leads: list[tuple[str, dict[str, int]]], title: str) -> None:
     assert title_of(boards(*leads)) == title
-
-
-def test_the_table_of_leads_says_the_same_in_few_words() -> None:
-    leads = [
-        of(low=OPEN, gap=0.1)._replace(track="frame", gap_low=-0.05, gap_high=0.25),
-        of(low=NOTHING),
-        of(low=CLEAR),
-    ]
-    rows = lead_table(leads, ACCURACY).to_dicts()
-    assert rows[0] == {
-        "track": "frame", "board": "technical", "first": "a", "value": "70.0 % (60.0 to 80.0 %)",
-        "ahead": "10.0 points ahead of b (-5.0 to 25.0)", "also": "b",
-    }  # fmt: skip
-    assert [row["also"] for row in rows[1:]] == ["every other model", "nobody else"]
-    behind = of(gap=-0.1)._replace(gap_low=-0.25, gap_high=0.05)
-    assert lead_table([behind], ACCURACY)["ahead"][0] == "10.0 points behind b (-5.0 to 25.0)"
-    assert "track" not in lead_table([behind], ACCURACY).columns
-
-
-def test_ranges_of_places_are_whole_places() -> None:
-    assert whole_places(spread(a=1.0)).select("place_low", "place_high").row(0) == (1.0, 4.0)
-
-
-def test_a_pair_finds_its_interval_whichever_model_is_named_first() -> None:
-    keys = {"board": "technical", "capability": "aggregation", "ood": None}
-    pairs = pl.DataFrame([
-        {**keys, "model_a": "b", "model_b": "a", "difference": -0.2, "p_value": 0.01, "p_adjusted": 0.02,
-         "significant": True},
-        {**keys, "model_a": "a", "model_b": "c", "difference": 0.3, "p_value": 0.01, "p_adjusted": 0.03,
-         "significant": True},
-    ])  # fmt: skip
-    differences = pl.DataFrame([
-        {**keys, "model_a": "a", "model_b": "b", "difference": 0.2, "low": 0.1, "high": 0.4},
-        {**keys, "model_a": "a", "model_b": "c", "difference": 0.3, "low": 0.2, "high": 0.5},
-    ])  # fmt: skip
-    kind = {"ood": pl.Boolean}
-    found = _with_intervals(pairs.cast(kind), differences.cast(kind))
-    assert found.select("low", "high").rows() == [(-0.4, -0.1), (0.2, 0.5)]
-
-
-def test_models_that_share_every_first_place_leave_nothing_to_conclude() -> None:
-    shared = of(shared=True)._replace(rivals=2)
-    assert (
-        title_of([shared, shared])
-        == "a and b share final rank 1 on both leaderboards, but which model does better is open"
-    )
-    assert (
-        title_of([shared._replace(rivals=3)] * 3)
-        == "a and b share final rank 1 on all 3 leaderboards; no lead is clear"
-    )
-    assert title_of([of(low=CLEAR)] * 2) == "a comes first on both leaderboards; every lead is clear"
+    assert len(title) <= 60
 
 
 def test_a_tie_break_that_left_models_level_decided_nothing() -> None:
     part = ranking(places=places(("a", 1, 2, 0.5, False), ("b", 1, 2, 0.5, False), ("c", 3, -4, None, False)))
     [lead] = leaderboard_leads(part)
-    assert sentences(lead, ACCURACY) == ["On the technical leaderboard, a and b share final rank 1."]
+    assert title_of([lead]) == "a and b share rank 1"
+    assert "tie-break" not in lead_of([lead], ACCURACY)

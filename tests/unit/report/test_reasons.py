@@ -9,6 +9,7 @@ import pytest
 
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.sections.failures import marked_title
+from surgvalid.report.verdict.frequencies import CaseGroup, Contrasts, WeakAndElsewhere, contrasts
 from surgvalid.report.verdict.leads import Measure
 from surgvalid.report.verdict.reasons import reasons, spoken_kind, unlisted
 from surgvalid.report.verdict.weaknesses import (
@@ -32,34 +33,54 @@ SMOKE = Effect("smoke[yes]", 0.08, -2.5, 0.03, 0.22, 0.0001)
 COUNTING = Behind("aggregation", 0.388, 0.313, 0.466, 0.001)
 
 
-def said(one: Weaknesses, *, effects: int = 63, column: str = "group", measure: Measure = ACCURACY) -> str:
-    [reason] = reasons(Examined((one,), effects, 40, column, 0), measure)
+def said(
+    one: Weaknesses, *, column: str = "group", measure: Measure = ACCURACY, counted: Contrasts | None = None
+) -> str:
+    [reason] = reasons(Examined((one,), 63, 40, column, 0), measure, counted or {})
     assert reason.is_known == bool(one.effects or one.behind or [lost for lost in one.lost if lost.share >= 0.05])
     return reason.sentence
 
 
-def test_a_harmful_property_is_named_with_its_evidence() -> None:
-    assert said(Weaknesses("m", effects=(SMOKE,))) == (
-        "it fails on smoke (odds of a right answer 0.08 times those elsewhere, 95 % interval 0.03 to 0.22; p < 0.001"
-        " after correction over 63 effects)."
+def counts(there: float, elsewhere: float, *, cases: int = 46, key: str = "smoke[yes]") -> Contrasts:
+    """How many of a hundred are right."""
+    return {("m", key): WeakAndElsewhere(CaseGroup(there, cases, 27), CaseGroup(elsewhere, 983, 106))}
+
+
+def test_a_harmful_property_is_told_in_cases_and_not_in_odds() -> None:
+    weak = Weaknesses("m", effects=(SMOKE,))
+    assert said(weak, counted=counts(0.3, 0.77)) == (
+        "it fails on smoke: of 100 such questions it gets 70 wrong, of 100 others 23 (46 and 983 questions)."
     )
+    assert said(weak, counted=counts(2 / 7, 0.77, cases=7)) == "it fails on smoke (5 of 7 questions wrong)."
+    assert said(weak) == "it fails on smoke."
+    [reason] = reasons(Examined((weak,), 63, 40, "group", 0), ACCURACY, counts(0.3, 0.77))
+    assert reason.dots == ((70, "smoke"), (23, "elsewhere"))
 
 
-def test_a_property_of_a_continuous_score_has_no_odds() -> None:
-    effect = SMOKE._replace(odds_ratio=None, low=None, high=None, p=0.012)
-    assert said(Weaknesses("m", effects=(effect,)), effects=1, measure=Measure(MetricFacts("dsc"))) == (
-        "it fails on smoke (dsc changes by -2.50 on the fitted scale; p = 0.012)."
+def test_counts_that_do_not_show_the_weakness_are_no_evidence_of_it() -> None:
+    weak = Weaknesses("m", effects=(SMOKE,))
+    assert said(weak, counted=counts(0.8, 0.77)) == "it fails on smoke, once other properties are held fixed."
+    for few in (counts(0.8, 0.77), counts(0.3, 0.77, cases=7)):
+        [reason] = reasons(Examined((weak,), 63, 40, "group", 0), ACCURACY, few)
+        assert reason.dots == ()
+
+
+def test_a_property_of_a_continuous_score_has_its_values() -> None:
+    weak = Weaknesses("m", effects=(SMOKE._replace(odds_ratio=None, low=None, high=None),))
+    assert said(weak, measure=Measure(MetricFacts("dsc")), counted=counts(0.61, 0.75)) == (
+        "it fails on smoke (0.610 there, 0.750 elsewhere)."
     )
 
 
 def test_a_kind_of_question_is_named_with_its_gap() -> None:
-    assert said(Weaknesses("m", behind=(COUNTING,), kinds=5)) == (
-        "it is behind the mean of the other models on aggregation (by 38.8 points, 95 % interval 31.3 to 46.6)."
+    weak = Weaknesses("m", behind=(COUNTING,), kinds=5)
+    assert said(weak, counted=counts(0.3, 0.7, key="aggregation")) == (
+        "it is behind the mean of the other models on counting (by 38.8 points): of 100 such questions it gets 70"
+        " wrong, of 100 others 30 (46 and 983 questions)."
     )
-    bare = COUNTING._replace(low=None)
-    assert said(Weaknesses("m", behind=(bare, bare._replace(kind="temporal_grounding")), kinds=5)) == (
-        "it is behind the mean of the other models on aggregation (by 38.8 points) and temporal"
-        " grounding (by 38.8 points)."
+    assert said(weak._replace(behind=(COUNTING, COUNTING._replace(kind="temporal_grounding")))) == (
+        "it is behind the mean of the other models on counting (by 38.8 points) and times and durations"
+        " (by 38.8 points)."
     )
 
 
@@ -75,9 +96,9 @@ def test_a_model_that_is_behind_on_everything_is_not_given_a_weakness() -> None:
 
 def test_of_two_models_one_is_behind_the_other_and_not_behind_a_mean() -> None:
     two = Examined((Weaknesses("m", behind=(COUNTING,), kinds=5), Weaknesses("n")), 0, 40, "group", 0)
-    assert reasons(two, ACCURACY)[0].sentence.startswith("it is behind the other model on aggregation")
+    assert reasons(two, ACCURACY, {})[0].sentence.startswith("it is behind the other model on counting")
     four = two._replace(more=2)
-    assert reasons(four, ACCURACY)[0].sentence.startswith("it is behind the mean of the other models on aggregation")
+    assert reasons(four, ACCURACY, {})[0].sentence.startswith("it is behind the mean of the other models on counting")
 
 
 @pytest.mark.parametrize(("status", "words"), [
@@ -97,23 +118,9 @@ def test_a_few_lost_answers_are_no_reason() -> None:
 
 def test_where_nothing_stands_out_that_is_said_with_what_was_examined() -> None:
     assert said(Weaknesses("m", properties=9, kinds=5, wrong=0.24)) == (
-        "it has 24 % of the questions wrong, and no weakness of its own shows: of 9 properties and 5 kinds of question"
-        " none stands out after correction."
+        "it shows no weakness of its own (9 properties and 5 kinds of question examined)."
     )
-    assert said(Weaknesses("m", properties=1)).startswith("no weakness of its own shows: of 1 property none")
-
-
-def test_a_property_that_nearly_stands_out_is_not_passed_over() -> None:
-    assert said(Weaknesses("m", properties=9, nearest=SMOKE._replace(p=0.051))) == (
-        "no weakness of its own is certain: of 9 properties none stands out after correction; the nearest is smoke"
-        " (odds of a right answer 0.08 times those elsewhere, 95 % interval 0.03 to 0.22; p = 0.051 after correction"
-        " over 63 effects)."
-    )
-    part = StoredResult(kind="failures", tables={"per_model": cells(weak_smoke=0.04, good_smoke=0.5)},
-                        records={"fit": {}}, request=VerbRequest("failures", {"outcome": "value"}))  # fmt: skip
-    near = {one.model: one.nearest for one in weaknesses(inputs_of(scores(), part)).models}
-    assert near["weak"] is not None
-    assert (near["weak"].term, near["weak"].p, near["good"]) == ("smoke", pytest.approx(0.08), None)
+    assert said(Weaknesses("m", properties=1)) == "it shows no weakness of its own (1 property examined)."
 
 
 def test_where_nothing_was_examined_nothing_is_concluded() -> None:
@@ -125,7 +132,7 @@ def test_several_causes_make_one_sentence() -> None:
     assert text.startswith("20 % of its answers came too late")
     assert ". " not in text
     assert "it fails on smoke" in text
-    assert "it is behind the mean of the other models on aggregation" in text
+    assert "it is behind the mean of the other models on counting" in text
 
 
 def test_models_beyond_the_first_are_counted() -> None:
@@ -138,7 +145,7 @@ def test_models_beyond_the_first_are_counted() -> None:
 def test_words_of_properties_and_kinds_need_no_explanation() -> None:
     assert spoken_term("background_smoke[yes]") == "background smoke"
     assert spoken_term("ood") == "cases unlike the training data"
-    assert spoken_kind("object_recognition", "group") == "object recognition and instance matching"
+    assert spoken_kind("object_recognition", "group") == "recognising objects"
     assert spoken_kind("B", "center") == "center B"
 
 
@@ -219,3 +226,11 @@ def test_a_track_in_which_a_model_took_no_part_is_not_missing() -> None:
     assert (weak.lost, weak.skipped) == ((), ())
     assert weak.elsewhere == ("count",)
     assert said(weak._replace(wrong=None, kinds=1)).startswith("it took no part in count; ")
+
+
+def test_cases_are_counted_where_a_model_is_weak_and_elsewhere() -> None:
+    given = inputs_of(scores())
+    found = contrasts(given, weaknesses(given))
+    there, elsewhere = found["weak", "count"]
+    assert (there.value, there.cases, there.units) == (0.0, 48, 12)
+    assert (elsewhere.value, elsewhere.cases) == (0.75, 48)

@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 import surgvalid
-from report_folder import HOSTILE_ANSWER, HOSTILE_NAME, shared_challenge
+from report_folder import HOSTILE_NAME, shared_challenge
 from small_questions import answers, questions
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.report import html
 from surgvalid.report.chart import Chart
 from surgvalid.report.figures import picture
 from surgvalid.report.report import Report, make_report
-from surgvalid.report.section import Note, Points, Prose, ReportTable, Section
+from surgvalid.report.section import Fold, Note, Points, Prose, ReportTable, Section
 from surgvalid.report.templates import SECTIONS, TEMPLATES
 from surgvalid.results.tables import TABLES
 from surgvalid.schema.tables.score_table import read_score_table
@@ -39,7 +39,8 @@ def page(challenge: Report) -> str:
 def words(section: Section) -> str:
     spoken = [block.text for block in section.blocks if isinstance(block, Prose | Note)]
     points = [point.text for block in section.blocks if isinstance(block, Points) for point in block.points]
-    return " ".join([*spoken, *points])
+    folded = [item for block in section.blocks if isinstance(block, Fold) for item in block.items]
+    return " ".join([section.lead, *spoken, *folded, *points])
 
 
 def asked() -> int:
@@ -74,12 +75,12 @@ def test_a_challenge_has_all_its_sections_and_lacks_nothing(challenge: Report) -
     names = [section.name for section in challenge.sections]
     assert names[0] == "verdict"
     assert names[-4:] == ["limitations", "methods", "glossary", "reproduction"]
-    assert {"board", "buckets", "stability", "significance", "statistics", "answers", "failures", "data"} <= set(names)
+    assert {"board", "buckets", "significance", "answers", "failures", "data"} <= set(names)
 
 
 def test_every_picture_of_a_challenge_can_be_drawn(challenge: Report) -> None:
     charts = [block for section in challenge.sections for block in section.blocks if isinstance(block, Chart)]
-    assert 5 < len(charts) < 10
+    assert 3 <= len(charts) < 6
     assert len({chart.name for chart in charts}) == len(charts)
     assert "could not be drawn" not in " ".join(words(section) for section in challenge.sections)
 
@@ -92,15 +93,12 @@ def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
 
 def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:
     text = words(named(challenge, "verdict"))
-    assert text.startswith(f"6 models were scored on {asked()} questions from 20 videos.")
-    assert "On the technical leaderboard, " in text
-    assert "of the questions rightly (95 % interval" in text
-    assert "for this pair alone" in text
-    assert "redraw" not in text
-    assert "bucket" not in text.lower()
-    assert "first on " in named(challenge, "verdict").title
+    assert challenge.facts == f"6 models · {asked()} questions · 20 videos"
+    assert "models may be first" in named(challenge, "verdict").lead
+    assert not any(word in text.lower() for word in ("for this pair alone", "redraw", "bucket", "odds"))
+    assert named(challenge, "verdict").title == "No clear winner on either of the two leaderboards"
     assert {block.name for block in named(challenge, "verdict").blocks if isinstance(block, Points)} == {
-        "why", "limits", "next",
+        "why", "overturn", "next",
     }  # fmt: skip
 
 
@@ -123,19 +121,14 @@ def test_every_answer_has_one_outcome(challenge: Report) -> None:
     assert counts.sum_horizontal().to_list() == frame["questions"].to_list() == [asked()] * 6
 
 
-def test_examples_of_failures_are_in_the_words_of_the_models(challenge: Report) -> None:
-    frame = tables(named(challenge, "answers"))["examples"].frame
-    assert any(HOSTILE_ANSWER[:40] in answer for answer in frame["answer"])
-
-
 def test_limitations_are_found_without_being_told(challenge: Report) -> None:
     found = " ".join(challenge.limitations)
     assert "Only 20 videos" in found
     assert "Buckets that rest on fewer than 13 videos" in found
-    assert "clinical leaderboard 10 of 10 (the smallest: " in found
+    assert "clinical leaderboard 8 of 8 (the smallest: " in found
     assert "input-blind" in found
     assert "single judge (exact)" in found
-    assert "final ranks rest on the tie-break alone: technical leaderboard; clinical leaderboard" in found
+    assert re.search("final ranks rest on the tie-break alone: (technical leaderboard; )?clinical leaderboard", found)
     assert "because their Copeland scores are equal" in found
 
 
@@ -201,7 +194,7 @@ def test_one_scored_model_gets_the_report_for_one_model(tmp_path: Path) -> None:
     shutil.copytree(shared_challenge() / "model-0", tmp_path / "atlas")
     made = make_report(tmp_path)
     assert made.template.name == "single"
-    assert f"1 model was scored on {asked()} questions" in words(named(made, "verdict"))
+    assert made.facts.startswith(f"1 model · {asked()} questions")
     assert "buckets" in tables(named(made, "buckets"))
 
 
@@ -209,7 +202,8 @@ def test_any_score_table_makes_a_study(tmp_path: Path) -> None:
     made = make_report(study(tmp_path / "dice.csv"), title="Dice <study>")
     assert made.template.name == "study"
     assert "3 models were scored on 60 cases from 6 videos" in words(named(made, "verdict"))
-    assert {"intervals", "dependence", "strata"} <= set(tables(named(made, "statistics")))
+    assert {"intervals"} == set(tables(named(made, "statistics")))
+    assert [block.name for block in named(made, "statistics").blocks if isinstance(block, Chart)] == ["strata-deltas"]
     assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
     (chart,) = [block for block in named(made, "verdict").blocks if isinstance(block, Chart)]
     assert chart.data.height == 3
@@ -223,13 +217,30 @@ def test_a_study_with_a_generic_ranking_shows_its_tasks(tmp_path: Path) -> None:
     )
     made = make_report(tmp_path)
     assert made.template.name == "study"
-    assert {"consensus", "ranks", "kendall"} <= set(tables(named(made, "tasks")))
+    assert {"consensus", "ranks"} <= set(tables(named(made, "tasks")))
     assert "could not be drawn" not in " ".join(words(section) for section in made.sections)
 
 
 def test_one_video_gives_words_instead_of_intervals(tmp_path: Path) -> None:
     made = make_report(study(tmp_path / "dice.csv", videos=1))
     assert "could not be computed" in words(named(made, "statistics"))
+
+
+def test_patients_are_called_so_in_every_section(tmp_path: Path) -> None:
+    """The first page counted patients, and the sections below "whole videos as units"."""
+    rows = [f"p{p},{m},{0.7 + p % 5 / 50 + 0.03 * (m == 'B'):.3f}" for p in range(14) for m in "AB"]
+    (tmp_path / "table.csv").write_text("\n".join(["patient,model,dice", *rows]), encoding="utf-8")
+    made = {one.name: one for one in make_report(tmp_path / "table.csv").sections if one.name != "glossary"}
+    shown = [block for section in made.values() for block in section.blocks]
+    texts = [block.text for block in shown if isinstance(block, Prose | Note)]
+    texts += [
+        text for block in shown if isinstance(block, ReportTable | Chart) for text in (block.title, block.caption)
+    ]
+    assert "hardest patients" in " ".join(texts)
+    assert not re.search(r"\b[Vv]ideos?\b", " ".join(texts))
+    assert {"videos": "patients"}.items() <= next(
+        block.labels.items() for block in made["statistics"].blocks if isinstance(block, ReportTable)
+    )
 
 
 def test_a_template_can_be_chosen_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
@@ -269,7 +280,7 @@ def test_the_public_name_does_not_hide_the_package() -> None:
 
 def test_a_notebook_shows_the_summary(challenge: Report) -> None:
     text = challenge._repr_html_()
-    assert "6 models were scored" in text
+    assert "models may be first" in text
     assert "<li>Methods</li>" in text
     assert "<script" not in text
     assert repr(challenge).startswith("Report('endo challenge', challenge: verdict, ")
@@ -305,12 +316,11 @@ def test_scores_that_are_left_out_are_said_at_the_top_with_their_status(tmp_path
     asked = words(named(make_report(source), "verdict"))
     assert "1 score is not there (A: infrastructure: 1); say what to count" in asked
     made = make_report(source, missing=["infrastructure=drop-score"])
-    top = [block.sentence for block in made.sections[0].blocks if isinstance(block, Note)]
-    assert any("1 score of 'A' is not there (infrastructure: 1): left out" in text for text in top)
+    assert "1 score of 'A' is not there (infrastructure: 1): left out" in words(made.sections[0])
     assert "no verdict" not in made.html()
     assert "8.3 % of the answers have no score (" in " ".join(made.limitations)
     whole = make_report(source, missing=["infrastructure=0"])
-    assert not any("left out" in block.sentence for block in whole.sections[0].blocks if isinstance(block, Note))
+    assert "left out" not in words(whole.sections[0])
     assert whole.manifest["options"]["missing"] == ["infrastructure=0"]
 
 
@@ -366,7 +376,7 @@ def unjudged(folder: Path, **options: object) -> Path:
 def test_scores_that_nobody_judged_give_no_number_before_somebody_decides(tmp_path: Path) -> None:
     undecided = make_report(unjudged(tmp_path))
     assert "not_judged" in words(named(undecided, "verdict"))
-    assert "Intervals could not be computed" in words(named(undecided, "verdict"))
+    assert "There is no number to judge by" in words(named(undecided, "verdict"))
     assert "intervals" not in tables(named(undecided, "statistics"))
     decided = make_report(tmp_path, missing="not_judged=worst")
     assert "intervals" in tables(named(decided, "statistics"))

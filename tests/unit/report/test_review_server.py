@@ -6,6 +6,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.sources import review_in
 from surgvalid.questions.stages.history import Action, History, ReviewState
 from surgvalid.report.review.items import material_in
-from surgvalid.report.review.log import ReviewLog, agreement_of, latest
+from surgvalid.report.review.log import ReviewLog, agreement_of, latest, work_lists
 from surgvalid.report.review.server import ReviewServer, history_file
 from surgvalid.schema.procedures.procedure_files import write_procedure
 
@@ -103,6 +104,33 @@ def test_a_corrected_answer_withholds_the_question_until_the_annotations_give_it
     assert review.against("s2", "00:00:13") is None
 
 
+def test_of_many_raters_two_see_every_item_and_all_pairs_as_many(tmp_path: Path) -> None:
+    lists = work_lists([f"q{n}" for n in range(60)], ["anna", "ben", "carl", "dora"])
+    assert set(Counter(lists.values()).values()) == {10}
+    assert work_lists(["q1", "q2"], ["anna", "ben"]) == dict.fromkeys(("q1", "q2"), ("anna", "ben"))
+    assert work_lists(["q1"], ["anna"]) == {"q1": ("anna",)}
+    folder = review_folder(tmp_path)
+    people = ["anna", "ben", "carl"]
+    served = ReviewServer(
+        material_in(folder), ReviewLog(history_file(folder)), raters=people, adjudicator="dora", blind=False
+    )
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    try:
+        seen = {who: {one["item"] for one in got(served, who)["items"]} for who in people}
+        assert sorted(item for items in seen.values() for item in items) == sorted([q[0] for q in QUESTIONS] * 2)
+        one, other = (who for who in people if "s1" in seen[who])
+        say(served, one, "s1", "objected", note="no")
+        assert got(served, "dora")["items"] == []
+        say(served, other, "s1", "approved")
+        work = got(served, "dora")
+        assert [item["item"] for item in work["items"]] == ["s1"]
+        assert len(work["items"][0]["said"]) == 2
+        assert work["progress"]["rated"][one] == [1, len(seen[one])]
+    finally:
+        served.shutdown()
+        served.server_close()
+
+
 @pytest.mark.parametrize(
     ("who", "item", "action", "more", "problem"),
     [
@@ -148,7 +176,7 @@ def test_agreement_has_intervals_and_says_why_where_there_is_none(server: Review
         for item, action in (("f1", "approved"), ("s1", "objected")):
             say(server, who, item, action, **({"note": "no"} if action == "objected" else {}))
     work = got(server, "carla")
-    assert work["progress"]["rated"] == {"anna": 2, "ben": 2}
+    assert work["progress"]["rated"] == {"anna": [2, 3], "ben": [2, 3]}
     assert {row["coefficient"] for row in work["agreement"]} or work["remark"]
 
 
@@ -230,9 +258,9 @@ def test_agreement_says_why_kappa_is_low_where_nearly_all_verdicts_are_the_same(
             wrong = draw.random() < 0.08
             entries = History(entries).add(item, Action.OBJECTED if wrong else Action.APPROVED, who, at="1").entries
         history = History((*history.entries, *entries))
-    rows, remark = agreement_of(history, ["anna", "ben"], items)
+    rows, remark = agreement_of(history, items)
     known = {row["coefficient"]: row for row in rows}
-    votes = latest(history, ["anna", "ben"])
+    votes = latest(history)
     same = np.mean([by["anna"].action == by["ben"].action for by in votes.values()])
     share = np.mean([entry.action == "approved" for by in votes.values() for entry in by.values()])
     expected = (same - 2 * share * (1 - share)) / (1 - 2 * share * (1 - share))

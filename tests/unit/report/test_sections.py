@@ -78,9 +78,7 @@ def test_a_fit_leaves_what_its_pictures_are_drawn_from(tmp_path: Path) -> None:
     found.to_dir(tmp_path / "fit")
     section = failures.section(read_inputs(tmp_path))
     assert set(charts(section)) == {"effects-forest"}
-    assert {"prevalence", "marginal-means"} <= {
-        block.name for block in section.blocks if isinstance(block, ReportTable)
-    }
+    assert {block.name for block in section.blocks if isinstance(block, ReportTable)} == {"effects"}
     assert "Residuals against data simulated from the model: uniformity p" in words(section)
 
 
@@ -147,15 +145,6 @@ def test_residuals_against_simulated_data_come_with_their_tests(tmp_path: Path) 
     tests = dict(part.frame("residual_tests").rows())
     assert {"uniformity_p", "dispersion", "outlier_p"} <= set(tests)
     assert part.frame("residuals")["residual"].is_between(0, 1).all()
-
-
-def test_places_under_other_rules_are_listed_where_they_differ_and_said_where_they_do_not() -> None:
-    same = pl.DataFrame({"model": ["A", "B"], "mean": [1, 2], "median": [1, 2]})
-    assert ranking._under_other_rules(same, "clinical") == Prose("Every way to merge gives the same final ranks.")
-    turned = ranking._under_other_rules(same.with_columns(median=pl.Series([2, 1])), "clinical")
-    assert isinstance(turned, ReportTable)
-    assert turned.title == "Final ranks under other ranking rules, clinical leaderboard"
-    assert turned.frame["median"].to_list() == [2, 1]
 
 
 def test_a_map_of_pairs_is_drawn_only_where_something_is_significant() -> None:

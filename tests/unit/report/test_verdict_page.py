@@ -13,7 +13,9 @@ import pytest
 from surgvalid.report.chart import Chart
 from surgvalid.report.drawing.rows import RowsImage
 from surgvalid.report.drawing.slopes import SlopesAndRows
+from surgvalid.report.report import make_report
 from surgvalid.report.verdict_page import figure_of
+from surgvalid.stats.ranking import rank
 from surgvalid.stats.verdict.sentences import sentences_of, title_of
 from surgvalid.studies.study import StudyResult, study
 
@@ -128,7 +130,8 @@ def test_equal_scores_and_a_single_model_have_a_page_too() -> None:
     frame = planted(3, (0.0, 0.0), 8)
     same = study(frame.with_columns(B="A"), metric="dice")
     assert figure_of(same.judged, same.tables, cases_of(same)) == []
-    assert "<h1>" in same.html()
+    advice = "Make sure that two models were run: equal scores in every case are mostly one file under two names."
+    assert advice in visible(same.html())
     alone = study(frame.drop("B").rename({"A": "unet"}), metric="dice", models=("unet",))
     assert "<svg" in alone.html()
 
@@ -151,7 +154,7 @@ def test_six_questions_are_answered_by_what_is_seen_without_opening_anything(see
     matters = "equal for practice" not in text and "more than the margin" in text
     assert matters == (margin == 0.01)
     worst = text.partition("hardest cases")[2]
-    assert re.search(r"P\d\d/\d: 0\.\d+ in the median of models", worst)
+    assert re.search(r"P\d\d/\d: 0\.\d+ in the median of 2 models", worst)
     assert len(text.partition("What to do next")[2].split()) > 5
     assert len(page.encode()) < 120_000
 
@@ -172,6 +175,9 @@ def test_what_it_says_next_fits_the_finding() -> None:
     few = visible(study(planted(1, (0.0, 0.05), 4), metric="dice").html())
     assert "Plan how many patients an answer takes: surgvalid plan size." in few
     assert "One metric on one set of 4 patients: other hospitals may differ." in few
+    assert re.search(r"4 patients · 12 scores per model · .* · their range is an exact interval of level 0\.875", few)
+    assert "4 patients cannot show a difference." in few  # of ": intervals rest on .*" the methods tell
+    assert ": intervals rest on " not in few
     three = visible(study(planted(1, (0.0, 0.04, 0.05), 12), metric="dice").html())
     assert "the first two models by" in three
     assert "How far C is ahead of each other model" in three
@@ -184,6 +190,15 @@ def test_groups_that_differ_are_to_be_reported_apart() -> None:
     assert result.judged.kind == "depends"
     text = visible(result.html())
     assert "Report the groups apart: one number for all of them hides what differs." in text
+    assert re.search(r" · differences by center, p [<=] ", text)
+    assert "Who is ahead, by center" in text
+
+
+def test_metrics_that_disagree_are_to_be_chosen_from() -> None:
+    frame = planted(7, (0.0, 0.05), 14).unpivot(("A", "B"), index=("patient", "frame"), variable_name="model")
+    frame = frame.rename({"value": "dice"}).with_columns(hd95=30 - 25 * (1 - pl.col("dice")))
+    text = visible(study(frame).html())
+    assert "Say which metric matters to a patient (--metric), and report the others beside it." in text
 
 
 def test_what_is_not_the_finding_is_folded_below_under_its_name() -> None:
@@ -215,3 +230,17 @@ def test_a_study_of_cases_has_its_page(tmp_path: Path) -> None:
     made = study(rows, better="larger")
     assert made.judged.unit.word == "case"
     assert "Every case" in (made.to_dir(tmp_path / "out") / "study.html").read_text(encoding="utf-8")
+
+
+def test_the_report_of_a_folder_that_study_and_rank_wrote_says_what_study_says(tmp_path: Path) -> None:
+    rows = {
+        "patient": [f"p{n}" for n in range(12)] * 2,
+        "model": ["A"] * 12 + ["B"] * 12,
+        "dice": [0.6 + n / 99 for n in range(12)] + [0.7 + n / 90 for n in range(12)],
+    }
+    studied = study(rows)
+    studied.to_dir(tmp_path / "study")
+    rank(rows).to_dir(tmp_path / "rank")
+    page = make_report(tmp_path).html()
+    assert studied.verdict[0] in page
+    assert "There are no scores here" not in page

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from surgvalid.judges import Panel, open_judge
-from surgvalid.schema.questions.question_files import QuestionSet, load_questions
-from surgvalid.schema.questions.questions import Reference, Request, Response
+from surgvalid.judges import Panel, PanelDecision, open_judge
+from surgvalid.schema.finding_log import FindingLog
+from surgvalid.schema.outcomes import Status
+from surgvalid.schema.questions.question_files import Batch, QuestionSet, load_questions
+from surgvalid.schema.questions.questions import Reference, Request, Response, columns_of
 from surgvalid.schema.questions.taxonomy import Capability
-from surgvalid.scoring.native import Outcomes, decide_all
+from surgvalid.scoring.lint import LintCheck
+from surgvalid.scoring.native import OutcomeReason, decide_all
+
+
+class Decided(NamedTuple):
+    """What became of one question."""
+
+    reason: OutcomeReason
+    latency_s: float
+    expected: Any
+    given: Any
+    flags: tuple[str, ...]
+    decision: PanelDecision | None
+
+    @property
+    def correct(self) -> bool | None:
+        return self.reason.correct
+
+    @property
+    def status(self) -> Status:
+        return self.reason.status
 
 
 def asked(case: str, *, video: str = "v1", procedure: str = "cholecystectomy", question: str = "What?") -> Request:
@@ -31,10 +53,12 @@ def decided(
     limit_s: float | None = None,
     latency_s: float = 1.0,
     judge: str = "exact",
-) -> Outcomes:
+) -> list[Decided]:
     """Outcomes when q1, q2, ... are answered so; an ellipsis of answers leaves the rest missing."""
-    responses: dict[str, Response | None] = {
-        f"q{i}": Response(f"q{i}", text, latency_s) for i, text in enumerate(contents, start=1)
-    }
-    panel = Panel([open_judge(judge)])
-    return decide_all(questions, responses, limit_s=limit_s, panel=panel)
+    responses = [Response(f"q{i}", text, latency_s) for i, text in enumerate(contents, start=1)]
+    check = LintCheck(questions, FindingLog(), has_references=True, keep=True)
+    check.batch(Batch(range(len(responses)), columns_of(Response, responses)))
+    outcomes = decide_all(questions, check.answers, limit_s=limit_s, panel=Panel([open_judge(judge)]))
+    columns = (outcomes.reasons, outcomes.latencies.tolist(), outcomes.expected, outcomes.given)
+    rows = enumerate(zip(*columns, strict=True))
+    return [Decided(*row, outcomes.flags.get(at, ()), outcomes.decisions.get(at)) for at, row in rows]

@@ -39,7 +39,7 @@ def paths(tmp_path: Path) -> dict[str, Path]:
 def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file was opened by the reader of rows, and how often question sets were cross-checked."""
     counted: Counter[str] = Counter()
-    read, cross_check = rows.read_rows, question_files._cross_check
+    read, cross_check = rows.row_batches, question_files._cross_check
 
     def reading(path: Any, **options: Any) -> Iterator[Any]:
         counted[Path(path).name] += 1
@@ -49,7 +49,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counted["cross-check"] += 1
         cross_check(*arguments)
 
-    monkeypatch.setattr(question_files, "read_rows", reading)
+    monkeypatch.setattr(question_files, "row_batches", reading)
     monkeypatch.setattr(question_files, "_cross_check", checking)
     return counted
 

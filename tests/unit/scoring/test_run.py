@@ -28,11 +28,11 @@ def test_a_result_is_written_whole_and_its_scores_can_be_read_back(tmp_path: Pat
 
 
 def test_the_official_columns_come_first_in_both_profiles() -> None:
-    from surgvalid.scoring.official.files import RESULT_COLUMNS
+    from surgvalid.scoring.official import OfficialResults
 
     for profile in ("native", "orena-focus-0.4.0"):
         result = score(REQUESTS, REFERENCES, RESPONSES, profile=profile, judges=["exact"], replicates=5)
-        assert tuple(result.results.columns[:9]) == RESULT_COLUMNS
+        assert tuple(result.results.columns[:9]) == OfficialResults._fields
 
 
 def test_native_and_official_agree_where_nothing_deviates() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,10 @@ from surgvalid.simulation import true_procedure as truth_of
 
 @pytest.fixture(scope="module")
 def procedures():
-    return [
-        truth_of(scene)
-        for scene in draw_scenes(4, 17, minutes=(30, 40), procedures=["Sigmoid Resection"], width_px=160, height_px=90)
-    ]
+    """Without what is doubtful, which no annotator draws."""
+    drawn = draw_scenes(4, 17, minutes=(8, 9), procedures=["Sigmoid Resection"], width_px=160, height_px=90)
+    told = [truth_of(scene, instruments=False) for scene in drawn]
+    return [replace(one, tracks=tuple(t.at_points(t.in_view) for t in one.tracks)) for one in told]
 
 
 def rates(frame: pl.DataFrame) -> tuple[float, float]:
@@ -29,7 +30,7 @@ def test_a_perfect_worker_names_what_is_there_and_nothing_else(procedures):
     frame = screen_presence(procedures[0], [CrowdWorker("ideal", 1.0, 1.0)], seed=1)
     easy = frame.filter("truth")["present"].mean()
     assert frame.filter(~pl.col("truth"))["present"].sum() == 0
-    assert easy > 0.75  # small and fleeting objects escape anybody
+    assert easy > 0.6  # small and fleeting objects escape anybody
 
 
 def test_the_truth_of_a_clip_is_what_a_plain_reading_of_the_tracks_says(procedures):
@@ -54,8 +55,8 @@ def test_workers_err_as_their_numbers_say(procedures):
 
 
 def test_tired_workers_overlook_more_towards_the_end(procedures):
-    fresh, tired = CrowdWorker("w", 0.95), CrowdWorker("w", 0.95, fatigue=1.5)
-    late = pl.col("clip") > 200
+    fresh, tired = CrowdWorker("w", 0.95), CrowdWorker("w", 0.95, fatigue=6.0)
+    late = pl.col("clip") > 50
     frames = [screen_presence(procedures[0], [worker], seed=3).filter("truth") for worker in (fresh, tired)]
     early = [frame.filter(~late)["present"].mean() for frame in frames]
     end = [frame.filter(late)["present"].mean() for frame in frames]
@@ -127,6 +128,6 @@ def test_a_detector_finds_its_share_and_scores_real_boxes_higher(procedures):
     found = detect(procedures[0], Detector(recall=0.7, false_per_minute=4), seed=1)
     points = sum(len(track) for track in procedures[0].tracks)
     assert found.filter("real").height / points == pytest.approx(0.7, abs=0.03)
-    assert found.filter(~pl.col("real")).height > 50
+    assert found.filter(~pl.col("real")).height > 20
     assert found.filter("real")["score"].mean() > found.filter(~pl.col("real"))["score"].mean() + 0.2
     assert found["second"].is_sorted()

@@ -1,8 +1,8 @@
 """Objects live as their rules say: they come in their phase, go on a story that can be true, and end as stated."""
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +10,7 @@ import pytest
 from surgvalid.schema.procedures.procedure_problems import contradictions
 from surgvalid.schema.procedures.tracks import Detail, EventKind
 from surgvalid.simulation import PROCEDURE_TYPES, draw_scene, true_procedure
-from surgvalid.simulation.lives import SIZES, SPECIMEN_SIZES
-from surgvalid.simulation.procedure_types import Ending
+from surgvalid.simulation.procedure_types import SIZES, SPECIMEN_SIZES, Ending
 
 ROUNDS = 12
 
@@ -64,8 +63,21 @@ def test_a_life_is_a_story_that_can_be_true(kind):
         assert life.born_s < life.gone_s <= scene.duration_s
         for ending in (EventKind.RETRIEVED, EventKind.BAGGED):
             assert all(second >= life.gone_s - 1 for second in seconds_of(life, ending))
-    for scene in scenes(kind)[:2]:
-        assert contradictions(true_procedure(replace(scene, width_px=160, height_px=90))) == []
+    short = draw_scene(11, 0, procedure=kind, minutes=(2, 2), width_px=96, height_px=54)
+    assert contradictions(true_procedure(short)) == []
+
+
+@pytest.mark.parametrize("minutes", [(1, 1), (4, 6), (12, 15)])
+def test_no_hand_holds_two_things_at_once(minutes):
+    held = 0
+    for kind in PROCEDURE_TYPES:
+        for number in range(4):
+            drawn = draw_scene(12, number, procedure=kind, minutes=minutes).lives
+            holds = sorted((hold.slot, *hold.stretch, life.instance) for life in drawn for hold in life.holds)
+            held += len(holds)
+            for (hand, _, end_s, one), (other_hand, start_s, _, other) in pairwise(holds):
+                assert hand != other_hand or start_s >= end_s + (0.6 if one != other else 0), (one, other)
+    assert held > 100
 
 
 def test_endings_are_those_of_the_rules_apart_from_what_is_forgotten_or_has_no_bag():

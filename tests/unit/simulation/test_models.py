@@ -117,13 +117,14 @@ def test_centres_and_distribution_shift_change_the_odds_by_what_is_stated():
 
 
 def test_conditions_of_a_question_are_the_mean_over_its_window():
-    scene = draw_scene(3, 0, minutes=(10, 12))
-    levels = scene.conditions(np.arange(scene.duration_s, dtype=float))["background_smoke"]
+    scene = draw_scene(3, 0, minutes=(3, 4))
+    strengths = scene.conditions(np.arange(scene.duration_s, dtype=float))
+    levels = strengths["background_smoke"]
     requests = [Request("still", scene.video, 100, 100, "", "?"), Request("clip", scene.video, 50, 149, "", "?")]
-    found = conditions_of(requests, [scene])
+    found = conditions_of(requests, [(scene.video, strengths)])
     assert found["still"]["background_smoke"] == pytest.approx(levels[100])
     assert found["clip"]["background_smoke"] == pytest.approx(levels[50:150].mean())
-    assert len(found["still"]) == 17
+    assert len(found["still"]) == 19
 
 
 def test_a_regression_finds_the_sensitivity_that_was_put_in():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -10,20 +11,26 @@ import surgvalid
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse, UnknownName, WouldOverwrite
 from surgvalid.schema.procedures.procedure_files import read_procedure
-from surgvalid.simulation import CHARACTERISTICS, simulate, true_procedure
+from surgvalid.simulation import CHARACTERISTICS, Renderer, simulate, true_procedure
+from surgvalid.video.images import png_bytes
 
-pytest.importorskip("av")
+av = pytest.importorskip("av")
+pytest.importorskip("numba")
 SMALL = {"minutes": (1, 1), "width_px": 160, "height_px": 90}
 
 
+def run(*arguments: object):
+    return CliRunner().invoke(build_app(), ["data", "simulate", *map(str, arguments)])
+
+
 def test_a_set_is_written_and_read_back(tmp_path):
-    simulation = simulate(3, seed=2, minutes=(2, 3))
+    simulation = simulate(2, seed=2, minutes=(1, 1.5), width_px=160, height_px=90)
     table = simulation.to_dir(tmp_path)
     assert table.equals(simulation.table)
     for number, procedure in enumerate(simulation.procedures()):
         assert read_procedure(tmp_path / "procedures" / f"{procedure.video}.json") == procedure
         conditions = pl.read_parquet(tmp_path / "conditions" / f"{procedure.video}.parquet")
-        assert conditions.columns == ["second", *CHARACTERISTICS]
+        assert conditions.columns == ["second", *CHARACTERISTICS, "image_lens_fog", "image_roll"]
         assert conditions.height == procedure.duration_s
         assert true_procedure(simulation.scene(number)) == procedure
     manifest = json.loads((tmp_path / "manifest.json").read_text())
@@ -34,13 +41,72 @@ def test_a_set_is_written_and_read_back(tmp_path):
 
 @pytest.mark.long
 def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
-    simulation = simulate(2, seed=5, **SMALL)
+    simulation = simulate(2, seed=5, minutes=(1, 1), width_px=96, height_px=54)
     for name, workers in (("one", 1), ("two", 2)):
-        simulation.to_dir(tmp_path / name, video=True, clock=True, workers=workers)
+        more = {"masks": True, "passes": True, "pairs": True}
+        simulation.to_dir(tmp_path / name, video=True, clock=True, **more, workers=workers)
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.is_file())
     assert len([path for path in files if path.suffix == ".mp4"]) == 4
     for path in files:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
+
+
+def image_of(path):
+    with av.open(str(path)) as file:
+        return next(file.decode(video=0)).to_ndarray(format="rgb24")
+
+
+@pytest.fixture(scope="module")
+def extras(tmp_path_factory):
+    """One procedure with passes and pairs, as the verb writes them."""
+    folder = tmp_path_factory.mktemp("extras") / "set"
+    more = ("--with", "passes", "--with", "pairs", "--without", "video", "--seed", 4)
+    done = run(folder, "--procedures", 1, "--minutes", 3, "--height", 136, "--workers", 1, *more)
+    assert done.exit_code == 0, done.output
+    return folder, simulate(1, seed=4, minutes=(3, 3), width_px=242, height_px=136).scene(0)
+
+
+def test_every_pass_is_written_in_open_formats_with_dials_and_relations(extras):
+    folder, scene = extras
+    renderer, related = Renderer(scene), 0
+    for second in range(0, scene.duration_s, 10):
+        stem = folder / "passes" / f"{scene.video}_{second:06d}"
+        frame = renderer.frame(float(second))
+        assert stem.with_suffix(".png").read_bytes() == png_bytes(frame.colour)
+        told = json.loads(stem.with_name(f"{stem.name}_things.json").read_text())
+        with np.load(stem.with_name(f"{stem.name}_passes.npz")) as kept:
+            np.testing.assert_array_equal(kept["instance"], frame.labels)
+            np.testing.assert_allclose(kept["depth_cm"], frame.depth, rtol=1e-6)
+            shown = {thing["number"]: thing for thing in told["things"]}
+            assert set(shown) == set(np.unique(np.concatenate([kept["instance"], kept["foil"]])).tolist()) - {-1}
+        names = {thing["instance"] for thing in told["things"]}
+        assert all({subject, other} <= names for subject, _, other in told["relations"])
+        related += len(told["relations"])
+        for one in renderer.look(float(second)).objects:
+            row = next(thing for thing in told["things"] if thing["instance"] == one.instance)
+            assert (row["verdict"], row["seen_px"], row["shown"]) == (one.verdict, one.seen_px, one.shown)
+    assert related > 20
+
+
+def test_pairs_differ_in_the_answer_and_in_the_one_object_alone(extras):
+    folder, scene = extras
+    rows, renderer = pl.read_csv(folder / "pairs" / f"{scene.video}_pairs.csv").to_dicts(), Renderer(scene)
+    assert len(rows) >= 6
+    for shown, gone in zip(rows[::2], rows[1::2], strict=True):
+        assert (shown["answer"], gone["answer"]) == ("yes", "no")
+        assert shown["question"] == gone["question"]
+        name = shown["image"].removesuffix("_with.png")
+        images = [image_of(folder / "pairs" / f"{name}_{part}.png") for part in ("with", "without", "change")]
+        whole = renderer.painter.frame(renderer.world.at(float(shown["second"]))).colour
+        np.testing.assert_array_equal(images[0], whole)
+        change = np.abs(images[0].astype(int) - images[1]).max(axis=-1)
+        assert change.max() > 6
+        assert change[images[2][..., 0] == 0].max() <= 4
+        class_name = next(life.class_name for life in scene.lives if life.instance == shown["instance"])
+        sight = renderer.look(float(shown["second"])).objects
+        assert [one.instance for one in sight if one.class_name == class_name and one.verdict != "not visible"] == [
+            shown["instance"]
+        ]
 
 
 def test_nothing_is_overwritten_unless_forced(tmp_path):
@@ -64,10 +130,6 @@ def test_wrong_names_and_numbers_are_refused_at_once():
 
 def test_types_are_found_in_any_case_and_the_package_offers_it():
     assert surgvalid.simulate(1, types=["appendectomy"]).types == ("Appendectomy",)
-
-
-def run(*arguments: object):
-    return CliRunner().invoke(build_app(), ["data", "simulate", *map(str, arguments)])
 
 
 def test_the_verb_writes_annotations_and_videos_and_prints_a_table(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surgvalid.simulation.timelines import Episode, Path, Stretch, strongest, within_any
+from surgvalid.simulation.timelines import Episode, Path, strongest
 
 
 def test_a_path_runs_straight_between_keys_and_stands_still_outside():
@@ -14,11 +14,6 @@ def test_a_path_runs_straight_between_keys_and_stands_still_outside():
 
 def test_of_two_keys_at_one_time_the_last_counts():
     assert Path.through([(0, (1.0,)), (0, (2.0,))]).at(np.array([0.0])).tolist() == [[2.0]]
-
-
-def test_stretches_hold_their_start_and_not_their_end():
-    inside = within_any([Stretch(1, 2), Stretch(4, 5)], np.array([0.9, 1.0, 1.9, 2.0, 4.5]))
-    assert inside.tolist() == [False, True, True, False, True]
 
 
 def test_an_episode_rises_stays_and_falls():

@@ -55,6 +55,7 @@ def test_draws_that_are_all_equal_are_no_certainty() -> None:
 
 
 def test_the_check_compares_both_ways() -> None:
+    pytest.importorskip("sklearn")  # the examples' oracle
     example = all_examples()["latency_p95_s"]
     with pytest.raises(ContractBroken, match="smooth = False"):
         check_metric(Median(), example, seeds=1)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import surgvalid
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
-from surgvalid.stats.planning.monitoring import capital, detectable_shift
+from surgvalid.stats.planning.monitoring import capital, capital_by_date, detectable_shift
 
 
 def videos(count: int, start: int, *, value: float, smoke: float, rng: np.random.Generator, bleed: float = 1.0) -> list:
@@ -166,3 +166,122 @@ def test_the_verb_ends_with_one_on_an_alarm_and_writes_a_page(tmp_path: Path):
     assert "raise an alarm" in done.output
     if (tmp_path / "out" / "monitor.html").exists():
         assert "Every video in its turn" in (tmp_path / "out" / "monitor.html").read_text(encoding="utf-8")
+
+
+def test_names_of_videos_of_one_date_decide_nothing() -> None:
+    """The p-value was .059 or .007 by who came first in the alphabet."""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([rng.normal(0.8, 0.05, 30), rng.normal(0.76, 0.05, 20)])
+    found = set()
+    by_value = np.concatenate([np.arange(30), 30 + np.argsort(values[30:])])
+    for names in (np.arange(50), np.arange(50)[::-1], rng.permutation(50), by_value):
+        rows = {
+            "model": ["A"] * 50, "case": [f"v{n:02d}" for n in names], "video": [f"v{n:02d}" for n in names],
+            "value": values, "date": ["2026-01-01"] * 30 + [f"2026-02-{1 + n // 5:02d}" for n in range(20)],
+        }  # fmt: skip
+        result = surgvalid.monitor(rows, since="2026-02-01", better="larger")
+        found.add(round(result.table.filter(pl.col("kind") == "value")["p_value"].item(), 12))
+    assert len(found) == 1
+
+
+def test_an_average_over_orders_of_a_date_keeps_the_level() -> None:
+    """The capital at the end of a date is 1 on average while nothing changes, however its videos are listed."""
+    rng = np.random.default_rng(4)
+    ends = []
+    for _ in range(150):
+        numbers, dates = rng.normal(size=24), np.repeat(np.arange(3), 4)
+        numbers[12:] = np.sort(numbers[12:].reshape(3, 4), axis=1).ravel()
+        ends.append(capital_by_date(numbers, dates)[-1])
+    assert np.mean(ends) == pytest.approx(1.0, abs=3 * np.std(ends) / np.sqrt(len(ends)))
+
+
+def one_per_patient() -> pl.DataFrame:
+    """A value per patient and model, without a status that says why one is missing; A falls in the new patients."""
+    rng = np.random.default_rng(8)
+    rows = [
+        {"patient": f"p{patient:02}", "model": model, "dice": float(rng.normal(0.6 if patient > 39 and model == "A"
+         else 0.8, 0.05)), "date": f"2026-{1 + patient // 20:02d}-{1 + patient % 20:02d}"}
+        for patient in range(60) for model in "AB"
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("as_rows", [True, False])
+def test_what_one_model_lacks_takes_no_patient_from_another(as_rows: bool) -> None:
+    gone = (pl.col("model") == "B") & (pl.col("date") >= "2026-03-01") & (pl.col("date") != "2026-03-01")
+    frame = one_per_patient()
+    holes = (
+        frame.filter(~gone) if as_rows else frame.with_columns(dice=pl.when(gone).then(None).otherwise(pl.col("dice")))
+    )
+    falls = [watch(one).alarms.filter(pl.col("kind") == "value", pl.col("model") == "A") for one in (frame, holes)]
+    assert falls[0]["videos_new"].to_list() == falls[1]["videos_new"].to_list() == [20]
+
+
+@pytest.mark.parametrize("as_rows", [True, False])
+def test_missing_scores_of_half_of_the_new_patients_raise_an_alarm(as_rows: bool) -> None:
+    frame = one_per_patient()
+    gone = (pl.col("model") == "B") & (pl.col("date") >= "2026-03-01") & pl.col("patient").str.ends_with("1")
+    gone |= (pl.col("model") == "B") & (pl.col("date") >= "2026-03-01") & pl.col("patient").str.contains("[3579]$")
+    holes = (
+        frame.filter(~gone) if as_rows else frame.with_columns(dice=pl.when(gone).then(None).otherwise(pl.col("dice")))
+    )
+    result = watch(holes)
+    alarms = result.alarms.filter(pl.col("kind") == "missing")
+    assert alarms.select("model", "verdict", "new").rows() == [("B", "more", 0.5)]
+    assert any(
+        "share of cases without a score of B: 0 in the validation, 0.5 since" in one.text for one in result.findings
+    )
+    assert watch(frame).table.filter(pl.col("kind") == "missing").is_empty()
+
+
+def test_a_model_without_scores_where_it_is_bad_raises_an_alarm_for_what_is_missing() -> None:
+    """Whole videos lack scores, so that the values that are left show no fall."""
+    frame = table(value=0.55).filter(pl.col("model") == "A")
+    lost = (pl.col("date") >= "2026-03-01") & (pl.col("value").mean().over("video") < 0.62)
+    result = watch(frame.with_columns(value=pl.when(~lost).then("value")))
+    assert result.alarms.filter(pl.col("kind") == "missing")["verdict"].to_list() == ["more"]
+    assert result.table.filter(pl.col("kind") == "value")["videos_new"].item() < 20
+
+
+def test_where_values_never_varied_any_change_can_raise_an_alarm() -> None:
+    frame = table().filter(pl.col("model") == "A").drop("smoke", "blood_ml").with_columns(value=pl.lit(1.0))
+    still = watch(frame)
+    assert not any(one.code == "alarm-unreachable" for one in still.findings)
+    assert "A change by any amount of A (from 1) would have been seen" in still.title
+    assert "smaller" not in still.title
+    fallen = watch(frame.with_columns(value=pl.when(pl.col("date") >= "2026-03-01").then(0.8).otherwise("value")))
+    assert fallen.alarms["verdict"].to_list() == ["worse"]
+
+
+def growing(videos: int) -> pl.DataFrame:
+    """40 videos with two devices, then new ones that bring the devices one after the other, and one without a score."""
+    rng = np.random.default_rng(8)
+    drawn = rng.normal(size=(60, 2))
+    rows = [
+        {"model": "A", "video": f"v{number:02d}", "case": f"c{number:02d}", "day": number,
+         "score": None if number == 55 else 0.7 + 0.05 * drawn[number, 0],
+         "blood_ml": drawn[number, 1] + 4.0 * (number >= 40),
+         "device": f"d{number % 10}" if number < 40 else f"d{(number - 40) // 2}"}
+        for number in range(videos)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def test_the_share_of_a_check_does_not_depend_on_what_came_in_since():
+    """Shared by the checks that could be made at a look, early looks spent more than late ones, and no level held."""
+    shares = set()
+    for count in (46, 50, 54, 58, 60):
+        changes = surgvalid.monitor(
+            growing(count), since="40", time_column="day", better="larger", missing="drop-score"
+        )
+        rows = changes.table.filter(pl.col("p_adjusted") < 1)
+        shares |= {(row["kind"], round(row["p_value"] / row["p_adjusted"], 9)) for row in rows.to_dicts()}
+    assert "property" in {kind for kind, _ in shares}, "else nothing was looked at"
+    assert len(shares) == len({kind for kind, _ in shares})
+
+
+def test_labels_that_are_new_take_no_column_from_what_is_watched():
+    frame = growing(60)
+    many = frame.with_columns(device=pl.when(pl.col("day") >= 50).then("case").otherwise("device"))
+    watched = surgvalid.monitor(many, since="40", time_column="day", better="larger", missing="drop-score").table
+    assert "device" in watched["column"].to_list()

@@ -191,3 +191,56 @@ def test_a_pilot_of_one_video_is_answered_with_what_plan_has():
     with pytest.raises(TooFewVideos, match="--assume sd=") as caught:
         surgvalid.plan(rows, difference=0.1, better="larger")
     assert "--resample" not in str(caught.value)
+
+
+@pytest.mark.parametrize("goal", ["difference", "width", "margin"])
+def test_percent_points_of_a_share_are_asked_for_in_its_own_unit(goal: str):
+    rows = {
+        "patient": [f"p{n}" for n in range(12)],
+        "A": [0.5 + n / 40 for n in range(12)],
+        "B": [0.6 + n / 50 for n in range(12)],
+    }
+    with pytest.raises(
+        Misuse, match=rf"--{goal} 5: 'dice' lies between 0 and 1; percent points are hundredths there .--{goal} 0.05."
+    ):
+        surgvalid.plan(rows, **{goal: 5}, metric="dice")
+    percent = {name: [100 * one for one in values] if name != "patient" else values for name, values in rows.items()}
+    assert surgvalid.plan(percent, **{goal: 5}, metric="dice", simulations=100).title  # as the scores are written
+    assert surgvalid.plan(rows, **{goal: 0.05}, metric="dice", simulations=100).title
+    assert surgvalid.plan(percent, **{goal: 5}, metric="hd95", simulations=100).title
+
+
+def organs(models: str = "AB") -> pl.DataFrame:
+    """14 patients of two centres with three organs each."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"patient": f"p{p:02}", "centre": "north" if p < 7 else "south", "organ": organ, "model": model,
+         "dice": 0.8 + 0.03 * (model == "B") * (1 if p < 7 else -1) + float(rng.normal(0, 0.01))}
+        for p in range(14) for organ in ("liver", "duct", "artery") for model in models
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def test_organs_of_a_pilot_are_no_questions_of_which_a_study_has_more() -> None:
+    result = surgvalid.plan(organs(), difference=0.02, simulations=100)
+    assert "with 3 values of 'organ' each" in result.verdict[0]
+    assert "questions" not in " ".join(result.verdict)
+    alone = organs().group_by("patient", "centre", "model", maintain_order=True).agg(pl.col("dice").mean())
+    assert result.videos == surgvalid.plan(alone, difference=0.02, simulations=100).videos
+
+
+def test_what_the_verdict_on_a_pilot_says_of_centres_and_missing_scores_is_told() -> None:
+    lacking = organs().filter(~((pl.col("model") == "B") & pl.col("patient").is_in(["p00", "p01", "p07", "p13"])))
+    told = " ".join(one.text for one in surgvalid.plan(lacking, difference=0.02, simulations=100).findings)
+    assert "10 of the 14 patients of the pilot have scores of both models" in told
+    assert "1.4 times as many" in told
+    assert "depends on centre" in " ".join(
+        one.text for one in surgvalid.plan(organs(), difference=0.02, simulations=100).findings
+    )
+
+
+def test_the_order_of_rows_gives_a_plan_no_direction() -> None:
+    tables = (organs(), organs().reverse())
+    first, second = (surgvalid.plan(table, margin=0.02, simulations=100) for table in tables)
+    assert first.verdict == second.verdict
+    assert "one of A and B is not worse than the other" in first.verdict[0]

@@ -115,9 +115,9 @@ def test_python_and_the_command_line_are_held_to_the_same(registered: Path, tmp_
     assert again.exit_code == 0, again.output
 
 
-def held(registered: Path, scores: pl.DataFrame, **deviations: str):
+def held(registered: Path, table: pl.DataFrame, **deviations: str):
     asked = {"metric": "score", "better": "larger", "preregistration": registered}
-    return surgvalid.compare(scores, "A", "B", **asked, deviations=deviations)
+    return surgvalid.compare(table, "A", "B", **asked, deviations=deviations)
 
 
 def test_fewer_videos_than_planned_need_a_reason(registered: Path):
@@ -248,7 +248,7 @@ def test_the_page_of_a_registration_lists_the_deviations_of_every_run(registered
     said = run("plan", "verify", registered.parent)
     assert said.exit_code == 0, said.output
     for text in (said.output, registered.with_name("registration.html").read_text()):
-        assert "compare on 8 videos, 8 cases, as registered." in text
+        assert "compare of A, B on 8 videos, 8 cases, as registered." in text
         assert "Deviation: v0 was excluded. Reason given: consent withdrawn" in text
 
 
@@ -297,7 +297,7 @@ def test_a_failure_analysis_says_that_it_was_registered_and_how_it_deviates(tmp_
 def test_a_registration_from_before_an_option_existed_still_holds(tmp_path: Path):
     path = registered_failures(tmp_path, without=("recommend", "improvement", "picture", "strengths", "level"))
     said = surgvalid.failures(ANSWERS, **ASKED, preregistration=path)
-    assert "Settings and data are as registered" in " ".join(one.text for one in said.findings)
+    assert "Settings and number of videos are as registered" in " ".join(one.text for one in said.findings)
     with pytest.raises(InputInvalid, match="recommend is true, which was not registered; state --deviation recommend"):
         surgvalid.failures(ANSWERS, **ASKED, recommend=True, preregistration=path)
 
@@ -424,3 +424,83 @@ def test_videos_of_few_patients_are_not_passed_off_as_patients(tmp_path: Path) -
     assert "Reason given: years apart" in " ".join(result.warnings)
     sentences = [line.sentence for line in result.request.interpreted]
     assert "12 videos ('video') are independent" in sentences, "patients do not lie within their videos"
+
+
+def test_scores_that_changed_since_the_first_look_are_a_deviation(registered: Path):
+    held(registered, SCORES)
+    shifted = pl.when(pl.col("model") == "A").then(pl.col("value") + 0.5).otherwise("value").alias("value")
+    better = SCORES.with_columns(shifted)
+    with pytest.raises(
+        InputInvalid, match="scores of 8 videos are not those of the first look; state --deviation scores"
+    ):
+        held(registered, better)
+    said = held(registered, better, scores="a wrong file before")
+    assert "scores of 8 videos" in " ".join(said.warnings)
+
+
+def test_fewer_cases_under_other_names_are_noticed(registered: Path):
+    several = pl.concat([SCORES.with_columns(case=pl.col("case") + f"-{n}") for n in range(3)])
+    held(registered, several)
+    renamed = several.filter(~pl.col("case").str.ends_with("-2")).with_columns(case="x" + pl.col("case"))
+    with pytest.raises(InputInvalid, match="cases of the first look are missing in 8 videos"):
+        held(registered, renamed)
+
+
+def test_what_a_registration_verified_is_said_and_what_nobody_can_know(registered: Path):
+    first = " ".join(one.text for one in held(registered, SCORES).findings)
+    assert "it lists none by name. This is the first look kept beside it" in first
+    assert "would not show" in first
+    assert first == " ".join(one.text for one in held(registered, SCORES).findings), "a repeated run says the same"
+    ranked = {"rule": "mean-then-rank", "better": "larger", "replicates": 20, "preregistration": registered}
+    second = " ".join(one.text for one in surgvalid.rank(SCORES, **ranked).findings)
+    assert "Its videos, cases and scores were held against the first look that is kept beside it, of 20" in second
+    registered.with_name("looks.json").unlink()
+    assert "This is the first look" in " ".join(one.text for one in held(registered, SCORES).findings)
+
+
+def said(result) -> str:
+    return " ".join(one.text for one in result.findings if one.code == "preregistered")
+
+
+def test_a_model_that_nobody_saw_before_is_not_said_to_have_been_held_against_anything(registered: Path):
+    frames = pl.DataFrame([{"video": f"v{n // 2}", "frame": n % 2, "reference": "ab"[n % 2], "prediction": "a"}
+                           for n in range(16)])  # fmt: skip
+    asked = {"metrics": ["accuracy"], "preregistration": registered}
+    assert "This is the first look" in said(surgvalid.evaluate("classification", frames, model="m1", **asked))
+    other = frames.with_columns(prediction="reference")
+    text = said(surgvalid.evaluate("classification", other, model="m2", **asked))
+    assert "Its videos and cases (not their scores) were held against" in text
+    assert "There are no earlier scores of m2 to hold against." in text
+    shown = run("plan", "verify", registered).output
+    assert "evaluate classification of m1 on 8 videos" in " ".join(shown.split())
+    assert "evaluate classification of m2 on 8 videos" in " ".join(shown.split())
+
+
+def test_values_are_bound_with_their_cases_and_strata(registered: Path):
+    phases = pl.concat(
+        [
+            SCORES.with_columns(
+                case=pl.col("case") + f"-{n}", value=pl.col("value") + n / 50, phase=pl.lit("ab"[n % 2])
+            )
+            for n in range(4)
+        ]
+    )
+    held(registered, phases)
+    exchanged = phases.with_columns(value=pl.col("value").reverse().over("model", "video"))
+    with pytest.raises(InputInvalid, match="scores of 8 videos are not those of the first look"):
+        held(registered, exchanged)
+    relabelled = phases.with_columns(phase=pl.when(pl.col("value") > 0.6).then(pl.lit("a")).otherwise(pl.lit("b")))
+    with pytest.raises(InputInvalid, match=r"strata \(phase\) of \d videos are not those of the first look"):
+        held(registered, relabelled)
+    late = said(held(registered, relabelled, strata="annotated again"))
+    assert "This is look 2 under it" in late
+    held(registered, phases.with_columns(weather=pl.lit("rain")).sample(fraction=1.0, shuffle=True, seed=1))
+
+
+def test_later_looks_are_told_as_such(registered: Path):
+    few = SCORES.filter(~pl.col("video").is_in(["v6", "v7"]))
+    assert "This is the first look" in said(held(registered, few, sample_size="interim"))
+    text = said(held(registered, SCORES, added="the last two"))
+    assert "This is look 2 under it; earlier: 20" in text
+    assert ", compare, 6 videos, sample_size (interim)." in text
+    assert text == said(held(registered, SCORES, added="the last two"))

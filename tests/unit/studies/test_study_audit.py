@@ -51,7 +51,7 @@ def test_patients_of_the_scores_are_not_the_videos_of_other_tables(tmp_path: Pat
         for model in ("A", "video net")
     ]
     pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
-    splits = [("train", "v0", "p0"), ("train", "v1", "p1"), ("test", "v0", "p2"), ("test", "v3", "p3")]
+    splits = [("train", "v0", "p20"), ("train", "v1", "p21"), ("test", "v0", "p2"), ("test", "v3", "p3")]
     pl.DataFrame(splits, schema=["split", "video", "patient"], orient="row").write_csv(tmp_path / "splits.csv")
     (tmp_path / "study.toml").write_text(
         'title = "video study"\n[data]\nscores = "scores.csv"\nsplits = "splits.csv"\n'
@@ -105,7 +105,7 @@ def test_a_study_is_audited_first_with_the_answers_that_are_kept_beside_its_tabl
     assert "8 of 18 checks wait for an answer" in study.findings[0].text
     (failing,) = (one for one in study.findings if one.code == "pitfall")
     assert failing.text.startswith("P3.1 Frames counted as independent: Units of intervals and tests: single frames.")
-    assert failing.text in study.html()
+    assert failing.text.removeprefix("P3.1 ") in study.html()
 
 
 def test_answers_beside_a_table_count_on_the_command_line_too(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,46 +11,12 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 import surgvalid
-from small_questions import MODELS, answers, questions
-from surgvalid import Capability, SupplementResult, results
+from small_questions import AXES, MODELS, scored_models
+from surgvalid import SupplementResult, results
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse
 from surgvalid.report.section import Note, Prose
 from surgvalid.schema.questions.question_files import load_references
-from surgvalid.schema.rows import write_json_rows
-
-AXES = ("decision_impact", "required_knowledge")
-
-
-def scored_models(
-    root: Path, *, videos: int = 12, models: tuple[str, ...] = MODELS, profile: str = "native"
-) -> list[Path]:
-    """Folders of scored models on questions that differ in everything a supplement looks at."""
-    requests, references = questions()
-    kept = {request.case for request in requests if int(request.video[-2:]) <= videos}
-    further = (Capability.TEMPORAL_LOCALIZATION, Capability.SPATIAL_LOCALIZATION_SITUS)
-    requests = [
-        replace(one, end_s=one.start_s + (0, 60, 900)[place % 3])
-        for place, one in enumerate(requests)
-        if one.case in kept
-    ]
-    references = [
-        replace(
-            one, secondaries=further[: place % 3],
-            strata=dict(zip(AXES, (("high", "low")[place % 2], ("anatomy", "none")[place % 5 == 0]), strict=True)),
-        )
-        for place, one in enumerate(references) if one.case in kept
-    ]  # fmt: skip
-    write_json_rows((one.as_row() for one in requests), root / "requests.json")
-    write_json_rows((one.as_row() for one in references), root / "references.json")
-    for model in models:
-        given = [one for one in answers(model, requests, references, seed=42) if one.case in kept]
-        write_json_rows((one.as_row() for one in given), root / f"{model}.json")
-        surgvalid.score(
-            root / "requests.json", root / "references.json", root / f"{model}.json", model=model, judges=["exact"],
-            replicates=20, profile=profile,
-        ).to_dir(root / model)  # fmt: skip
-    return [root / model for model in models]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +48,10 @@ def test_every_table_and_figure_has_a_number_a_title_a_caption_and_a_file(
     made.to_dir(tmp_path / "out")
     contents = made.tables["contents"]
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert set(contents["file"]) | {"contents.csv", "supplement.html", "manifest.json"} == written
+    assert set(contents["file"]) | {"contents.csv", "supplement.html", "manifest.json", "r"} == written
+    assert (tmp_path / "out" / "r" / "analysis.Rmd").is_file()
+    expected = pl.read_csv(tmp_path / "out" / "r" / "data" / "expected.csv")
+    assert set(expected["model"]) == set(MODELS)
     assert contents.filter((pl.col("caption") == "") | (pl.col("title") == "")).is_empty()
     page = (tmp_path / "out" / "supplement.html").read_text(encoding="utf-8")
     for number, title in contents.select("number", "title").iter_rows():

@@ -160,7 +160,7 @@ def test_an_image_that_intake_refuses_is_not_run(questions: Path, tmp_path: Path
     (tmp_path / "team.tar").write_bytes(b"no archive at all")
     run = tmp_path / "runs" / "a"
     assert take_submission(phase(), run, image=tmp_path / "team.tar").stage == "intake_refused"
-    with pytest.raises(Misuse, match="hand what is mended in to another folder"):
+    with pytest.raises(Misuse, match="hand in again the part that was refused"):
         run_submission(phase(), questions, out=run)
 
 
@@ -174,6 +174,18 @@ def test_what_was_refused_is_not_let_in_by_what_is_handed_in_later(
     assert (result.stage, set(result.tables["checks"]["about"])) == ("intake_refused", {"image", "description"})
     with pytest.raises(Misuse, match="is intake_refused"):
         run_submission(phase(), questions, out=run)
+
+
+def test_a_part_that_was_refused_makes_way_for_a_mended_one_and_the_other_stays(
+    image: Path, method: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.txt").write_text("<script>alert(1)</script>")
+    run = tmp_path / "runs" / "a"
+    assert take_submission(phase(), run, image=image, description=tmp_path / "bad.txt").stage == "intake_refused"
+    assert take_submission(phase(), run, description=method).stage == "intake_ok"
+    assert handed_in_image(run) == run / "handed-in" / "image.tar"
+    assert sorted(path.name for path in (run / "handed-in").iterdir()) == ["description.md", "image.tar"]
+    assert stages(run) == ["uploaded", "intake_refused", "uploaded", "intake_ok"]
 
 
 def test_a_folder_of_another_phase_takes_nothing_in(image: Path, method: Path, tmp_path: Path) -> None:

@@ -9,18 +9,22 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from surgvalid.asking.reading.candidates import asserted_objects, is_aside
+from surgvalid.asking.reading.candidates import is_aside, is_whole
+from surgvalid.asking.reading.labels import read_labels
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import NUMBER_WORDS, with_digits
-from surgvalid.asking.reading.objects import KeyedPairs, plain_key
-from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradiction, failed, read_as, refused
+from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects, plain_key
+from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, agreed, contradiction, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import Clause, Mood, clauses, is_denied, mood_of, named_groups, refuses
 
+_NAMING = frozenset("id index number no name label class code letter option answer text title value".split())
+"""Members that say one thing in two ways."""
+_OTHER_TIME = re.compile(r"previous|next|last|before|after|not|alternative|second|rejected|other|unlikely|candidate")
 _KEYS = (
     r"answer|label|class|category|phase|fase|phase name|score|rating|grade|grad|level|severity|gesture|action|motion"
-    r"|movement|error(?:[ _.]type)?|type|step|stage|option|choice|value|bewertung|note|puntuación|阶段|答案|评分|选项"
-    r"|错误类型|类型|等级"
+    r"|movement|error(?:[ _.]type)?|type d['’]erreur|type|option|choice|value|bewertung|note|puntuación|阶段|答案|评分"
+    r"|选项|错误类型|类型|等级|typ|tipo|opción|respuesta|réponse|antwort|richtig|correcta?|选"
 )
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
@@ -31,19 +35,25 @@ _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 _BEGINS_WITH_LETTER = re.compile(r"(?:(?:or|and|oder|und|ou|et|y|o)\s|[/,&])\s*\(?[A-Z]\b|\(?[A-Z]\W*$")
 _BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|/)\s*)?[-+]?\d")
 _SCALE = re.compile(
-    r"(?<=\d)\s*(?:/|out of|von|sur|de)\s*\d+\b|\(?\b(?:on|using|from)?\s*(?:a|the)?\s*scale\s*(?:of|from)?\s*\d+\s*"
-    r"(?:to|-|–)\s*\d+\)?|\(\s*\d+\s*(?:to|-|–)\s*\d+\s*\)",
+    r"(?<=\d)\s*(?:/|(?:out )?of|von|sur|de)\s*\d+\b|\(?\b(?:on|using|from)?\s*(?:a|the)?\s*scale\s*(?:of"
+    r"|from)?\s*\d+\s*(?:to|-|–)\s*\d+\)?|\(\s*\d+\s*(?:to|-|–)\s*\d+\s*\)|分?\s*\(?满分\s*\d+\s*分?\)?",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
     r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is)\b)[a-z]+",
     re.IGNORECASE,
 )
+_REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:la|le|el|die|der|das|the) (?=[A-Z\d]$)")
 _FURTHER = r"[)\]\"'*]*\s*(?:/|-|–|—|->|→|,|&|or|and|to|bis|oder|ou|o|und|et|y|或|和)\s*"
 _BOUND = re.compile(
-    r"\b(?:at least|at most|more than|less than|above|below|over|under|about|around|approximately|roughly)\s+\d",
+    r"\b(?:at least|at most|more than|less than|above|below|over|under|about|around|approximately|roughly|between"
+    r"|entre|zwischen|介于)\s+\d",
     re.IGNORECASE,
 )
+_CONFIDENCE = re.compile(r"\bconfiden\w+\W+(?:\w+\W+)?\d|\d\s*(?:confident|certain|sure)\b", re.IGNORECASE)
+_FLAGS = re.compile(r"[:|=]\s*(?:yes|no|true|false|0|1|ja|nein|oui|non|sí)\b|[✓✔✅☑❌✗✘✕☒]", re.IGNORECASE)
+_OBJECT = re.compile(r"[{\[].*[}\]]", re.DOTALL)
 _SURE = re.compile(r"\b(?:is|:|=|best|most likely|appears|answer|therefore|so)\b|[:=]", re.IGNORECASE)
 _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 
@@ -51,30 +61,25 @@ _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     """The class or option that a reply commits itself to."""
     readings = []
-    for one in asserted_objects(text):
+    for one in embedded_objects(text):
         reading = _of_value(one.value, schema)
-        whole = one.strict and text.strip() == text[one.start : one.end] and isinstance(one.value, KeyedPairs)
+        whole = is_whole(text, one) and isinstance(one.value, KeyedPairs)
         exact = whole and [plain_key(key) for key, _ in one.value] == [plain_key(schema.key)] and bool(schema.key)
         readings.append(read_as(reading.value, AS_ASKED) if reading.usable and exact else reading)
     if readings:
-        return _agreed(readings)
+        shared, prose = agreed(readings), _OBJECT.sub(" ", text)
+        in_prose = {name for one in clauses(prose) if one.counts for name in _asserted(one, schema)}
+        if shared.usable and len(in_prose) == 1 and shared.value not in in_prose and not schema.ordered:
+            return contradiction(f"{shared.value!r} in an object, {min(in_prose)!r} in words")
+        return shared
     bare = _bare(text, schema)
     if bare is not None:
         return bare
-    listed = _of_lines(text, schema)
-    return listed if listed is not None else _of_clauses(text, schema)
-
-
-def _agreed(readings: list[ReplyReading]) -> ReplyReading:
-    """Of several readings the one that all share."""
-    usable = [one for one in readings if one.usable]
-    values = list(dict.fromkeys(one.value for one in usable))
-    broken = next((one for one in readings if one.path == "contradiction"), None)
-    if len(values) > 1:
-        return contradiction(f"two answers are given: {values[0]!r} and {values[1]!r}")
-    if broken is not None:
-        return broken
-    return usable[0] if usable else readings[0]
+    flags = read_labels(text, schema) if _FLAGS.search(text) else None
+    held = flags.value if flags is not None and flags.usable else {}
+    if sum(map(bool, held.values())) == 1 and False in held.values():
+        return read_as(next(name for name, one in held.items() if one), "truth values")
+    return _of_clauses(text, schema)
 
 
 def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
@@ -85,21 +90,25 @@ def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
         readings = [_of_value(one, schema) for one in value]
         if len(readings) > 1 and not all(one.usable for one in readings):
             return contradiction(f"a list of {len(readings)} values")
-        return _agreed(readings) if readings else failed("an empty list")
+        return agreed(readings) if readings else failed("an empty list")
     return class_of(value, schema)
 
 
 def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
     keyed = members.values_of(schema.key) if schema.key else []
     if keyed:
-        reading = _agreed([_of_value(one, schema) for one in keyed])
+        reading = agreed([_of_value(one, schema) for one in keyed])
         beside = [name for key, one in members if _names_it(key, schema) and (name := _exact(one, schema))]
         if reading.usable and any(name != reading.value for name in beside):
             return contradiction(f"{reading.value!r} beside {beside[0]!r}")
         return reading if not reading.usable or reading.path != AS_ASKED else read_as(reading.value, "object")
     kept = KeyedPairs((key, one) for key, one in members if not is_aside(key))
-    if not kept:
-        return failed("an object without the answer")
+    if len(kept) > 1 and all(plain_key(key).removeprefix(plain_key(schema.key)) in _NAMING for key, _ in kept):
+        named = [_of_value(one, schema) for _, one in kept]
+        return agreed(named) if all(one.usable for one in named) else failed("an object without the answer")
+    inner = [one for _, one in kept if isinstance(one, KeyedPairs) and _holds(one, schema.key)]
+    if len(kept) > 1 and len(inner) == 1:
+        kept = KeyedPairs([("", inner[0])])
     if len(kept) == 1:
         reading = _of_value(kept[0][1], schema)
         return read_as(reading.value, "object with another key") if reading.usable else reading
@@ -107,11 +116,17 @@ def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
     return failed(f"no key {schema.key!r} in an object with {keys}" if schema.key else f"several keys: {keys}")
 
 
+def _holds(value: Any, key: str) -> bool:
+    """Whether an object has the key, at any depth."""
+    return isinstance(value, KeyedPairs) and any(
+        plain_key(name) == plain_key(key) or _holds(one, key) for name, one in value
+    )
+
+
 def _names_it(key: str, schema: ReplySchema) -> bool:
     plain = plain_key(key)
-    return plain != plain_key(schema.key) and (
-        plain_key(schema.key) in plain or plain in ("name", "label", "class", "description")
-    )
+    explains = is_aside(key) and plain != "description"
+    return plain != plain_key(schema.key) and not explains and not _OTHER_TIME.search(plain)
 
 
 def _exact(value: Any, schema: ReplySchema) -> str | None:
@@ -167,21 +182,24 @@ def _undressed(text: str) -> str:
 
 def _bare(text: str, schema: ReplySchema) -> ReplyReading | None:
     """A text that is a name, a number, or both; None where it is something else."""
-    stripped = _undressed(text)
+    stripped = _ARTICLE.sub("", _undressed(text))
     if exact := _result(schema.names.exact(stripped), schema):
         asked = not schema.key and text.strip() == (schema.options.get(exact) if schema.options else exact)
         return read_as(exact, AS_ASKED if asked else "bare value")
     number = _NUMBER.fullmatch(stripped)
     if number or folded(stripped) in NUMBER_WORDS or (schema.options and len(stripped) == 1):
         name = _of_mark(number[0] if number else stripped, schema)
-        if name is None and schema.numbered_from is None and not schema.ordered and not schema.options:
-            return failed(f"{stripped!r} is the number of no class")
         return read_as(name, "bare value") if name else contradiction(f"{stripped!r} stands for no class")
+    if schema.ordered and _is_of_another_scale(with_digits(stripped), schema):
+        return contradiction(f"{stripped[:60]!r} is of another scale")
     text = _undressed(_SCALE.sub("", stripped)) if schema.ordered else stripped
-    if text != stripped and _NUMBER.fullmatch(text):
-        name = _of_mark(text, schema)
-        return read_as(name, "bare value") if name else contradiction(f"{text!r} stands for no class")
     return _numbered(text, schema)
+
+
+def _is_of_another_scale(text: str, schema: ReplySchema) -> bool:
+    """Whether a grade is given out of another number than the highest grade."""
+    outs = re.findall(r"\d\s*(?:/|(?:out )?of|von|sur|de)\s*(\d+)\b", text, re.IGNORECASE)
+    return any(out != schema.classes[-1] for out in outs)
 
 
 def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
@@ -191,7 +209,7 @@ def _numbered(text: str, schema: ReplySchema) -> ReplyReading | None:
         not match["mark"][-1].isdigit() and folded(match["mark"]) not in NUMBER_WORDS and not schema.options
     ):
         return None
-    marked = bool(match["between"].strip()) or text[match.end("mark")] in ")]"
+    marked = match["between"].strip() or text[match.end("mark")] in ")]" or _REASON.match(match["rest"])
     if schema.options and (len(match["mark"]) != 1 or not (marked or text[:1] in "([")):
         return None
     if schema.numbered_from is None and not schema.ordered and not schema.options:
@@ -219,31 +237,13 @@ def _several_lines(text: str) -> bool:
     return sum(bool(re.match(r"[\s\-*•]*\(?(?:\d+|[A-Z])\s*[).:]", line)) for line in text.splitlines()) > 1
 
 
-_LINE = re.compile(r"^[\s>*#_\-•|]*(?P<key>[^\n:=|]{1,40}?)[*_\s|]*[:=|][*_\s]*(?P<value>[^\n]+?)[\s|]*$", re.MULTILINE)
-
-
-def _of_lines(text: str, schema: ReplySchema) -> ReplyReading | None:
-    """The value of a line whose key is the one that was asked for, or is a word for it."""
-    pattern = re.compile(rf"(?:.* )?(?:{_KEYS})(?: \w+)?", re.IGNORECASE)
-    readings = []
-    for match in _LINE.finditer(text):
-        key = folded(match["key"])
-        if (schema.key and plain_key(key) == plain_key(schema.key)) or pattern.fullmatch(key):
-            if len(match["key"].split()) > 4 or mood_of(match["key"]) is not Mood.ASSERTS:
-                continue
-            readings.append(class_of(_undressed(match["value"]), schema))
-    usable = [one for one in readings if one.usable or one.path == "contradiction"]
-    if not usable:
-        return None
-    agreed = _agreed(usable)
-    return read_as(agreed.value, "line with key") if agreed.usable else agreed
-
-
 def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     """The only class that clauses assert; in a reply that declines, only where it is stated outright."""
-    text = _SCALE.sub(" ", text) if schema.ordered else text
+    text = _SCALE.sub(" ", with_digits(text)) if schema.ordered else text
     spoken = clauses(text)
     asserted = [clause for clause in spoken if clause.counts]
+    decided = [clause for clause in asserted if _DECIDES.search(clause.text)]
+    asserted = decided if len(decided) == 1 else asserted
     strong = [name for clause in asserted for name in _stated(clause, schema)]
     if None in strong:
         return contradiction("a number that stands for no class is stated")
@@ -257,41 +257,58 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         if not named or not sure:
             return refused(f"declines: {text.strip()[:60]!r}")
     if not named:
-        return _why_none(spoken, schema, text)
+        return failed(f"no class is asserted in {text.strip()[:60]!r}")
+    beside = re.search(rf"{re.escape(str(named[0]))}s?\W*\((\d+)\)", text, re.IGNORECASE)
+    if beside and schema.numbered_from is not None and _of_mark(beside[1], schema) != named[0]:
+        return contradiction(f"{beside[0]!r}: number and name disagree")
     return read_as(named[0], "words")
 
 
-def _why_none(spoken: list[Clause], schema: ReplySchema, text: str) -> ReplyReading:
-    """Why no clause asserts a class."""
-    for clause in spoken:
-        if groups := named_groups(clause.text, schema.names):
-            how = (
-                f"denied in {clause.text[:60]!r}"
-                if clause.counts
-                else f"not asserted: {clause.text[:60]!r} {clause.mood}"
-            )
-            return failed(f"{groups[0].names[0]!r} is {how}")
-    return failed(f"no class is named in {text.strip()[:60]!r}")
-
-
 def _asserted(clause: Clause, schema: ReplySchema) -> list[str]:
-    if schema.ordered and _BOUND.search(clause.text):
+    if schema.ordered and (_BOUND.search(clause.text) or _CONFIDENCE.search(clause.text)):
         return []
     text = _COUNTED.sub(" ", clause.text) if schema.ordered else clause.text
     groups = named_groups(text, schema.names)
     return [name for group in groups if not group.denied for one in group.names if (name := _result(one, schema))]
 
 
+_DECIDES = re.compile(
+    r"\bi(?:['’](?:d|ll)| would| will| therefore| thus)? (?:choose|pick|select|opt for|go with|settle (?:on|for)"
+    r"|decide (?:on|for))\b"
+    r"|\bich (?:wähle|entscheide)\b|\bje (?:choisis|retiens)\b|\belijo\b|\bme quedo con\b|我选",
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    rf"(?<!previous )(?<!next )(?<!last )(?<!earlier )(?<!following )(?<![^\W_])(?:{_KEYS})"
+    r"(?:\s+(?:is|ist|est|es)\b|\s*[:=])\s*",
+    re.IGNORECASE,
+)
+"""What a class is said to be the answer by."""
+_NAMED_AT_END = (
+    r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d"
+    r"|['’]ll)? (?:choose|pick|select|answer"
+    r"|say|go with|opt for)|wähle(?: daher)?|choisis|elijo|c['’]est|es ist|es la|es el"
+)
+
+
 def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
     """What a clause states outright: a number or letter after a word for the answer; None for one of no class."""
     keys = f"{_KEYS}|{re.escape(folded(schema.key))}" if schema.key else _KEYS
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
+    keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?i:{keys})(?![a-zA-Z0-9])[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?|number|level|ist|est|es|是|为"
-        rf"|would be|la|le|el|die|número|numéro|nummer)\s*){{0,3}}"
-        rf"[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
+        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?"
+        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|would be|la|le|el|die|número|numéro|(?:shown |visible )?(?:in|of"
+        rf"|for) (?:this"
+        rf"|the) \w+"
+        rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)
+    for match in _STATED.finditer(clause.text):
+        rest = folded(clause.text[match.end() :])
+        beside = schema.names.mentions(rest)
+        if beside and beside[0].start == 0 and len(named_groups(rest, schema.names)[0].names) == 1:
+            yield _result(beside[0].name, schema)
     for match in re.finditer(pattern, text):
         rest = text[match.end() :]
         if schema.numbered_from is None and not schema.ordered and not schema.options:

@@ -8,92 +8,165 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from surgvalid.asking.reading.candidates import asserted_objects, is_aside
+from surgvalid.asking.reading.candidates import is_aside, is_whole
 from surgvalid.asking.reading.names import folded
-from surgvalid.asking.reading.objects import KeyedPairs, plain_key
-from surgvalid.asking.reading.reading import AS_ASKED, ReplyRead, ReplyReading, contradiction, failed, read_as, refused
+from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects, plain_key
+from surgvalid.asking.reading.reading import (
+    AS_ASKED,
+    ReplyRead,
+    ReplyReading,
+    agreed,
+    contradiction,
+    failed,
+    read_as,
+    refused,
+)
 from surgvalid.asking.reading.schema import ReplySchema
-from surgvalid.asking.reading.sentences import Mood, clauses, named_groups, refuses, says_nothing_is_there
+from surgvalid.asking.reading.sentences import (
+    Clause,
+    Mood,
+    clauses,
+    named_groups,
+    refuses,
+    says_nothing_is_there,
+)
 from surgvalid.asking.reading.truth import Truth, truth
 
 Labels = dict[str, bool | None]
 NONE = "None"
 """What stands for no object at all in FOCUS questions."""
 _NOTHING = frozenset({"null", "none", "nothing", "no", "n a", "", "empty", "null instrument"})
-_UNKNOWN = frozenset({"unknown", "unclear", "uncertain", "unidentified", "not sure", "undetermined"})
-_SHORT = 3
 _FEW = 2
 _ALL = re.compile(
     r"^(?:yes )?all (?:of )?(?:the |these )?(?:two |three |four |five |six |seven |cvs )*(?:criteria|tools"
-    r"|instruments|structures|actions|of them)?"
-    r"(?: \w+){0,3}? (?:are|were|have been) (?:clearly |fully )?(?:met|visible|present|achieved|fulfilled"
-    r"|satisfied|seen|shown)$"
+    r"|instruments|structures|actions|of them)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly |fully )?(?:met"
+    r"|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos"
+    r"|todas)(?: \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$"
+    r"|^(?:所 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
 )
-_SEEN = re.compile(r"\b(?:is|are|visible|see|seen|shows?|no|not|voit|sieht|ve|a|an)\b|[有没]", re.IGNORECASE)
-_LONGER = (" longer", " more", " sign", " of")
+_LONGER = (" longer", " more", " sign", " of", " to ", " for ")
 _AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
-_DOUBTS = re.compile(r"(?:^| )(?:neither|nor|without|if|whether|unclear|may|might|would)(?![^\W_])")
-_EXCEPT = re.compile(r"\b(?:except|apart from|other than|besides|außer|sauf|salvo)\b", re.IGNORECASE)
+_DOUBTS = re.compile(
+    r"(?:^| )(?:neither|nor|without|except|apart from|other than|außer|sauf|salvo|excepto|if|whether|unclear|may|might"
+    r"|would)(?![^\W_])"
+)
+_EXCEPT = re.compile(r"\b(?:except|apart from|other than|außer|bis auf|sauf|excepto|salvo|menos)\b", re.IGNORECASE)
+_EVERY = re.compile(r"\b(?:all|every\w*|alles?|tous|toutes|todos|todas)\b", re.IGNORECASE)
 
 
 def read_labels(text: str, schema: ReplySchema) -> ReplyReading:
     """A truth value per class, None where the reply says nothing of it."""
-    readings = [reading for one in asserted_objects(text) if (reading := _of_object(one.value, schema)) is not None]
+    if _REST_FALSE.search(text) or any(_names_all(clause, schema) for clause in clauses(text)):
+        schema = replace(schema, missing_keys="negative")
+    text = _BOX.sub(_in_words, text)
+    objects = embedded_objects(text)
+    lines = KeyedPairs(pair for one in objects if isinstance(one.value, KeyedPairs) for pair in one.value)
+    if len(lines) == len(objects) > 1:
+        objects = [objects[0]._replace(value=lines)]
+    readings = [reading for one in objects if (reading := _of_object(one.value, schema)) is not None]
     if readings:
         return _agreed(readings, whole=_is_whole(text))
     if text.strip() == "[]":
         return read_as(dict.fromkeys(schema.classes, False), "empty list")
-    pairs = _each_with_truth(text, schema) or list(_pairs(text, schema))
+    pairs = [*_columns(text, schema)] or _each_with_truth(text, schema) or list(_pairs(text, schema))
     if pairs:
         return _settled(pairs, schema, "pairs")
     return _of_clauses(text, schema)
 
 
+_REST_FALSE = re.compile(
+    r"\b(?:nothing|none|no one) else\b(?! to)|\bsonst (?:nichts|kein\w*)|\brien d['’]autre\b|\bnada más\b|\bet rien\b"
+    r"|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words|end|one)\w+|remaining \w+|übrigen|anderen"
+    r"|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none|absent|false|missing|ausentes?|nicht|fehlen"
+    r"|0)\b"
+    r"|\b(?:not|no|absent|ausentes?|absents?|fehlen)\b[^.;\n]{0,25}\b(?:rest|others|übrigen|anderen|autres|demás"
+    r"|otros)\b"
+    r"|\b(?:no|keine?|aucune?|ning[uú]n\w*|pas d['’]|no hay) (?:other|further|additional|weiter\w*|ander\w*|autres?"
+    r"|otr[oa]s?) [^\W_]+"
+    r"|(?:其余|其他|别的)[^。;\n]{0,6}[未没无不]",
+    re.IGNORECASE,
+)
+"""Says that what is not named is not there."""
+_ONLY = re.compile(
+    r"(?<![^\W_])(?:only|just|solely|nur|lediglich|ausschließlich|seule?s?|seulement|uniquement"
+    r"|ne? (?:[^\W_]+ ){1,3}que|sol[oa]|sólo|solamente|únicamente|只 有|只 能|仅|只)"
+    r"(?: (?!part|half|the tip|teil|above|below|behind|before|after|next|one|two)[^\W_]+){0,4}\s*$"
+)
+_ALONE = re.compile(
+    r" (?:(?:is|ist|est|es) (?:the|das|der|die|le|la|el) (?:only|einzige\w*|seule?|únic[oa])|alone|allein"
+    r"|only(?! [^\W_]))\b"
+)
+_BOX = re.compile(
+    r"(?m)(?:^[ \t>]*(?:[-*+]|\d+[.)])?|[,;])[ \t]*(?:\[([ xX✓✔]?)\]|([✅☑✓✔])"
+    r"|[❌✗✘✕☒☐])\ufe0f?[ \t]*([^\n:,;✅☑✓✔❌✗✘✕☒☐]+)(?=[,;]|$)"
+)
+
+
+def _names_all(clause: Clause, schema: ReplySchema) -> bool:
+    """Whether a clause says that only what it names is there."""
+    plain = folded(clause.text)
+    return clause.counts and any(
+        _ONLY.search(plain[: one.start]) or _ALONE.match(plain, one.end) for one in schema.names.mentions(plain)
+    )
+
+
+def _in_words(box: re.Match[str]) -> str:
+    return f"\n{box[3].strip(' *')}: {'yes' if box[2] or (box[1] or '').strip() else 'no'}"
+
+
+def _cells(text: str) -> list[list[str]]:
+    """The rows of a table."""
+    lines = (line.strip().strip("|").split("|") for line in text.splitlines() if "|" in line)
+    return [[cell.strip(" *`") for cell in line] for line in lines]
+
+
+def _columns(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
+    """The classes that head the columns of a table, and what stands below each."""
+    rows = _cells(text)
+    heads = [schema.names.exact(cell) for cell in rows[0]] if rows else []
+    for row in rows[1:] if sum(map(bool, heads)) > 1 else ():
+        if len(row) == len(heads):
+            yield from ((name, cell) for name, cell in zip(heads, row, strict=True) if name and cell.strip("-: "))
+
+
 def _is_whole(text: str) -> bool:
-    objects = asserted_objects(text)
-    return len(objects) == 1 and objects[0].strict and (objects[0].start, objects[0].end) == (0, len(text.strip()))
+    return any(is_whole(text, one) for one in embedded_objects(text))
 
 
 def _agreed(readings: Sequence[ReplyReading], *, whole: bool) -> ReplyReading:
-    usable = [one for one in readings if one.usable]
-    if not usable:
-        return readings[0]
-    if any(one.value != usable[0].value for one in usable):
-        return contradiction("two objects say different things")
-    status = usable[0].status if whole else ReplyRead.REPAIRED
-    path = usable[0].path if whole or usable[0].path != AS_ASKED else "object"
-    first = usable[0]
-    return ReplyReading(status, first.value, notes=first.notes, scores=first.scores, path=path)
+    one = agreed(readings)
+    if whole or not one.usable:
+        return one
+    return replace(one, status=ReplyRead.REPAIRED, path="object" if one.path == AS_ASKED else one.path)
 
 
 def _of_object(value: Any, schema: ReplySchema, depth: int = 0) -> ReplyReading | None:
     """The labels of an object or list; None where it is about something else."""
-    if isinstance(value, KeyedPairs):
+    if isinstance(value, KeyedPairs) and value:
         named = [(name, one) for key, one in value if (name := schema.names.exact(key))]
         if named:
             unknown = [key for key, _ in value if not schema.names.exact(key) and not is_aside(key)]
             return _settled(named, schema, AS_ASKED if not depth else "wrapped object", unknown)
+        sides = [(schema.names.exact(str(one)), truth(key)) for key, given in value if _is_list(given) for one in given]
+        if sides and all(name and held for name, held in sides):
+            return _settled([(name, held.holds) for name, held in sides if name and held], schema, "lists")
         kept = [one for key, one in value if not is_aside(key)]
         inner = [reading for one in kept if (reading := _of_object(one, schema, depth + 1)) is not None]
         usable = [one for one in inner if one.usable]
         if len(usable) == 1:
             return usable[0]
-        if len(usable) > 1:
-            return contradiction("several objects within one")
         shown = ", ".join(repr(key) for key, _ in value[:5]) or "none"
-        values = {folded(str(one)) for one in kept}
-        if kept and (None in kept or values & _UNKNOWN or any(plain_key(key) == "error" for key, _ in value)):
-            return refused(f"no class has a truth value; keys are {shown}")
         return inner[0] if inner else failed(f"no class has a truth value; keys are {shown}")
-    if isinstance(value, str) and depth:
-        pieces = [piece.strip() for piece in re.split(r",|;|\band\b", value)]
-        listed = _of_list([piece for piece in pieces if piece], schema, depth)
-        return listed if listed is not None and listed.usable else None
     if isinstance(value, list):
         return _of_list(value, schema, depth)
     return None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and not isinstance(value, KeyedPairs)
 
 
 def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading | None:
@@ -102,21 +175,12 @@ def _of_list(value: list[Any], schema: ReplySchema, depth: int) -> ReplyReading 
         if pairs:
             return _settled(pairs, schema, "list of objects")
         inner = [reading for one in value if (reading := _of_object(one, schema, depth + 1)) is not None]
-        usable = [one for one in inner if one.usable]
-        if len(value) > 1 and usable and all(len(one) == 1 for one in value):
-            return _settled(
-                [(schema.names.exact(k) or "", v) for one in value for k, v in one], schema, "list of objects"
-            )
         return _agreed(inner, whole=False) if inner else None
     names = [schema.names.exact(one) for one in value if isinstance(one, str)]
-    if _is_echo(names, schema):
-        return failed("the list of all classes is repeated")
     if not value:
         return read_as(dict.fromkeys(schema.classes, False), "empty list") if depth else None
     if names and len(names) == len(value) and all(names):
         return _settled([(name, True) for name in names if name], schema, "list of names")
-    if all(isinstance(one, str) and folded(one) in _NOTHING for one in value):
-        return read_as(dict.fromkeys(schema.classes, False), "empty list")
     return failed(f"{str(value)[:60]} names no class") if depth else None
 
 
@@ -153,6 +217,8 @@ def _settled(
         labels[name] = next(iter(answers)) if len(answers) == 1 else None
     if all(one is None for one in labels.values()):
         return failed(f"no class has a truth value: {', '.join(unread[:3])}")
+    if any(type(value) in (int, float) and truth(value) is None for _, value in pairs):
+        return contradiction("a number that is no truth value")
     notes = [f"unknown keys: {', '.join(unknown[:5])}"] if unknown else []
     notes += [f"no truth value for {', '.join(unread[:5])}"] if unread else []
     return silent_settled(labels, schema, path, notes, probabilities)
@@ -176,8 +242,8 @@ def silent_settled(
 
 _PIECES = re.compile(r"[\n;]+|,(?![^()]*\))|(?<=[\w)])\.(?=\s|$)|(?<=\|)\s*\n")
 _PAIR = re.compile(
-    r"^[\s>*#_\-•|\"'“`\d.)(]*(?P<name>[^:=|]*?[\w)])[\"'”`*_\s]*(?::|=|\||->|→|–|—"
-    r"|-(?=\s))[\s*_\"'“`]*(?P<value>[^|]+?)[\s|*_\"'”`,]*$"
+    r"^[\s>*#_\-•|\"'“`\d.)(]*(?P<name>[^:=|]*?[\w)])[\"'”`*_\s]*(?::|=|\||->|→|–|—|-(?=\s))[\s*_\"'“`]*(?P<value>[^"
+    r"|]+?)[\s|*_\"'”`,]*$"
 )
 
 
@@ -193,7 +259,7 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
         match = _PAIR.match(piece) if piece and len(piece) < _LONGEST_PAIR and _BETWEEN.search(piece) else None
         if match is None:
             continue
-        name = schema.names.exact(match["name"]) or _last_name(match["name"], schema)
+        name = schema.names.exact(match["name"])
         if name is not None:
             yield name, match["value"]
 
@@ -201,12 +267,16 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
 _TRUTH = re.compile(
     r" (?:is |are |was )?(?P<truth>not (?:met|present|visible|achieved|seen|fulfilled)|[^\W_]+)(?![^\W_])"
 )
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
+_NO_TRUTH = re.compile(r"\bn\s*/\s*a\b", re.IGNORECASE)
+_SAYS_CHINESE = re.compile("[未没不](?:满足|达到|可见|存在|出现)|没有|无|(?P<yes>满足|达到|可见|存在|出现|(?<!所)有)")
 _TICKS = str.maketrans(dict.fromkeys("✓✔✅☑", " yes ") | dict.fromkeys("✗✘❌✕☒×", " no "))
 
 
 def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
     """Names and truth values where every name that stands there is followed by one, whatever stands between."""
-    plain = folded(text.translate(_TICKS))
+    text = _SAYS_CHINESE.sub(lambda word: " yes " if word["yes"] else " no ", text.translate(_TICKS))
+    plain = folded(_SENTENCE_ENDS.sub(" stop ", _NO_TRUTH.sub("unknown", text)))
     pairs: list[tuple[str, Any]] = []
     waiting: list[str] = []
     mentions = schema.names.mentions(plain)
@@ -220,17 +290,8 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
             waiting.append(mention.name)
         else:
             return []
-    return [] if waiting or refuses(text) or _DOUBTS.search(plain) else pairs
-
-
-def _last_name(words: str, schema: ReplySchema) -> str | None:
-    """The class that ends a few words, such as `criterion C1`."""
-    plain = folded(words)
-    mentions = schema.names.mentions(plain)
-    if len(mentions) == 1 and len(plain.split()) <= 8 and mentions[0].end == len(plain):
-        return mentions[0].name
-    first = re.match(r"([^(]+)\(", words)
-    return schema.names.exact(first[1]) if first else None
+    doubted = any(not one.counts and schema.names.mentions(folded(one.text)) for one in clauses(text))
+    return [] if doubted or waiting or refuses(text) or _DOUBTS.search(plain) else pairs
 
 
 def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
@@ -238,10 +299,15 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     opposed = False
     spoken = clauses(text)
     for clause in spoken:
-        if not clause.counts or _EXCEPT.search(clause.text):
-            continue
         groups = named_groups(clause.text, schema.names)
-        if not groups and says_nothing_is_there(clause.text):
+        if not clause.counts:
+            continue
+        if groups and (left := _EXCEPT.search(clause.text)):
+            if _EVERY.search(clause.text[: left.start()]):
+                named = {name for group in groups for name in group.names}
+                labels = {name: name not in named for name in labels}
+            continue
+        if not groups and says_nothing_is_there(clause.text) and not refuses(text):
             return silent_settled(dict.fromkeys(schema.classes, False), schema, "nothing is there")
         if not groups and _ALL.match(folded(clause.text)):
             return silent_settled(dict.fromkeys(schema.classes, True), schema, "all are there")
@@ -276,7 +342,7 @@ _PLACES = {"instrument": 0, "verb": 1, "target": 2}
 def read_lists(text: str, schema: ReplySchema) -> ReplyReading:
     """The classes named under the key; an instrument that is null is none at all."""
     readings = []
-    for one in asserted_objects(text):
+    for one in embedded_objects(text):
         if isinstance(one.value, KeyedPairs) or (
             one.value and all(isinstance(inner, KeyedPairs) for inner in one.value)
         ):
@@ -286,13 +352,7 @@ def read_lists(text: str, schema: ReplySchema) -> ReplyReading:
                 reading if exact or not reading.usable else read_as(reading.value, "object", *reading.notes)
             )
     if readings:
-        usable = [one for one in readings if one.usable]
-        if any(set(one.value) != set(usable[0].value) for one in usable):
-            return contradiction("two objects say different things")
-        return usable[0] if usable else readings[0]
-    listed = [one for one in asserted_objects(text) if isinstance(one.value, list) and not _TUPLE.search(text)]
-    if len(listed) == 1 and not refuses(text):
-        return _named(listed[0].value, schema, "list of names")
+        return agreed(readings)
     return _of_rows(text, schema)
 
 
@@ -306,13 +366,10 @@ def _under_key(value: Any, schema: ReplySchema) -> ReplyReading:
         if len({repr(one) for one in values}) > 1:
             return contradiction(f"key {schema.key!r} stands twice")
         given += [one for held in values[:1] for one in (held if isinstance(held, list) else [held])]
+    if keyed and any(isinstance(one, str) and refuses(one) for entry in entries for _, one in entry):
+        return refused("declines beside the answer")
     if keyed:
         return _named(given, schema, AS_ASKED)
-    truths = [(name, one) for entry in entries for key, one in entry if (name := schema.names.exact(key))]
-    if truths:
-        settled = _settled(truths, schema, "truth values")
-        names = [name for name, held in (settled.value or {}).items() if held]
-        return read_as(names, "truth values") if settled.usable else settled
     inner = [one for entry in entries for key, one in entry if not is_aside(key) and isinstance(one, list)]
     if len(inner) == 1:
         reading = (
@@ -323,6 +380,9 @@ def _under_key(value: Any, schema: ReplySchema) -> ReplyReading:
             if reading.usable
             else failed(reading.problem or f"no key {schema.key!r}")
         )
+    held = _of_object(value, schema)
+    if held and held.usable:
+        return read_as([name for name, one in held.value.items() if one], "truth values")
     shown = ", ".join(repr(key) for entry in entries for key, _ in entry[:5]) or "no keys"
     return failed(f"no key {schema.key!r} in an object with {shown}")
 
@@ -335,17 +395,13 @@ def _named(given: Sequence[Any], schema: ReplySchema, path: str) -> ReplyReading
     names, unknown = [], []
     for one in given:
         name = None if isinstance(one, list | bool) else schema.names.exact("null" if one is None else str(one))
-        name = name or (
-            schema.names.exact(str(one).replace("null_", "null ").split(" ")[0]) if isinstance(one, str) else None
-        )
         if name is not None:
             names.append(name)
         elif one is not None and folded(str(one)) not in _NOTHING:
             unknown.append(str(one)[:30])
     if unknown and not names:
-        asked = all(folded(one) in _UNKNOWN for one in unknown)
         why = f"none of {', '.join(map(repr, unknown[:5]))} is a class"
-        return refused(why) if asked else failed(why)
+        return failed(why)
     notes = (f"unknown names: {', '.join(unknown[:5])}",) if unknown else ()
     return read_as(list(dict.fromkeys(names)), "names with unknown ones" if unknown else path, *notes)
 
@@ -355,9 +411,7 @@ def _of_rows(text: str, schema: ReplySchema) -> ReplyReading:
     place = _PLACES.get(schema.key)
     if place is not None and (rows := _TUPLE.findall(text)):
         return _named([row[place].strip(" \"'") for row in rows], schema, "tuples")
-    table = [
-        [cell.strip(" *`") for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line
-    ]
+    table = _cells(text)
     heads = [plain_key(cell) for cell in table[0]] if table else []
     column = next(
         (heads.index(key) for key in (plain_key(schema.key), f"{plain_key(schema.key)}s") if key in heads), None
@@ -367,66 +421,38 @@ def _of_rows(text: str, schema: ReplySchema) -> ReplyReading:
         return _named(cells, schema, "table")
     pattern = rf"(?:^|[\n,;])[\s>*#_\-•\"'“]*{re.escape(schema.key)}s?[\s*_\"'”]*[:=][\s*_]*(\[[^\]\n]*\]|[^\n]+)"
     if lines := re.findall(pattern, text, re.IGNORECASE):
-        given = [re.sub(rf",\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one) for one in lines]
+        given = [
+            re.sub(rf"[,;]\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one, flags=re.IGNORECASE)
+            for one in lines
+        ]
         cells = [cell.strip(" []\"'*`.") for one in given for cell in re.split(r",|\band\b", one.strip("[] "))]
         return _named([cell for cell in cells if cell], schema, "line with key")
-    return _of_list_clauses(text, schema)
-
-
-def _of_list_clauses(text: str, schema: ReplySchema) -> ReplyReading:
-    if refuses(text):
-        return refused(f"declines: {text[:60]!r}")
-    spoken = [clause for clause in clauses(text) if clause.counts]
-    if any(says_nothing_is_there(clause.text) for clause in spoken):
-        return read_as([], "nothing is there")
-    groups = [group for clause in spoken for group in named_groups(clause.text, schema.names)]
-    names = list(dict.fromkeys(name for group in groups if not group.denied for name in group.names))
-    if names and (schema.key in ("", "instrument") or schema.names.exact(text)):
-        return read_as(names, "words")
-    return failed(f"no class is asserted under {schema.key!r} in {text[:60]!r}")
+    reading = _there(text, schema)
+    if reading.value and schema.key not in ("", "instrument") and not schema.names.exact(text):
+        return failed(f"no class is asserted under {schema.key!r} in {text[:60]!r}")
+    return reading
 
 
 def read_classes(text: str, schema: ReplySchema) -> ReplyReading:
     """The classes of foreign objects that a reply names, or that there are none."""
-    objects = asserted_objects(text)
-    given = [_flat(one.value) for one in objects if _flat(one.value)]
-    if given:
-        if any(set(map(folded, one)) != set(map(folded, given[0])) for one in given):
-            return contradiction("two lists say different things")
-        return _listed(given[0], schema, "object")
     pieces = [piece.strip(" \t\"'`*.•-_") for piece in re.split(r",|\n|;|\band\b|&", text)]
     listed = _listed([piece for piece in pieces if piece], schema, AS_ASKED)
     if listed.usable or listed.path == "contradiction":
         asked = listed.usable and text.strip() == ", ".join(listed.value)
         return listed if asked or not listed.usable else read_as(listed.value, "list of names")
-    if pairs := list(_pairs(text, schema)):
-        settled = _settled(pairs, schema, "pairs")
-        names = [name for name, held in (settled.value or {}).items() if held]
-        return read_as(names, "pairs") if names else failed("no class is said to be there")
-    if refuses(text):
-        return refused(f"declines: {text[:60]!r}")
-    if "," in text and all(len(piece.split()) <= _SHORT for piece in pieces) and not _SEEN.search(text):
+    if "," in text and ":" not in text and all(len(piece.split()) < _FEW for piece in pieces):
         return contradiction(f"{text[:60]!r} names what is no class")
-    spoken = [clause for clause in clauses(text) if clause.counts]
-    nothing = any(says_nothing_is_there(clause.text) for clause in spoken)
-    groups = [one for clause in spoken for one in named_groups(clause.text, schema.names) if not one.denied]
-    if any(one.either for one in groups):
-        return contradiction(f"one or the other: {text[:60]!r}")
-    names = list(dict.fromkeys(name for one in groups for name in one.names))
-    if nothing and names:
-        return contradiction("none, and some")
-    if nothing or names:
-        return read_as(names or [NONE], "nothing is there" if nothing else "words")
-    return failed(f"no class is asserted in {text[:60]!r}" if text.strip() else "an empty answer")
+    reading = _there(text, schema)
+    return read_as([NONE], reading.path) if reading.value == [] else reading
 
 
-def _flat(value: Any) -> list[str]:
-    if isinstance(value, KeyedPairs):
-        kept = [one for key, one in value if not is_aside(key)]
-        return _flat(kept[0]) if len(kept) == 1 else []
-    if isinstance(value, list):
-        return [str(one) for one in value] if all(isinstance(one, str) for one in value) else []
-    return [value] if isinstance(value, str) else []
+def _there(text: str, schema: ReplySchema) -> ReplyReading:
+    """The classes that are said to be there; none of them where nothing is."""
+    reading = read_labels(text, schema)
+    names = [name for name, one in reading.value.items() if one] if reading.usable else []
+    if reading.usable and (names or reading.path in ("nothing is there", "empty list")):
+        return read_as(names, reading.path)
+    return failed(f"no class is asserted in {text[:60]!r}") if reading.usable else reading
 
 
 def _listed(pieces: Sequence[str], schema: ReplySchema, path: str) -> ReplyReading:

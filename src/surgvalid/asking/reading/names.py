@@ -11,12 +11,26 @@ from typing import NamedTuple
 
 _APART = re.compile(r"(?:(?<!there)(?<!it)(?<!that)(?<!what)['’]s\b)?[\W_]+", re.IGNORECASE)
 _CHINESE = re.compile(r"([\u3040-\u30ff\u4e00-\u9fff])")
-_ANOTHER = re.compile(
-    r" (?:appliers?|applicators?|hands?|sides?|graspers?|lobes?|quadrants?|forceps|shoulders?|corners?|arms?|lower"
+ANOTHER = (
+    r" (?:appliers?|applicators?|hands?|sides?|graspers?|lobes?|quadrants?|forceps|shoulders?|corners?|arms?"
+    r"|drivers?|holders?|risks?|lower"
     r"|upper)(?![^\W_])"
 )
+"""After a name: it is only the first word of another thing."""
+_ANOTHER = re.compile(ANOTHER)
 _ARTICLE = re.compile(r"(?:the|a) ", re.IGNORECASE)
-_LEFT = ("has ", "have ", "had ")
+_LEFT = ("has ", "have ", "had ", "that s ", "you re ", " all ")
+_PARTICLE = re.compile(
+    r"(?<![^\W_])(?:ma[dk]e|set|ends?|ended|close|follow|pick\w*|h[eo]ld\w*|lift\w*|sum\w*|clean\w*|show\w*|c[ao]me"
+    r"|br[eo][ao]k|slow"
+    r"\w*|calm\w*|wr[io]te|keeps?) (?:up|down)$"
+)
+"""What belongs to a verb and is no direction."""
+_SIDE = re.compile(
+    r" (?!and|or|is|was|to|in|at|by|of|on|with|as|because|since|motion|movement|direction|pan|shift|for|from|then|but"
+    r"|followed|moves?|moved|moving|now|again|only|not|here|the|a)[a-z]+"
+)
+"""After `left` and `right`: what they are a side of."""
 _NEGATIVE = re.compile(r"\s*[-−]\d")
 _NUMBER_AT_END = re.compile(r"[\s_-]*\d+$")
 
@@ -76,8 +90,12 @@ class ClassNames:
 
 
 def _is_of_another(plain: str, match: re.Match[str]) -> bool:
-    """Whether a name is only the first word of another thing, as in `clip applier` and `left hand`."""
-    return _ANOTHER.match(plain, match.end()) is not None or plain[: match.start()].endswith(_LEFT)
+    """Whether a name is only the first word of another thing, as in `clip applier` and `left ovary`."""
+    is_side = match[0] in ("left", "right") and (
+        _SIDE.match(plain, match.end()) or f" {plain[: match.start()]}".endswith(_LEFT)
+    )
+    is_particle = match[0] in ("up", "down") and _PARTICLE.search(plain[: match.end()])
+    return bool(is_side or is_particle or _ANOTHER.match(plain, match.end()))
 
 
 def _forms(name: str) -> set[str]:

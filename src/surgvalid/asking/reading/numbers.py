@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _WORDS = (
@@ -15,13 +15,23 @@ _WORDS = (
     "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
     "零 一 二 三 四 五 六 七 八 九 十 十一 十二",
 )
-NUMBER_WORDS: Mapping[str, int] = {
+_TENS = (
+    "twenty thirty forty fifty sixty seventy eighty ninety hundred",
+    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert",
+    "vingt trente quarante cinquante soixante",
+    "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien",
+    "二十 三十 四十 五十 六十 七十 八十 九十",
+)
+NUMBER_WORDS: dict[str, int] = {
     word: number for line in _WORDS for number, word in enumerate(line.split()) if word not in ("null", "un")
-} | {"两": 2, "单": 1}
+} | {"两": 2, "单": 1, "single": 1}
+NUMBER_WORDS |= {word: 10 * number for line in _TENS for number, word in enumerate(line.split(), 2)}
 _LATIN = sorted(
     (word for word in NUMBER_WORDS if word.isalpha() and not "\u4e00" <= word[0] <= "\u9fff"), key=len, reverse=True
 )
-_WORD = re.compile(rf"\b(?:{'|'.join(_LATIN)})\b|[零一二三四五六七八九十两]{{1,2}}", re.IGNORECASE)
+_WORD = re.compile(
+    rf"\b(?:{'|'.join(_LATIN)})\b|[零一二三四五六七八九十两]{{1,2}}(?![共些样起直般定旦])", re.IGNORECASE
+)
 _SHARE_WORDS = re.compile(r"\s*(?:percent|per cent|prozent|pour ?cents?|por ciento|pct)\b", re.IGNORECASE)
 
 
@@ -32,21 +42,26 @@ def with_digits(text: str) -> str:
         >>> with_digits("I count three, drei or 三")
         'I count 3, 3 or 3'
     """
-    return _WORD.sub(lambda match: str(NUMBER_WORDS.get(match[0].casefold(), match[0])), text)
+    digits = _WORD.sub(lambda match: str(NUMBER_WORDS.get(match[0].casefold(), match[0])), text)
+    return re.sub(r"\b([2-9])0-([1-9])\b", r"\1\2", digits)
 
 
 def with_shares(text: str) -> str:
     """The text with every percent sign close to its number."""
+    text = re.sub(r"百分之([\d.]+|[一二三四五六七八九十]+)", r"\1%", text.replace("\\%", "%"))
     return re.sub(r"(\d)\s+%", r"\1%", _SHARE_WORDS.sub("%", text))
 
 
-CLOCK = re.compile(r"(?<![\d:.])(?P<sign>[-−])?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
+CLOCK = re.compile(r"(?<![\d.])(?<!\d:)(?P<sign>[-−])?(?:(\d{1,3}):)?(\d{1,3}):(\d{2}(?:\.\d+)?)(?![\d:])")
 _UNITS = re.compile(
-    r"(?<![\d:.\w])(?P<sign>[-−])?(?:(?P<h>\d+(?:\.\d+)?)\s*(?:h|hours?|hrs?|std"
-    r"|stunden?|heures?|horas?|小时)\b\s*(?:and|und|et|y)?\s*)?"
-    r"(?:(?P<m>\d+(?:\.\d+)?)\s*(?:m|min|mins|minutes?|minuten?|minutos?|分钟?)(?![^\W\d_])\s*,?\s*(?:and|und|et|y)?\s*)?"
-    r"(?:(?P<s>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?|sekunden?|secondes?|segundos?|秒)(?![^\W\d_]))?",
+    r"(?<![\d:.a-zA-Z])(?P<sign>[-−])?(?:(?P<h>\d+(?:\.\d+)?)\s*(?:h|hours?|hrs?|std|stunden?|heures?|horas?"
+    r"|小时)\b\s*(?:and|und|et|y)?\s*)?(?:(?P<m>\d+(?:\.\d+)?)\s*(?:m|min|mins|minutes?|minuten?|minutos?"
+    r"|分钟?)(?![a-zà-ÿ])\s*,?\s*(?:and|und|et|y)?\s*)?(?:(?P<s>\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?|sekunden?"
+    r"|secondes?|segundos?|秒)(?![a-zà-ÿ]))?",
     re.IGNORECASE,
+)
+_SECOND = re.compile(
+    r"\b(?:seconds?|sekunden?|secondes?|segundos?) (\d+(?:\.\d+)?)(?![\d:])(?!\s*(?:s|m)\w*\b)", re.IGNORECASE
 )
 _OF_DAY = re.compile(r"\s?[ap]\.?m\b(?!\s+\w)", re.IGNORECASE)
 _MOST_SECONDS = 60
@@ -75,6 +90,7 @@ def moments(text: str) -> list[Moment]:
     units = [
         _of_units(match) for match in _UNITS.finditer(text) if match[0].strip() and any(match[name] for name in "hms")
     ]
+    units += [Moment(float(match[1]), match.start(), match.end()) for match in _SECOND.finditer(text)]
     apart = [one for one in units if all(one.end <= start or one.start >= end for start, end in taken)]
     return sorted([*clocks, *apart], key=lambda one: one.start)
 

@@ -130,12 +130,6 @@ def _object(text: str, at: int, depth: int) -> tuple[Any, int]:
         raise _Broken
     members = KeyedPairs()
     at = _after_space(text, at)
-    if text.startswith("{", at):  # braces within braces: a template that was filled in
-        inner, at = _object(text, at + 1, depth + 1)
-        at = _after_space(text, at)
-        if text.startswith("}", at):
-            return inner, at + 1
-        raise _Broken
     while at < len(text):
         if text[at] == "}":
             return members, at + 1
@@ -231,8 +225,3 @@ def unquoted(text: str) -> str:
             return text
         return string.strip() if end == len(text) else text
     return text.replace('\\"', '"') if text.startswith('{\\"') else text
-
-
-def same(first: Any, second: Any) -> bool:
-    """Whether two values are equal; true and 1 are not."""
-    return repr(first) == repr(second)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from surgvalid.asking.reading.candidates import asserted_objects
+from surgvalid.asking.reading.candidates import is_whole
 from surgvalid.asking.reading.names import ClassNames, folded
-from surgvalid.asking.reading.objects import EmbeddedObject, KeyedPairs, plain_key
+from surgvalid.asking.reading.objects import EmbeddedObject, KeyedPairs, embedded_objects, plain_key
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import clauses, refuses, says_nothing_is_there
@@ -31,6 +31,8 @@ _NAME_KEYS = frozenset({"label", "class", "category", "name", "object", "type"})
 _FOUR = rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]"
 _BEFORE = re.compile(rf"(?P<name>[A-Za-z][\w \-]*?)[\s|:=\"'*_]*\[?\s*(?P<boxes>{_FOUR}(?:\s*,\s*{_FOUR})*)")
 _AFTER = re.compile(rf"(?P<boxes>{_FOUR})[\s:|\-]*(?P<name>[A-Za-z][\w \-]*)")
+_FLOAT = r"(-?\d+(?:\.\d+)?)"
+_BARE = re.compile(rf"(?m)^\W*([A-Za-z][A-Za-z _-]*?)[\s:=]+{_FLOAT}[,\s]+{_FLOAT}[,\s]+{_FLOAT}[,\s]+{_FLOAT}[.\s]*$")
 _CORNERS = 4
 _MOST_BEYOND = 1.2
 """So far beyond the edge of an image a box may reach before its numbers must be others."""
@@ -144,17 +146,17 @@ def _labelled_numbers(text: str, names: ClassNames) -> _LabelledNumbers | None:
             [((name or "").strip(), [int(n) for n in _LOC_NUMBER.findall(codes)]) for codes, name in located], AS_ASKED
         )
     tokens = _TOKENS.sub(r"[\1, \2, \3, \4]", _REFERRED.sub(" ", text))
-    objects = [] if tokens != text else asserted_objects(text)
+    objects = [] if tokens != text else embedded_objects(text)
     made = [pairs for one in objects if (pairs := _of_value(one.value)) is not None]
     if made:
         if any(repr(pairs) != repr(made[0]) for pairs in made) and not all(_single(one) for one in objects):
             return None
-        exact = len(objects) == 1 and _whole(text, objects[0]) and isinstance(objects[0].value, KeyedPairs)
+        exact = len(objects) == 1 and is_whole(text, objects[0]) and isinstance(objects[0].value, KeyedPairs)
         several = made if all(_single(one) for one in objects) else made[:1]
         return _LabelledNumbers([pair for pairs in several for pair in pairs], AS_ASKED if exact else "object")
     if refuses(text):
         return None
-    tokens = "\n".join(clause.text for clause in clauses(tokens) if clause.counts)
+    tokens = "\n".join(clause.text for clause in clauses(_BARE.sub(r"\1: [\2, \3, \4, \5]", tokens)) if clause.counts)
     for pattern in (_BEFORE, _AFTER):
         scanned = [
             (_last_name(match["name"], names), one)
@@ -174,10 +176,6 @@ def _last_name(words: str, names: ClassNames) -> str:
 
 def _single(one: EmbeddedObject) -> bool:
     return isinstance(one.value, KeyedPairs) and _entry(one.value) is not None
-
-
-def _whole(text: str, one: EmbeddedObject) -> bool:
-    return one.strict and (one.start, one.end) == (0, len(text.strip()))
 
 
 def _fours(text: str) -> Iterator[list[float]]:
@@ -232,13 +230,6 @@ def _numbers(given: Any, count: int) -> list[float] | None:
     if isinstance(given, KeyedPairs):
         sides = [[one for name in names for one in given.values_of(name)[:1]] for names in _SIDES]
         given = next((one for one in sides if len(one) == count), None)
-    if (
-        isinstance(given, list)
-        and len(given) == 2
-        and count == _CORNERS
-        and all(isinstance(one, list) for one in given)
-    ):
-        given = [number for one in given for number in one]
     if not isinstance(given, list) or len(given) != count:
         return None
     try:
@@ -250,7 +241,7 @@ def _numbers(given: Any, count: int) -> list[float] | None:
 
 def read_outlines(text: str, schema: ReplySchema) -> ReplyReading:
     """Polygons of every class, corners as fractions of width and height; what was asked for in thousandths."""
-    objects = [one for one in asserted_objects(text) if isinstance(one.value, KeyedPairs)]
+    objects = [one for one in embedded_objects(text) if isinstance(one.value, KeyedPairs)]
     if not objects:
         if _SEGMENT_CODES.search(text):
             return failed("codes of <seg> need the model's own decoder: hand in masks with file:PATH")
@@ -271,7 +262,7 @@ def read_outlines(text: str, schema: ReplySchema) -> ReplyReading:
             outlines.setdefault(name, []).extend(polygons)
     if held.value and not outlines and notes:
         return failed("; ".join(notes[:3]), *notes)
-    return read_as(outlines, AS_ASKED if _whole(text, held) else "object", *notes)
+    return read_as(outlines, AS_ASKED if is_whole(text, held) else "object", *notes)
 
 
 def _polygons(given: Any) -> list[Any]:

@@ -3,92 +3,100 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from surgvalid.asking.reading.candidates import asserted_objects, is_aside
+from surgvalid.asking.reading.candidates import is_aside, is_whole, object_value
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import CLOCK, Moment, moments, seconds_of, with_digits, with_shares
-from surgvalid.asking.reading.objects import KeyedPairs
+from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradiction, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
 from surgvalid.asking.reading.sentences import Mood, clauses, refuses
 
-_NUMBER = re.compile(r"(?<![a-zA-Z\d_.:/])[-+−]?\d+(?:[.,]\d+)?(?!\d|\s*%|\s*[:/]\s*\d)")
+_NUMBER = re.compile(r"(?<![a-zA-Z\d_.:/])[-+−]?\d+(?:[.,]\d+)?(?![a-zA-Z\d]|\s*%|\s*[:/]\s*\d)")
+_NAMED = re.compile(
+    r"\b(?:phase|image|frame|question|step|surgeon|version|figure|case|patient|day|level|grade|page|port|room|bild"
+    r"|frage|imagen|pregunta|第)\s*(?:no\.?|nr\.?|number|#)?\s*\d+\b|(?<=[a-z])-\d+\b|\b\d+-[a-z]+|\b\d+ (?:quarters"
+    r"|thirds|halves|fifths|tenths)\b|\b\d+\s*(?:mm|cm|m|ml|kg|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|px"
+    r"|pixels?|years?|fps|degrees?|sekunden|minuten|secondes|segundos|minutos)\b",
+    re.IGNORECASE,
+)
+"""Numbers that name or measure something, and count nothing."""
+_SOME_ONE = re.compile(
+    r"\b(?:no|this|that|the|which|every|any|each|missed)[- ]one\b|\bone (?:of|can|could|cannot|may|might|must|should"
+    r"|would|sees|has|knows|moment|second|possibility|option|way|reason|thing|point)\b|\b(?:for|number|other) one\b"
+    r"|[,;] (?:and )?one (?:is|being|placed|lying|partly|half)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|n['’]t|nicht|keine?|pas|no (?:es|son|hay))\s+(?:\w+\s+)?\d|不是\s*\d", re.IGNORECASE)
 _NOT_ONE = re.compile(
-    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/)\s*\d|\b(?:at least|at most|more than|less than|fewer than|over|under"
-    r"|up to|between|"
-    r"about|around|approximately|roughly|circa|etwa|ungefähr|environ|mehr als|weniger als|plus de|moins de|más de"
-    r"|menos de)\b|[<>≥≤~≈]",
+    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/)\s*\d|\b(?:at least|at most|more than|less than|fewer than|over|under|up to"
+    r"|between|about|around|approximately|roughly|circa|etwa|ungefähr|environ|mehr als|weniger als|plus de|moins de"
+    r"|más de|menos de|mindestens|höchstens|au moins|au plus|al menos|a lo sumo)\b|[<>≥≤~≈]|\d\s*\+|至少|最多",
     re.IGNORECASE,
 )
 _BOUND = re.compile(
-    r"\b(?:at least|at most|more than|less than|fewer than|over|under|up to|between|almost|nearly|mehr als|weniger als"
-    r"|plus de|moins de|más de|menos de|above|below)\b|[<>≥≤]|\d\s*%?\s*(?:-|–|—|to|or|bis|oder)\s*\d",
+    r"\b(?:at least|at most|more than|less than|fewer than|over|under|up to|between|almost|nearly|mehr als"
+    r"|weniger als|plus de|moins de|más de|menos de|above|below)\b|[<>≥≤]|\d\s*%?\s*(?:-|–|—|to|or|bis|oder)\s*\d",
     re.IGNORECASE,
 )
 _NONE_THERE = re.compile(
     r"^(?:there (?:is|are) )?(?:no|none|zero|keine?|aucune?|ning[uú]n\w*|nothing)(?:(?: \w+){0,3} (?:is|are|can be"
-    r"|sind|ist|in) .*| (?:clips?|objects?|needles?|sponges?|\w+s)(?: \w+)*| visible| present)?$"
-    r"|^(?:there (?:is|are)|i see|es gibt|il n y a|no hay) (?:no|none|keine?|pas|aucune?)\b|^没 有"
+    r"|sind|ist|in) .*| (?:clips?|objects?|needles?|sponges?|\w+s)(?: \w+)*| visible| present)?$|^(?:there (?:is|are)"
+    r"|i see|es gibt|il n y a|no hay) (?:no|none|keine?|pas|aucune?)\b|^没 有"
 )
-_TOTAL = re.compile(r"\b(?:total|altogether|overall|in all|i count|insgesamt)\b", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:total|altogether|overall|in all|i count|insgesamt|en tout|au total|en total)\b|[一总]?共", re.IGNORECASE
+)
 """Says that one of the numbers is the sum of the others."""
 _CONFIDENT = re.compile(
-    r"%\s*(?:\w+\s+)?(?:sure|confiden\w+|certain\w*|probab\w+|likel\w+|accura\w+|sicher|unable)", re.IGNORECASE
+    r"%\s*(?:\w+\s+)?(?:sure|certain|accura\w+|sicher|sûre?|segur[oa]|unable|black|blank)|confiden|accurac|probabilit"
+    r"|certaint|chance|likelihood|sicherheit|wahrscheinlich|certitude|certeza|seguridad|把握|置信",
+    re.IGNORECASE,
 )
 _MOST_SHARE = 100
 
 
-def _object_value(text: str) -> tuple[bool, Any]:
-    """Whether the reply holds objects, and the one value that they share."""
-    values = []
-    for one in asserted_objects(text):
-        value = one.value
-        while isinstance(value, KeyedPairs):
-            kept = [inner for key, inner in value if not is_aside(key)]
-            if len(kept) != 1:
-                return True, contradiction("an object with several values")
-            value = kept[0]
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        values.append(value)
-    if not values:
-        return False, None
-    if any(repr(one) != repr(values[0]) for one in values):
-        return True, contradiction("two objects say different things")
-    return True, values[0]
+_TIMES = {
+    "once": "1 time",
+    "twice": "2 times",
+    "einmal": "1 mal",
+    "zweimal": "2 mal",
+}
+_OFTEN = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
 
 
 def read_number(text: str, schema: ReplySchema) -> ReplyReading:
     """A whole number that is not negative."""
-    held, value = _object_value(text)
+    held, value = object_value(text)
     if isinstance(value, ReplyReading):
         return value
-    if held and value is None:
-        return refused("no value is given")
     if held and not isinstance(value, str):
         return _count(value, "object")
     plain = (value if held else text).strip()
+    if schema.about("times"):
+        plain = _OFTEN.sub(lambda word: _TIMES[word[0].lower()], plain)
     if re.fullmatch(r"\d+", plain):
         return read_as(int(plain), AS_ASKED if not held else "object")
-    bare = with_digits(plain.strip(" *`\"'.!"))
-    if re.fullmatch(r"[-+−]?\d+(?:[.,]\d+)?", bare):
-        return _count(bare.replace(",", ".").replace("−", "-"), "bare value")
     return _of_clauses(plain, schema)
 
 
 def _count(value: Any, path: str) -> ReplyReading:
+    return _checked_number(value, path, is_fit=lambda number: number >= 0 and number == int(number), kind=int)
+
+
+def _checked_number(
+    value: Any, path: str, *, is_fit: Callable[[float], bool], kind: Callable[[float], float] = float
+) -> ReplyReading:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = float(str(value).replace(",", ".").replace("−", "-"))
+    except ValueError:
         return failed(f"{value!r} is no number")
-    if isinstance(value, bool) or number < 0 or number != int(number):
-        return contradiction(f"{value!r} is no count")
-    return read_as(int(number), path)
+    return read_as(kind(number), path) if is_fit(number) else contradiction(f"{value!r} cannot be the answer")
 
 
-def _of_clauses(text: str, _: ReplySchema) -> ReplyReading:
+def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     spoken = clauses(text)
     if any(clause.mood is Mood.REFUSES for clause in spoken):
         return refused(f"declines: {text[:60]!r}")
@@ -96,7 +104,9 @@ def _of_clauses(text: str, _: ReplySchema) -> ReplyReading:
     for clause in spoken:
         if not clause.counts:
             continue
-        digits = with_digits(CLOCK.sub(" ", clause.text))
+        digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub(" ", CLOCK.sub(" ", clause.text))))
+        if _DENIED.search(digits):
+            continue
         if _NONE_THERE.search(folded(clause.text)):
             numbers.append(0)
         elif _NOT_ONE.search(digits):
@@ -105,18 +115,29 @@ def _of_clauses(text: str, _: ReplySchema) -> ReplyReading:
             numbers += [float(one.replace(",", ".").replace("−", "-")) for one in _NUMBER.findall(digits)]
     if numbers and _TOTAL.search(text) and 2 * max(numbers) == sum(numbers):
         numbers = [max(numbers)]
+    if numbers and any(one.mood is Mood.GUESSES and _NUMBER.search(with_digits(one.text)) for one in spoken):
+        return contradiction(f"another number is possible: {text[:60]!r}")
+    counted = [_of_thing(clause.text, schema) for clause in spoken if clause.counts]
+    if len(set(numbers)) > 1 and len(set(tied := [one for numbers_here in counted for one in numbers_here])) == 1:
+        numbers = tied
     if len(set(numbers)) > 1:
         return contradiction(f"several numbers: {', '.join(f'{one:g}' for one in sorted(set(numbers))[:4])}")
     return _count(numbers.pop(), "words") if numbers else failed(f"no number is stated in {text[:60]!r}")
 
 
+def _of_thing(text: str, schema: ReplySchema) -> list[float]:
+    """The numbers that stand before the thing that is counted, with at most two words between."""
+    digits = with_digits(text)
+    ends = [one.start() for one in schema.thing.finditer(digits)] if schema.thing else []
+    spaces = [re.search(r"(?<![\d.,:/-])(\d+)\s+(?:[^\W\d]+\s+){0,2}$", digits[:end]) for end in ends]
+    return [float(one[1]) for one in spaces if one is not None]
+
+
 def read_share(text: str, _: ReplySchema) -> ReplyReading:
     """A share in percent."""
-    held, value = _object_value(text)
+    held, value = object_value(text)
     if isinstance(value, ReplyReading):
         return value
-    if held and value is None:
-        return refused("no value is given")
     if held and not isinstance(value, str):
         return _percent(value, "object")
     plain = with_shares((value if held else text).strip())
@@ -124,7 +145,7 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
         return _percent(plain[:-1], AS_ASKED if not held and "%" in text else "object")
     bare = plain.strip(" *`\"'.!~≈")
     if re.fullmatch(r"[-+−]?\d+(?:[.,]\d+)?%?", bare):
-        return _percent(bare.rstrip("%").replace(",", ".").replace("−", "-"), "bare value")
+        return _percent(bare.rstrip("%"), "bare value")
     spoken = clauses(plain)
     if any(clause.mood is Mood.REFUSES for clause in spoken):
         return refused(f"declines: {text[:60]!r}")
@@ -134,7 +155,7 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
             continue
         words = with_digits(clause.text)
         numbers = re.findall(r"[-−]?\d+(?:[.,]\d+)?(?=%)", words)
-        if numbers and (_BOUND.search(words) or _CONFIDENT.search(words)):
+        if numbers and (_BOUND.search(words) or _CONFIDENT.search(words) or _DENIED.search(words)):
             return contradiction(f"no single share: {clause.text[:60]!r}")
         shares |= {float(one.replace(",", ".").replace("−", "-")) for one in numbers}
     if len(shares) > 1:
@@ -143,32 +164,32 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
 
 
 def _percent(value: Any, path: str) -> ReplyReading:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return failed(f"{value!r} is no share")
-    if isinstance(value, bool) or not 0 <= number <= _MOST_SHARE:
-        return contradiction(f"{value!r} is no share of a whole")
-    return read_as(number, path)
+    return _checked_number(value, path, is_fit=lambda number: 0 <= number <= _MOST_SHARE)
 
 
 _DURATION = re.compile(
-    r"\b(?:for|lasting|lasts|lasted|took|takes|during|within|während|pendant|durante|für)\s+(?:about\s+|the\s+)?$",
+    r"\b(?:for|lasting|lasts|lasted|took|takes|during|within|während|pendant|durante|für)\s+(?:(?:about|the|unos"
+    r"|environ|etwa|rund)\s+)?$",
     re.IGNORECASE,
 )
 _NOT_AT = re.compile(
-    r"\b(?:not|before|after|until|by|since|ends? at|vor|nach|avant|après|antes de|nicht|later than)\s+(?:at\s+)?$",
+    r"\b(?:not|before|after|until|by|since|now|currently|ends? at|vor|nach|avant|après|antes de|nicht"
+    r"|later than)\s+(?:at\s+)?$",
     re.IGNORECASE,
+)
+_LENGTH = re.compile(
+    r"\b(?:duration|length|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b", re.IGNORECASE
 )
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|bis|until|à|hasta|or|oder)\s*$", re.IGNORECASE)
 
 
 def read_moments(text: str, schema: ReplySchema) -> ReplyReading:
     """Moments in seconds, in order; one unless several were asked for."""
-    held, value = _listed_value(text)
-    if held and value is None:
-        return refused("no value is given")
+    held, value = object_value(text)
+    if isinstance(value, ReplyReading):
+        return value
     times: list[float] = []
+    tied: list[float] = []
     if held:
         given = value if isinstance(value, list) and not isinstance(value, KeyedPairs) else [value]
         for one in given:
@@ -185,21 +206,11 @@ def read_moments(text: str, schema: ReplySchema) -> ReplyReading:
             if isinstance(stated, ReplyReading):
                 return stated
             times += stated
+            tied += stated if schema.about(clause.text) else []
+    if len(times) > 1 and tied and not schema.several:
+        times = tied
     asked = re.fullmatch(r"\d\d:\d\d:\d\d(?:,\s*\d\d:\d\d:\d\d)*", text.strip())
     return _in_order(times, schema, AS_ASKED if asked else "words") if times else failed(f"no time in {text[:60]!r}")
-
-
-def _listed_value(text: str) -> tuple[bool, Any]:
-    objects = asserted_objects(text)
-    if not objects:
-        return False, None
-    value = objects[0].value
-    if len(objects) > 1 and any(repr(one.value) != repr(value) for one in objects):
-        return True, ["two objects"]
-    while isinstance(value, KeyedPairs):
-        kept = [inner for key, inner in value if not is_aside(key)]
-        value = kept[0] if len(kept) == 1 else ["several values"]
-    return True, value
 
 
 def _plain_time(value: Any) -> float | ReplyReading:
@@ -212,11 +223,19 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
     kept = []
     for place, one in enumerate(times):
         before = text[times[place - 1].end if place else 0 : one.start]
-        if _DURATION.search(before) or _NOT_AT.search(before):
+        if _DURATION.search(before) or _NOT_AT.search(before) or _LENGTH.search(before):
+            continue
+        if _LENGTH.search(text[one.end : one.end + 20]):
             continue
         if place and _RANGE.match(before) and (not schema.several or before.strip().lower() not in ("or", "oder")):
             return contradiction(f"a range and no moment: {text[:60]!r}")
         kept.append(one)
+    if len(kept) > 1 and not schema.several and "," in text:
+        ends = [0, *(one.end for one in times)]
+        tied = [
+            one for end, one in zip(ends, times, strict=False) if one in kept and schema.about(text[end : one.start])
+        ]
+        kept = tied if len(tied) == 1 else kept
     if kept and re.search(r"\b(?:between|either|zwischen|entre)\b", text, re.IGNORECASE):
         return contradiction(f"no single moment: {text[:60]!r}")
     seconds = []
@@ -258,21 +277,25 @@ _ENDS = "end_time end stop end_s to ends end_frame offset finish".split()
 _PAIR = 2
 
 
-def read_span(text: str, schema: ReplySchema, *, exchange: bool = False) -> ReplyReading:
+def read_span(text: str, schema: ReplySchema) -> ReplyReading:
     """Start and end in seconds of the clip."""
     spans, exact = [], False
-    for one in asserted_objects(text):
+    held = embedded_objects(text)
+    bare = embedded_objects(f"{{{text}}}") if not held else []
+    if len(bare) == 1 and bare[0].value.values_of(*_STARTS) and bare[0].value.values_of(*_ENDS):
+        held = bare
+    for one in held:
         for entry in _entries(one.value):
             span = _of_entry(entry, schema)
             if isinstance(span, ReplyReading):
                 return span
             spans.append(span)
-            exact = one.strict and (one.start, one.end) == (0, len(text.strip()))
+            exact = is_whole(text, one)
     if spans:
         if any(span != spans[0] for span in spans):
             return contradiction("several spans")
-        return _checked(*spans[0], schema, AS_ASKED if exact else "object", exchange)
-    return _span_of_words(text, schema, exchange)
+        return _checked(*spans[0], schema, AS_ASKED if exact else "object")
+    return _span_of_words(text, schema)
 
 
 def _entries(value: Any) -> list[Any]:
@@ -302,27 +325,37 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
     return times[0], times[1]
 
 
-def _span_of_words(text: str, schema: ReplySchema, exchange: bool) -> ReplyReading:
+_NO_SPAN = re.compile(
+    r"\b(?:not|either|no (?:\w+ )?(?:error|event|bleeding|mistake)s?)\b|\b(?:clip|video|recording"
+    r"|footage) (?:itself )?(?:runs|lasts|is|goes|spans|covers)\b",
+    re.IGNORECASE,
+)
+
+
+_SHARED_UNIT = re.compile(
+    r"(?<![\d:.])(\d+(?:\.\d+)?)(?=\s*(?:-|–|—|to|and|bis|und|à|et|a|y|hasta)\s*\d+(?:\.\d+)?\s*"
+    r"(s|sec\w*|sek\w*|seg\w*|min\w*|秒)(?![^\W_]))",
+    re.IGNORECASE,
+)
+_LASTS = re.compile(r"\W*(?:duration|length|dauer|durée|duración|时长)\b", re.IGNORECASE)
+
+
+def _span_of_words(text: str, schema: ReplySchema) -> ReplyReading:
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
-    times = [
-        one
-        for clause in clauses(text)
-        if clause.counts and not re.search(r"\bnot\b|\beither\b", clause.text, re.IGNORECASE)
-        for one in moments(clause.text)
-    ]
+    spoken = [one for one in clauses(_SHARED_UNIT.sub(r"\1 \2", text)) if not _LASTS.match(one.text)]
+    counted = [one for one in spoken if one.counts and not _NO_SPAN.search(one.text)]
+    times = [time for one in counted for time in moments(one.text)]
     if any(one.seconds is None for one in times):
         return contradiction("no such time")
-    if len(times) != _PAIR or len(moments(text)) != _PAIR:
+    if len(times) != _PAIR or sum(len(moments(one.text)) for one in spoken) != _PAIR:
         return contradiction(f"{len(times)} times and not two") if times else failed("no two times in the answer")
-    return _checked(times[0].seconds or 0.0, times[1].seconds or 0.0, schema, "words", exchange)
+    return _checked(times[0].seconds or 0.0, times[1].seconds or 0.0, schema, "words")
 
 
-def _checked(start: float, end: float, schema: ReplySchema, path: str, exchange: bool) -> ReplyReading:
+def _checked(start: float, end: float, schema: ReplySchema, path: str) -> ReplyReading:
     if end < start:
-        if not exchange:
-            return contradiction(f"ends at {end:g} s, before its start at {start:g} s")
-        return _checked(end, start, schema, "guess: start and end exchanged", exchange)
+        return contradiction(f"ends at {end:g} s, before its start at {start:g} s")
     limit = schema.duration_s
     if limit is not None and (start >= limit or end > limit):
         if start >= limit or not _overshoots_little(end, limit):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from surgvalid.asking.reading.candidates import without_quoted
 from surgvalid.asking.reading.choice import guess_choice, read_choice
 from surgvalid.asking.reading.cleaning import cleaned, without_reasoning
 from surgvalid.asking.reading.labels import read_classes, read_labels, read_lists
@@ -24,7 +25,7 @@ from surgvalid.asking.reading.reading import (
     ReadingPolicy,
     ReplyRead,
     ReplyReading,
-    contradiction,
+    agreed,
     failed,
     read_as,
     refused,
@@ -35,9 +36,11 @@ from surgvalid.asking.reading.stated import StatedPart, stated_parts
 from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
 
-PARSER_VERSION = "4"
+PARSER_VERSION = "7"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
+_WHOLE = frozenset({"text", "open_ended"})
+"""Forms whose answer is all that was written."""
 _ECHO_WORDS = 3
 _MOST_LETTERS = 40_000
 """Outside of its reasoning; what repeats itself to no end states nothing."""
@@ -91,7 +94,7 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
         return failed(f"{len(text):,} letters are no answer")
     if not text:
         return ReplyReading(ReplyRead.CUT, problem="the reply was cut") if was_cut else failed("an empty answer")
-    if schema.form not in ("text", "open_ended") and _is_left_open(text):
+    if schema.form not in _WHOLE and _is_left_open(text):
         return ReplyReading(ReplyRead.CUT if was_cut else ReplyRead.FAILED, problem="an object is not closed")
     if schema.form == "verdict":
         return read_verdict(text, schema)
@@ -99,7 +102,7 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
         return failed("the prompt is repeated")
     parts = stated_parts(text, one_line=schema.form in _ONE_LINE) or [StatedPart("", "")]
     readings = [_of_part(stated, schema) for stated in parts]
-    reading = _agreed(readings)
+    reading = agreed(readings)
     if was_cut:
         return _before_the_cut(reading, text)
     if not reading.usable and reading.status is ReplyRead.FAILED and reading.path != "contradiction" and refuses(text):
@@ -120,19 +123,11 @@ def _is_echo(text: str, schema: ReplySchema) -> bool:
 
 
 def _of_part(stated: StatedPart, schema: ReplySchema) -> ReplyReading:
-    reading = _FORMS[schema.form](unquoted(stated.text), schema)
+    text = stated.text if schema.form in _WHOLE else without_quoted(stated.text)
+    reading = _FORMS[schema.form](unquoted(text), schema)
     if not reading.usable or not stated.path:
         return reading
     return replace(reading, status=ReplyRead.REPAIRED, path=f"stated part: {reading.path}")
-
-
-def _agreed(readings: list[ReplyReading]) -> ReplyReading:
-    """Of several parts that state an answer the one that all share."""
-    usable = [one for one in readings if one.usable]
-    if any(repr(one.value) != repr(usable[0].value) for one in usable):
-        return contradiction("two different answers are stated")
-    broken = next((one for one in readings if one.path == "contradiction"), None)
-    return broken or (usable[0] if usable else readings[0])
 
 
 def _before_the_cut(reading: ReplyReading, text: str) -> ReplyReading:

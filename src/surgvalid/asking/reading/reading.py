@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -79,3 +80,12 @@ def refused(problem: str) -> ReplyReading:
 def contradiction(problem: str) -> ReplyReading:
     """A reply that says two things; no weaker rule may choose between them."""
     return ReplyReading(ReplyRead.FAILED, problem=problem, path="contradiction")
+
+
+def agreed(readings: Sequence[ReplyReading]) -> ReplyReading:
+    """Of several readings the value that all share; a contradiction within one is one of all."""
+    usable = [one for one in readings if one.usable]
+    if any(repr(one.value) != repr(usable[0].value) for one in usable):
+        return contradiction("two different answers are given")
+    broken = [one for one in readings if one.path == "contradiction"]
+    return [*broken, *usable, *readings][0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from surgvalid.asking.reading.names import ClassNames
+from surgvalid.asking.reading.names import ANOTHER, ClassNames, folded
 from surgvalid.errors import InputInvalid
 
 FORMS = (
@@ -28,6 +29,11 @@ FORMS = (
     "multiple_choice",
     "open_ended",
 )
+_THING = re.compile(
+    r"\b(?:how many|is (?:there )?an?|when (?:does|is|do|are)(?: the)?(?: first| last)?) (\w{3,}?)s?\b", re.IGNORECASE
+)
+_BE = r"(?:is|are|was|were|has|have|had|does|do|did)"
+_YES_OR_NO = re.compile(rf"\s*{_BE} (?:there )?([^?]+)\?", re.IGNORECASE)
 KEY_RULES = ("abstain", "negative", "fail")
 """What becomes of a class that a reply does not mention: no answer, absent, or the whole reply failed."""
 
@@ -63,6 +69,22 @@ class ReplySchema:
     asked: str = ""
     """The words of the prompt that say what to write."""
     max_length: int | None = None
+
+    @cached_property
+    def thing(self) -> re.Pattern[str] | None:
+        """The one kind of thing that is counted or waited for."""
+        asked = _THING.search(self.asked)
+        return re.compile(rf"\b{re.escape(asked[1])}(?:e?s|s)?\b(?!{ANOTHER})", re.IGNORECASE) if asked else None
+
+    @cached_property
+    def question(self) -> str:
+        """The words that a yes affirms, as they are compared; empty where nothing is asked so."""
+        asked = _YES_OR_NO.match(self.asked)
+        return folded(asked[1]) if asked else ""
+
+    def about(self, text: str) -> bool:
+        """Whether a text names what is counted or waited for."""
+        return self.thing is not None and self.thing.search(text) is not None
 
     @cached_property
     def names(self) -> ClassNames:

@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 _TAGS = re.compile(
-    r"<(answer|output|final_answer|final|response|result|verdict|solution|phase|action|score|severity|gesture|label|class|option"
-    r"|error_type)>(.*?)</\1>",
+    r"<(answer|output|final_answer|final|response|result|verdict|solution|phase|action|score|severity|gesture|label"
+    r"|class|option|error_type)>(.*?)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 _BOX_TOKENS = re.compile(r"<\|begin_of_box\|>(.*?)<\|end_of_box\|>", re.DOTALL)
@@ -18,21 +18,27 @@ _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _TEX_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}")
 _LABEL_WORDS = (
     r"answer|final answer|final verdict|verdict|output|result|response|conclusion|prediction|final|antwort|ergebnis"
-    r"|réponse(?: finale)?|respuesta(?: final)?|答案|最终答案|结论|回答"
-    r"|die antwort lautet|la réponse est|la respuesta es"
-    r"|the (?:final |correct |best )?answer is|my (?:final |best )?answer is|answer is|endgültige antwort"
+    r"|réponse(?: finale)?|respuesta(?: final)?|答案|最终答案|结论|回答|die antwort lautet|la réponse est"
+    r"|la respuesta es|so(?=:)|the (?:final |correct |best )?answer is|my (?:final |best )?answer is|answer is"
+    r"|endgültige antwort"
 )
 _LABEL = re.compile(
-    rf"(?:^|(?<=[\n.!?;。]))[ \t>#*_\-]*(?:(?:so|thus|hence|therefore|my|the|here is (?:the|my))[ ,]+)*[*_]*"
-    rf"(?P<label>{_LABEL_WORDS})[*_]*[ \t]*(?P<mark>[:：=][*_]*|(?<= is)\b|(?<= lautet)\b|(?<= est)\b|(?<= es)\b"
-    rf"|[*_]*\n+)[ \t]*",
+    rf"(?:^|(?<=[\n.!?;。])|(?<=,)(?=\s*(?:so|de modo|así|por|donc|also|daher|所以)))[ \t>#*_\-]*(?:(?:so|thus|hence"
+    rf"|therefore|de modo que|así que|por (?:lo )?tanto|donc|also|daher|所以|my|the|here is (?:the"
+    rf"|my))[ ,]*)*[*_]*(?P<label>{_LABEL_WORDS})[*_]*[ \t]*(?P<mark>[:：=][*_]*|(?<= is)\b|(?<= lautet)\b"
+    rf"|(?<= est)\b|(?<= es)\b|[*_]*\n+)[ \t]*|(?:^|(?<=\n)|(?<=[.!?)]\s))(?:→|⇒|➡|[=-]>)\ufe0f?\s+"
+    r"|(?<=[a-zA-Z)])\s*(?:→|⇒|➡|[=-]>)\s*(?=[\d{]\S*\s*$)",
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(
-    r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正|revised(?: answer)?|"
-    r"i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather|no[,.]? wait|"
-    r"wait[,.]? no|actually[,.]? no|sorry[,.]? i meant)\b\s*[:,.\-—]*\s*"
-    r"|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
+    r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正"
+    r"|revised(?: answer)?|i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather"
+    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no)\b|\d))|sorry[,.]? (?:i meant|that is"
+    r"|that['’]s|it is|it['’]s)"
+    r"|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en realidad|en réalité|perdón|pardon"
+    r"|(?<=[.!?\n}])\s*(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)|je (?:me )?corrige|me corrijo"
+    r"|ich korrigiere|不对)(?!\w)\s*[:,.\-—]*\s*|\bbut (?:it|that|this) (?:isn['’]t"
+    r"|is not)(?: one| it)?(?=\s*[:;—.])\s*[:,.\-—]*\s*|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?|~~~\w*\n?")
@@ -88,15 +94,13 @@ def _boxed(text: str) -> list[str]:
         if not depth:
             content = _TEX_TEXT.sub(r"\1", text[match.end() : at - 1]).strip()
             inner.append(content.replace("\\{", "{").replace("\\}", "}").replace("\\%", "%"))
-        if len(inner) > 20:
-            break
     return inner
 
 
 def _labelled(text: str, one_line: bool) -> list[StatedPart]:
     """What follows the labels; those of a final answer before others."""
     marks = [match for match in _LABEL.finditer(text) if text[match.end() :].strip()]
-    final = [match for match in marks if "final" in match["label"].lower() or "最终" in match["label"]]
+    final = [match for match in marks if re.search("final|最终", match["label"] or "", re.IGNORECASE)]
     parts = []
     for place, match in enumerate(marks):
         if final and match not in final:

@@ -32,15 +32,13 @@ VERDICT_WORDS: dict[str, bool | None] = {"CORRECT": True, "INCORRECT": False, "U
 UNSURE = "unsure"
 """The path of an abstention that the judge chose."""
 _FLAGS = re.IGNORECASE | re.ASCII
-_FENCE = re.compile(
-    r"^[ \t]*```(?:json)?[ \t]*\n(?P<body>(?:(?!```).)*?)\n?[ \t]*```\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE
-)
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 _BEFORE_OBJECT = re.compile(
-    r"^[ \t>#*_-]{0,6}(?:(?:(?:so|thus|hence|therefore|here|this|is|the|my|final)[ ,]+){0,4}"
-    r"(?:verdict|answer|reply|response|json)[*_]{0,2} *:[*_]{0,2} *)?$",
+    r"^[ \t>#*_-]{0,6}(?:(?:(?:so|thus|hence|therefore|here|this|is|the|my|final)[ ,]+){0,4}(?:verdict|answer|reply"
+    r"|response|json)[*_]{0,2} *:[*_]{0,2} *)?$|[.!?。]\s*$",
     _FLAGS,
 )
-"""What may stand on the line on which an object begins: a mark of a list, or a label."""
+"""What may stand on the line on which an object begins: a mark of a list, a label, or whole sentences."""
 _WRAPPED = re.compile(
     r"(?:^|(?<=\n))[ \t]*(?:<(?P<tag>answer|output|verdict|final_answer|final|result)>\s*(?P<inner>.*?)\s*</(?P=tag)>"
     r"|<\|begin_of_box\|>(?P<box>.*?)<\|end_of_box\|>|\$?\\boxed\{(?:\\text\{)?(?P<tex>[^{}]*"
@@ -50,25 +48,29 @@ _WRAPPED = re.compile(
 _MARKS = re.compile(r"(?m)^[ \t]*[✓✔✅☑❌✗✘✕☒]\ufe0f?[ \t]*|[ \t]*[✓✔✅☑❌✗✘✕☒]\ufe0f?[ \t]*$")
 _SPEAKS = re.compile(r"verdict|^(?:is)?(?:in)?correct(?:ness)?$")
 """Names of members that say whether the candidate is right."""
+_LABELS = "(?:verdict|urteil|answer|veredicto|verdicto|antwort|réponse|respuesta|判定|裁定|结论|答案)(?: final)?"
 _WORD = r"(?P<word>correct|incorrect|unsure)"
 _LINE = re.compile(
-    r"^[*_`\"']{0,3}(?P<label>(?:final +)?(?:verdict|urteil|answer)[*_`\"']{0,3} *[:=][*_]{0,2} *)?[*_`\"']{0,3}"
-    rf"{_WORD}[*_`\"']{{0,3}}[.!]?[*_`\"']{{0,3}}$",
+    rf"^[*_`\"']{{0,3}}(?P<label>(?:(?:final|the|my|das|mein|le|mon|el"
+    rf"|mi) +)?(?:{_LABELS})[*_`\"']{{0,3}} *(?:lautet|is|est|es)? *[:=][*_]{{0,2}} *)?[*_`\"']{{0,3}}{_WORD}["
+    rf"*_`\"']{{0,3}}[.!]?[*_`\"']{{0,3}}$",
     _FLAGS,
 )
 _SENTENCE = re.compile(
-    r"(?:^|(?<=[.!?\n])) *(?:(?:so|thus|hence|therefore),? +)?(?:the|this|that|my) +(?:candidate(?:'s)? +)?"
-    rf"(?:final +)?(?:answer|verdict|response) +is +[*_`\"']{{0,3}}{_WORD}[*_`\"']{{0,3}}[.!][*_]{{0,2}}(?= |\n|$)",
+    r"(?:^|(?<=[.!?\n])) *(?:(?:so|thus|hence|therefore),? +)?(?:the|this|that|my|das|mein|le|mon|el"
+    r"|mi) +(?:candidate(?:'s)? +)?"
+    rf"(?:final +)?(?:answer|response|{_LABELS}) +(?:is|ist|lautet|est"
+    rf"|es) +[*_`\"']{{0,3}}{_WORD}[*_`\"']{{0,3}}[.!][*_]{{0,2}}(?= |\n|$)",
     _FLAGS | re.MULTILINE,
 )
 _LABELLED = re.compile(
-    rf"^[ \t>#*_`\"'-]{{0,6}}(?:final +)?(?:verdict|urteil|answer)[*_]{{0,2}} *:[*_]{{0,2}} *[*_`\"']{{0,3}}{_WORD}\b",
+    rf"^[ \t>#*_`\"'-]{{0,6}}(?:final +)?(?:{_LABELS})[*_]{{0,2}} *:[*_]{{0,2}} *[*_`\"']{{0,3}}{_WORD}\b",
     _FLAGS | re.MULTILINE,
 )
 _NO = (
-    r"not|no|nor|neither|never|cannot|partial(?:ly)?|partly|mostly|almost|nearly|hardly|barely|somewhat|half"
-    r"|nicht|nein|kein(?:e[nrms]?)?|nie|falsch|teilweise|fast|kaum|halb|non|pas|jamais|faux|presque|partiellement"
-    r"|nunca|falso|casi|parcialmente|quase|nao|mai|sbagliat[oa]|quasi|parzialmente|niet|geen|nooit|gedeeltelijk|fout"
+    r"not|no|nor|neither|never|cannot|partial(?:ly)?|partly|mostly|almost|nearly|hardly|barely|somewhat|half|nicht"
+    r"|nein|kein(?:e[nrms]?)?|nie|falsch|teilweise|fast|kaum|halb|non|pas|jamais|faux|presque|partiellement|nunca"
+    r"|falso|casi|parcialmente|quase|nao|mai|sbagliat[oa]|quasi|parzialmente|niet|geen|nooit|gedeeltelijk|fout"
 )
 """Negations and half measures in languages whose letters are those of English."""
 _AGAINST_RIGHT = re.compile(
@@ -100,10 +102,8 @@ def _word_of(text: str) -> str | None:
     if wrapped := _WRAPPED.search(reply):
         inner = next(one for one in (wrapped["inner"], wrapped["box"], wrapped["tex"]) if one is not None)
         reply = f"{reply[: wrapped.start()]}{inner}".strip()
-    fenced = _FENCE.search(reply)
-    if fenced is not None and fenced.start() == 0:
-        reply, fenced = fenced["body"].strip(), None
-    before, word = _final_object(reply, fenced)
+    reply = _FENCE.sub(r"\1", reply).strip()
+    before, word = _final_object(reply)
     if word is None and before is not None:
         return None  # it ends in an object, and that is no verdict
     if word is None:
@@ -113,17 +113,15 @@ def _word_of(text: str) -> str | None:
     return word
 
 
-def _final_object(reply: str, fenced: re.Match[str] | None) -> tuple[str | None, str | None]:
+def _final_object(reply: str) -> tuple[str | None, str | None]:
     """What stands before the object that ends the reply, and its verdict word; None and None without one."""
-    if fenced is not None:
-        return reply[: fenced.start()], _word_in_object(fenced["body"].strip())
     if not reply.endswith(("}", "]")):
         return None, None
     objects = embedded_objects(reply)
     if not objects or objects[-1].end != len(reply):
         return None, None
     start = objects[-1].start
-    is_quoted = _BEFORE_OBJECT.match(reply[:start].rpartition("\n")[2]) is None
+    is_quoted = _BEFORE_OBJECT.search(reply[:start].rpartition("\n")[2]) is None
     return reply[:start], None if is_quoted else _word_in_object(reply[start:])
 
 

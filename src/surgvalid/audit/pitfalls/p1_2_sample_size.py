@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, judged, passed
-from surgvalid.audit.measures import counted, end, listed
+from surgvalid.audit.measures import counted, listed, number_of
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.stats.comparing.comparison import compare
@@ -36,31 +36,21 @@ ABOUT = Pitfall(
 def enough_videos(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """The number of independent videos."""
     matrix = study.matrix
-    if study.scores is None or not study.scores.has_videos:
+    if study.scores is None or not study.scores.has_videos or not study.scores.unit.is_known:
         raise NotThere("a column `video`: which cases come from one patient is not known")
     videos = len(matrix.video_names)
     text = f"{counted(videos, 'video')} with {counted(len(matrix.values), 'case')}."
-    count = AuditNumber("videos", float(videos), n=videos)
     few = f"{text} With fewer than {FEWEST_TESTED} no difference between models can be shown at 5 %."
-    yield judged(videos < FEWEST_TESTED, few, text, count, weight=Weight.HIGH)
+    yield judged(videos < FEWEST_TESTED, few, text, AuditNumber("videos", videos, n=videos), weight=Weight.HIGH)
 
 
 def how_wide(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """The interval over videos of every model."""
     matrix = study.clustered
-    videos = len(matrix.video_names)
     rows = interval(study.scores, **study.options).table
     numbers = [
-        AuditNumber(
-            f"{matrix.metric.name} with its interval over videos",
-            row["value"],
-            end(row["low"]),
-            end(row["high"]),
-            subject=row["model"],
-            n=videos,
-        )
-        for row in rows.to_dicts()
-        if row["value"] is not None
+        number_of(f"{matrix.metric.name} with its interval over videos", row)
+        for row in rows.drop_nulls("value").to_dicts()
     ]
     widths = [one.high - one.low for one in numbers if one.low is not None and one.high is not None]
     if not widths:

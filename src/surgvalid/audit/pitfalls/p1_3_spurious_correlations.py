@@ -48,7 +48,7 @@ def metadata_only(study: AuditedStudy) -> Iterator[AuditEvidence]:
         raise NotThere(
             "a property of recordings that varies over the cases (center, device, ..., or named confounders)"
         )
-    names, videos = coded(cases["video"])
+    names, videos = coded(study.units(cases["video"]))
     if len(names) < FEWEST_TESTED:
         raise NotThere(f"{FEWEST_TESTED} videos: with {len(names)} nothing can be told from chance")
     labels, reference = coded(cases["reference"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -19,10 +20,10 @@ from surgvalid.audit.evidence import (
     passed,
     unknown,
 )
-from surgvalid.audit.measures import listed
+from surgvalid.audit.measures import coded, listed, number_of
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
-from surgvalid.metrics.tracking.sequences import box_iou as overlap
+from surgvalid.metrics.detection.matching import box_iou as overlap
 from surgvalid.stats.agreement.ratings import Ratings, segment_ratings, unit_ratings
 from surgvalid.stats.agreement.report import agreement_of
 
@@ -71,7 +72,8 @@ def ratings_of(study: AuditedStudy) -> Ratings:
         raise NotThere("ratings of the same units by several raters (a table of ratings or of segments)")
     if len(ratings.raters) < 2:
         raise NotThere("a second rater")
-    return ratings
+    names, codes = coded(study.units(pl.Series(ratings.video_names)))
+    return replace(ratings, videos=codes[ratings.videos], video_names=names)
 
 
 def agreement(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -79,14 +81,7 @@ def agreement(study: AuditedStudy) -> Iterator[AuditEvidence]:
     ratings = ratings_of(study)
     rows = agreement_of(ratings).table.drop_nulls("value").to_dicts()
     numbers = tuple(
-        AuditNumber(
-            row["coefficient"],
-            row["value"],
-            row["low"],
-            row["high"],
-            subject=" and ".join(name for name in (row["rater_a"], row["rater_b"]) if name),
-            n=row["videos"],
-        )
+        number_of(row["coefficient"], row, subject=" and ".join(filter(None, (row["rater_a"], row["rater_b"]))))
         for row in rows
     )
     alpha = next((number for number in numbers if "alpha" in number.quantity.lower()), None)

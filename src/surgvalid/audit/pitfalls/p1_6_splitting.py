@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -14,7 +14,8 @@ from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.datasets import DATA_SETS, leakage_table, shared_videos
 from surgvalid.errors import Misuse
-from surgvalid.schema.tables.column_words import PATIENTS, RECORDINGS
+from surgvalid.schema.tables.spellings import PLACEHOLDERS, SpelledNames, names_in_both, spelled_names
+from surgvalid.schema.tables.splits import is_test
 
 ABOUT = Pitfall(
     "P1.6",
@@ -29,38 +30,31 @@ ABOUT = Pitfall(
         Seldom(26.7, "did not handle hierarchies in splits properly", 45),
     ),
     "Videos, patients, cases and contents that stand in two splits, also where names differ in case, separators, "
-    "leading zeros, file endings or words for one thing (pat, patient); videos that known data sets share, and on what "
-    "models were chosen. Fails on every overlap with a test split, and where models were chosen on it.",
+    "leading zeros, file endings, folders, marks of copies or words for one thing (pat, patient); the split of what "
+    "was scored; videos that known data sets share, and on what models were chosen. Fails on every overlap with a test "
+    "split, where scores are of another split, and where models were chosen on it. Parts of one operation (pat3a, "
+    "pat3_left) on both sides, and two numberings that both begin at 1, are to be looked at.",
     "Split by patient; keep copies and follow-up operations on one side; choose everything on a validation split.",
 )
-TEST_WORDS = ("test", "testing", "evaluation", "holdout", "held-out", "hidden")
 _DOUBTFUL = frozenset(
     "not no never without except but validation valid val train training dev cross-validation".split()
 )
 """Words beside which a mention of the test split may mean anything."""
-_PIECES = re.compile(r"[^\W\d_]+|\d+")
-_NAMED = ({"id", "no", "nr"}, {"p", "pt", *PATIENTS}, {"v", "vid", "video"}, {"op", *RECORDINGS} - {"video"}, {"case"})
-_THINGS = {word: thing for thing, words in enumerate(_NAMED) for word in words}
-"""Words before the number of an identifier that people write or leave out, by the thing that they name; 0 is any."""
-_ENDINGS = re.compile(r"\.(?:mp4|m4v|mpe?g|avi|mov|mkv|webm|png|jpe?g|tiff?|dcm|nii|gz|0)$")
-"""Of files, and of whole numbers that were read as decimals."""
-_COUNTER = 4
-"""Digits that a number given by counting has at most: patient 3 and video 3 are nothing that agrees."""
 
 
-def is_test(split: str) -> bool:
-    """Whether a split is one that values are reported on."""
-    return any(split.strip().lower().startswith(word) for word in TEST_WORDS)
+SCORED = "what was scored"
 
 
 def test_pairs(rows: pl.DataFrame) -> list[tuple[str, str]]:
-    """Pairs of splits, one of them a test split.
+    """Pairs of splits, one of them a test split; two splits are a pair whatever they are called.
 
     Raises:
-        NotThere: There are no two splits, or none of them is called a test split.
+        NotThere: There are no two splits, or several and none of them is called a test split.
     """
     splits = rows["split"].unique().sort().to_list()
     pairs = [pair for pair in itertools.combinations(splits, 2) if is_test(pair[0]) != is_test(pair[1])]
+    if not pairs and len(splits) == 2:
+        return [(splits[0], splits[1])]
     if not pairs:
         raise NotThere(f"a split called test beside another one (there are {listed(splits)})")
     return pairs
@@ -69,71 +63,74 @@ def test_pairs(rows: pl.DataFrame) -> list[tuple[str, str]]:
 def overlaps(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """What stands on both sides: videos, patients, cases, contents."""
     rows = study.table("splits")
+    rows = rows.drop(one.name for one in rows if one.null_count() == rows.height)
     pairs = test_pairs(rows)
     for column in ("patient", "video", "case", "content"):
-        if column not in rows.columns or rows[column].null_count() == rows.height:
+        if column not in rows.columns:
             if column == "patient":
                 count = rows["video"].n_unique()
                 yield unknown(f"Patients are not named; each of the {count} videos counts as a patient.")
             continue
-        held = {name: _names(rows.filter(pl.col("split") == name), column) for name in rows["split"].unique()}
-        shared = {pair: _in_both(held[pair[0]], held[pair[1]]) for pair in pairs}
+        held = {name: _names(rows.filter(split=name), column) for name in rows["split"].unique()}
+        others = [(SCORED, name) for name in held if not is_test(name)] if any(map(is_test, held)) else []
+        held[SCORED] = _scored(study, column, rows.columns)
+        shared = {pair: names_in_both(*(held[one] for one in pair)) for pair in (*pairs, *others)}
         numbers = [
-            AuditNumber(f"{column}s in both", float(len(both)), subject=f"{one} and {other}")
-            for (one, other), both in shared.items()
+            AuditNumber(f"{column}s in both", float(len(both)), subject=" and ".join(pair))
+            for pair, (both, _) in shared.items()
         ]
-        bad = [f"{one} and {other} share {len(both)} ({listed(both)})" for (one, other), both in shared.items() if both]
-        yield judged(
-            bad,
-            f"{column}: {'; '.join(bad)}.",
-            f"No {column} stands in a test split and in another one.",
-            *numbers,
-            weight=Weight.HIGH,
+        bad, alike = (
+            [
+                f"{' and '.join(pair)} share {len(both[at])} ({listed(both[at])})"
+                for pair, both in shared.items()
+                if both[at]
+            ]
+            for at in (0, 1)
         )
+        if column != "patient" and "patient" in rows.columns:
+            alike = []
+        blank = rows.filter(_nameless(column)).height
+        if bad:
+            yield failed(f"{column}: {'; '.join(bad)}.", *numbers, weight=Weight.HIGH)
+        if alike:
+            yield unknown(f"{column}: look at these: {'; '.join(alike)}. {_ALIKE}")
+        if blank:
+            yield unknown(f"{blank} of {rows.height} rows name no {column}: nobody can tell where those stand.")
+        if not (bad or alike or blank):
+            yield passed(f"No {column} stands in a test split and in another one.", *numbers)
 
 
-def plain_name(name: str) -> tuple[str, frozenset[int]]:
-    """What is left of an identifier without case, separators, zeros before numbers, endings and words as `patient`.
+_ALIKE = (
+    "Parts of one operation, or numbers from 1 on both sides; where these are different patients, a column data_set "
+    "(or patient) in the table of splits says so."
+)
 
-    With it the things that such words name, where it does no more than count them.
 
-    Example:
-        >>> plain_name("pat003") == plain_name("Patient-3"), plain_name("A3") == plain_name("B3")
-        (True, False)
+def _scored(study: AuditedStudy, column: str, known: Sequence[str]) -> SpelledNames:
+    """The scored videos or patients, which are called patients where the scores and the splits name those."""
+    frame = pl.DataFrame() if study.scores is None or not study.scores.has_videos else study.scores.frame
+    whole = "patient" if study.scores and study.scores.unit.word == "patient" and "patient" in known else "video"
+    ours = {whole: "video"} | ({"video": "video_id"} if "video_id" in frame.columns else {})
+    return _names(frame.select(pl.col(ours[column]).alias(column)), column) if ours.get(column) in frame.columns else {}
+
+
+def _names(rows: pl.DataFrame, column: str) -> SpelledNames:
+    """Names by themselves without case, and but for contents by what else is left of them within one data set.
+
+    What several videos call a case (`frame_0001`) is a place in each, and names none.
     """
-    pieces = _PIECES.findall(_ENDINGS.sub("", _ENDINGS.sub("", name.casefold())))
-    kept = [piece.lstrip("0") or "0" if piece.isdigit() else piece for piece in pieces if piece not in _THINGS]
-    longest = max((len(piece) for piece in kept if piece.isdigit()), default=0)
-    things = {_THINGS[piece] for piece in pieces if longest <= _COUNTER and _THINGS.get(piece)}
-    return " ".join(kept if longest else pieces), frozenset(things)
-
-
-_Names = dict[tuple[str, ...], dict[frozenset[int], str]]
-
-
-def _names(rows: pl.DataFrame, column: str) -> _Names:
-    """Names by themselves without case, and but for contents by what else is left of them within one data set."""
+    if column == "case":
+        rows = rows.filter(pl.col("video").n_unique().over("case") == 1)
     source = pl.col("data_set").fill_null("") if "data_set" in rows.columns else pl.lit("")
-    named = rows.drop_nulls(column).select(pl.col(column).cast(pl.String).str.strip_chars(), source.alias("source"))
-    names: _Names = {}
-    for name, of_set in named.unique().sort(column, "source").iter_rows():
-        names[(name.casefold(),)] = {frozenset(): name}
-        if column != "content":
-            plain, things = plain_name(name)
-            names.setdefault((plain, of_set), {})[things] = name
-    return names
+    named = rows.filter(~_nameless(column)).select(
+        pl.col(column).cast(pl.String).str.strip_chars(), source.alias("source")
+    )
+    return spelled_names(named.unique().sort(column, "source").iter_rows(), words=column != "content")
 
 
-def _in_both(some: _Names, others: _Names) -> list[str]:
-    """Names on both sides; those that are written in two ways with both."""
-    pairs = {
-        one: other
-        for key in sorted(some.keys() & others.keys(), key=len, reverse=True)
-        for things, one in some[key].items()
-        for words, other in others[key].items()
-        if things <= words or words <= things
-    }
-    return sorted(one if one.casefold() == other.casefold() else f"{one} = {other}" for one, other in pairs.items())
+def _nameless(column: str) -> pl.Expr:
+    """Whether a row says of something only that nobody knows its name."""
+    return pl.col(column).cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase().is_in(PLACEHOLDERS)
 
 
 def known_data_sets(study: AuditedStudy) -> Iterator[AuditEvidence]:

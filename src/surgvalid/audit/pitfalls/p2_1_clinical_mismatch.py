@@ -37,7 +37,7 @@ def needs_have_metrics(study: AuditedStudy) -> Iterator[AuditEvidence]:
     unreported = [
         f"{need['requirement']} ({need['metric']})"
         for need in needs
-        if need.get("metric") and need["metric"] not in names
+        if need.get("metric") and study.called(need["metric"]) not in names
     ]
     if bare or unreported:
         parts = [f"no metric measures: {listed(bare)}"] if bare else []

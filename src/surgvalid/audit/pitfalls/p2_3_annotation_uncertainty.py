@@ -51,7 +51,7 @@ def tolerance_holds(study: AuditedStudy) -> Iterator[AuditEvidence]:
     answer = study.answer("tolerance")
     tolerance = 0.0 if answer is False else float(answer)
     gaps, videos = _gaps(study)
-    names, codes = coded(videos)
+    names, codes = coded(study.units(pl.Series(videos)))
     share = means((gaps <= tolerance + 1e-9).astype(float), codes)
     number = estimate("share of rater pairs within the tolerance", share, 0, names)
     spread = AuditNumber("95 % of rater pairs lie within", float(np.quantile(gaps, 0.95)), n=len(names))

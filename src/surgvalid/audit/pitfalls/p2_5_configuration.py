@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from surgvalid.audit.evidence import AuditEvidence, Look, NotThere, Weight, failed, judged, passed, quoted
 from surgvalid.audit.measures import listed
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
@@ -18,16 +20,19 @@ ABOUT = Pitfall(
     ("opaque", "unreliable", "undetected"),
     (Seldom(82.6, "did not describe how metrics were computed", 46),),
     "Every reported metric must come with its conventions: those that surgvalid records, or [metrics.NAME] of the "
-    "study file. Fails where some have them and others do not, or where models were scored under different ones.",
+    "study file. Fails where some have them and others do not, where models were scored under different ones, and "
+    "where a model has the same value in all cases of a metric that takes ten or more for every other model.",
     "Write the conventions of every metric beside its value, or compute it with a tool that records them.",
 )
+MANY = 10
+"""Different values of the other models from which on one value in all cases is no chance."""
 
 
 def recorded(study: AuditedStudy) -> dict[str, bool]:
     """Whether each reported metric has its conventions somewhere."""
     stated = study.scores.facts if study.scores is not None else {}
     known = {name: bool(facts.conventions) for name, facts in stated.items()}
-    known |= {name: bool(words) or known.get(name, False) for name, words in study.conventions.items()}
+    known |= {name: bool(words) or known.get(name, False) for name, words in study.stated.items()}
     for result in study.of("evaluate", "combine"):
         frame = result.frame("metrics")
         if {"metric", "conventions"} <= set(frame.columns):
@@ -73,7 +78,25 @@ def same_for_all(study: AuditedStudy) -> Iterator[AuditEvidence]:
     )
 
 
+def varies_for_all(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Models whose scores never vary where those of all others do: they were computed in another way, or not at all."""
+    scores, still = study.scored, []
+    for name in scores.metrics:
+        rows = scores.frame.filter(metric=name).drop_nulls("value").group_by("model")
+        spread = rows.agg(pl.len(), pl.col("value").n_unique().alias("kinds"), pl.col("value").first()).sort("model")
+        if spread.filter(pl.col("kinds") >= MANY).height < max(1, spread.height - 1):
+            continue
+        bare = spread.filter(pl.col("kinds") == 1, pl.col("len") >= MANY).to_dicts()
+        still += [f"{row['model']} has {name} {row['value']:g} in all {row['len']} cases" for row in bare]
+    yield judged(
+        still,
+        f"Scores that never vary, where those of other models do: {listed(still)}.",
+        "No model's scores stand still.",
+    )
+
+
 LOOKS = (
     Look("conventions of every metric", every_metric),
+    Look("scores that never vary", varies_for_all, needed=False, scored=True),
     Look("one set of conventions for all models", same_for_all, needed=False),
 )

@@ -42,7 +42,7 @@ TOLERANCES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 def over_thresholds(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Shares of cases that reach a threshold, over thresholds."""
     matrix = study.rivals()
-    given = study.conventions.get(matrix.metric.name, {}).get("threshold")
+    given = study.stated.get(matrix.metric.name, {}).get("threshold")
     if not isinstance(given, int | float) or isinstance(given, bool):
         raise NotThere(f"a threshold of {matrix.metric.name!r} ([metrics.{matrix.metric.name}] threshold = ...)")
     if not 0 <= float(given) <= 1 or matrix.metric.sign < 0 or np.nanmax(matrix.values) > 1:

@@ -41,7 +41,7 @@ def largest_class(study: AuditedStudy) -> Iterator[AuditEvidence]:
     labels, reference = coded(cases["reference"])
     counts = [int((reference == place).sum()) for place in range(len(labels))]
     largest = counts.index(max(counts))
-    videos, codes = coded(cases["video"])
+    videos, codes = coded(study.units(cases["video"]))
     share = means((reference == largest).astype(float), codes)
     number = estimate("share of the largest class", share, 0, videos, subject=labels[largest])
     others = [name for name in names if name.lower() not in BY_FREQUENCY]

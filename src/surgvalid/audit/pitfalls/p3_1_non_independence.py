@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
-from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NotThere, Weight, judged, passed
-from surgvalid.audit.measures import listed, video_sums
+from surgvalid.audit.evidence import AuditEvidence, AuditNumber, Look, NamedNotThere, NotThere, Weight, judged, passed
+from surgvalid.audit.measures import listed, number_of, video_sums
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
+from surgvalid.schema.tables.score_table import ScoreMatrix
 from surgvalid.stats.intervals.dependence import design_effects
 from surgvalid.stats.intervals.interval import interval
 
@@ -29,7 +31,8 @@ ABOUT = Pitfall(
     "The width of intervals with videos as units over that with single cases as units, and the design effect. Fails "
     "where reported intervals or tests took cases as units although the design effect is above 1.1, whether the study "
     "says so or a result records it, and where a printed interval has less than 0.8 of the width that resampled videos "
-    "give, whatever one video is left out and however its ends were rounded.",
+    "give, whatever one video is left out and however its ends were rounded; and where two videos have the same scores "
+    "in all of their cases, which chance gives in one of 1,000 studies at most.",
     "Resample or test whole videos (the default of every verb here), or report one value per video.",
 )
 MATTERS = 1.1
@@ -40,6 +43,8 @@ _NESTED = re.compile(r"\b(cluster|hierarch|nested|multi-?level)", re.IGNORECASE)
 """Words of how the study says what its units are; a case may be a frame or an operation, so it says nothing."""
 NARROW = 0.8
 """Share of the expected width below which a printed interval is too narrow, whatever video is left out."""
+COPIED = 1e-3
+"""Chance of videos with the same scores, of sound studies in all, below which they are copies."""
 _NORMAL = 1.959964
 
 
@@ -69,9 +74,7 @@ def effects(study: AuditedStudy) -> tuple[float, list[AuditNumber]]:
     for resample in ("naive", "cluster"):
         table = interval(study.scores, resample=resample, **study.options).table
         numbers += [
-            AuditNumber(
-                "value with its interval", row["value"], row["low"], row["high"], row["model"], resample, row["videos"]
-            )
+            number_of("value with its interval", row, setting=resample)
             for row in table.drop_nulls(["value", "low", "high"]).to_dicts()
         ]
     return float(known.median()), numbers  # type: ignore[arg-type]
@@ -141,15 +144,48 @@ def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
 
 def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Whether printed intervals are narrower than whole videos allow."""
-    reported = study.table("reported", "low", "high").drop_nulls(["low", "high"])
-    matrix = study.clustered
+    study.table("reported", "low", "high")
+    reported, matrix = study.printed.drop_nulls(["low", "high"]), study.clustered
     mine = reported.filter(pl.col("metric") == matrix.metric.name, pl.col("model").is_in(matrix.models))
+    if not mine.is_empty():
+        yield _judged_widths(mine, matrix)
+    known = pl.col("model").is_in(matrix.models) & pl.col("metric").is_in(study.metrics)
+    if names := reported.filter(~known).select(pl.format("{} {}", "model", "metric")).to_series().to_list():
+        text = f"{len(names)} printed rows with an interval match no model or metric of the scores"
+        raise NamedNotThere(f"scores of everything printed; {text}: {listed(names)}")
     if mine.is_empty():
         raise NotThere(f"printed intervals of {matrix.metric.name!r}")
+
+
+def copies(study: AuditedStudy) -> Iterator[AuditEvidence]:
+    """Videos with the very same scores, which are one video that was copied unless chance can give that."""
+    matrix = study.clustered
+    values = np.round(np.nan_to_num(matrix.values, nan=-np.inf), 12)[np.argsort(matrix.videos, kind="stable")]
+    sizes = np.bincount(matrix.videos, minlength=len(matrix.video_names))
+    first: dict[bytes, str] = {}
+    alike = []
+    for name, rows in zip(matrix.video_names, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
+        if (known := first.setdefault(np.sort(rows, axis=0).tobytes(), name)) != name:
+            alike.append((len(rows), f"{known} and {name}"))
+    counts = np.unique(values, axis=0, return_counts=True)[1] if alike else np.ones(1)
+    share = max(float((counts.astype(float) ** 2).sum()) / len(values) ** 2, 1 / len(values))
+    unlikely = math.log(COPIED) - 2 * math.log(len(sizes))
+    same = [names for size, names in alike if math.lgamma(size + 1) + size * math.log(share) < unlikely]
+    yield judged(
+        same,
+        f"Videos with the same scores in all of their cases: {listed(same)}. A copy is no further video.",
+        f"No two of {len(sizes)} videos have the same scores throughout, but where chance can give that.",
+        weight=Weight.HIGH,
+    )
+
+
+def _judged_widths(printed_rows: pl.DataFrame, matrix: ScoreMatrix) -> AuditEvidence:
+    """The widths of printed intervals of a metric against those expected."""
     narrow, numbers = [], []
-    for model, low, high in mine.select("model", "low", "high").iter_rows():
+    for model, low, high in printed_rows.select("model", "low", "high").iter_rows():
         values = matrix.values[:, matrix.models.index(model)]
-        expected, least, most = expected_width(values, matrix.videos)
+        scale = _scale_of((low + high) / 2, values)
+        expected, least, most = (scale * width for width in expected_width(values, matrix.videos))
         printed, digits = high - low, 10.0 ** -max(_decimals(low), _decimals(high))
         if least <= 0:
             continue
@@ -164,13 +200,19 @@ def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
         numbers.append(ratio)
         if (ratio.high or 0.0) < NARROW:
             narrow.append(f"{model} {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})")
-    yield judged(
+    return judged(
         narrow,
         f"Printed intervals are too narrow for whole videos as units: {listed(narrow)} the width expected.",
-        f"None of {mine.height} printed intervals is narrower than whole videos allow.",
+        f"None of {printed_rows.height} printed intervals is narrower than whole videos allow.",
         *numbers,
         weight=Weight.HIGH,
     )
+
+
+def _scale_of(printed: float, values: np.ndarray) -> float:
+    """100 where what is printed of shares is nearer to their mean in percent, else 1."""
+    mean, shares = float(np.nanmean(values)), float(np.nanmax(np.abs(values))) <= 1
+    return 100.0 if shares and abs(printed - 100 * mean) < abs(printed - mean) else 1.0
 
 
 def expected_width(values: np.ndarray, codes: np.ndarray) -> tuple[float, float, float]:
@@ -197,5 +239,6 @@ def _decimals(number: float) -> int:
 LOOKS = (
     Look("how much videos matter", widths, scored=True),
     Look("units of intervals and tests", units, scored=True),
+    Look("videos that are copies", copies, needed=False, scored=True),
     Look("widths of printed intervals", printed_widths, needed=False, scored=True),
 )

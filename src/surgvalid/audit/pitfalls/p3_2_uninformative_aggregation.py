@@ -20,7 +20,7 @@ from surgvalid.audit.evidence import (
     passed,
     quoted,
 )
-from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, Jackknife, end, jackknifed, listed, video_sums
+from surgvalid.audit.measures import ALPHA, FEWEST_TESTED, Jackknife, end, jackknifed, listed, number_of, usual_values
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.schema.tables.score_table import ScoreMatrix
@@ -178,19 +178,10 @@ def _stated_ways(study: AuditedStudy) -> Iterator[str]:
 
 def _both_means(matrix: ScoreMatrix) -> str:
     """The mean over cases beside the mean over videos, of the first models."""
-    totals, counts = video_sums(matrix.values, matrix.videos)
-    cases = totals.sum(axis=0) / counts.sum(axis=0)
-    videos = np.nanmean(np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0), axis=0)
-    return (
-        "Mean over cases and over videos: "
-        + listed(
-            [
-                f"{model} {case:.3g} and {video:.3g}"
-                for model, case, video in zip(matrix.models, cases, videos, strict=True)
-            ]
-        )
-        + "."
-    )
+    ways = usual_values(matrix)
+    both = zip(matrix.models, ways["mean over cases"], ways["mean over videos"], strict=True)
+    named = [f"{model} {case:.3g} and {video:.3g}" for model, case, video in both]
+    return f"Mean over cases and over videos: {listed(named)}."
 
 
 def critical_phases(study: AuditedStudy) -> Iterator[AuditEvidence]:
@@ -210,15 +201,7 @@ def critical_phases(study: AuditedStudy) -> Iterator[AuditEvidence]:
     rows = strata(study.scores, [phase], baseline="rest", level=level, **study.options).table
     rows = rows.filter(pl.col("stratum").is_in(critical) & pl.col("model").is_in(matrix.models)).drop_nulls("delta")
     numbers = [
-        AuditNumber(
-            f"value in the phase minus elsewhere, {level:.2%} interval",
-            row["delta"],
-            row["low"],
-            row["high"],
-            row["model"],
-            row["stratum"],
-            row["videos"],
-        )
+        number_of(f"value in the phase minus elsewhere, {level:.2%} interval", row, "delta", setting=row["stratum"])
         for row in rows.to_dicts()
     ]
     tests = max(1, len(numbers))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from surgvalid.audit.evidence import (
     AuditEvidence,
     AuditNumber,
@@ -17,13 +15,12 @@ from surgvalid.audit.evidence import (
     judged,
     passed,
 )
-from surgvalid.audit.measures import listed, video_sums
+from surgvalid.audit.measures import listed, usual_values
 from surgvalid.audit.pitfall import Category, Pitfall, Seldom
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.results.folder import current, outputs_of
 from surgvalid.results.manifest import sha256_of
 from surgvalid.results.reading import StoredResult, is_file
-from surgvalid.schema.tables.score_table import ScoreMatrix
 
 ABOUT = Pitfall(
     "P3.5",
@@ -38,9 +35,10 @@ ABOUT = Pitfall(
         Seldom(89.1, "did not report on fairness or bias", 46),
     ),
     "What manifests hold (versions, options, seeds, hashes of inputs) and whether files still are what was written; "
-    "whether printed numbers follow from the scores (mean over cases or over videos, or median, up to the last "
-    "digit); and the declared statements on ethics, funding, bias and availability. Fails where a file was changed "
-    "since, where a printed number does not follow, and where a statement is said not to exist.",
+    "whether printed numbers follow from the scores (mean or median over cases or over videos, rounded or cut off at "
+    "the last digit of the column); and the declared statements on ethics, funding, bias and availability. Fails "
+    "where a file was changed since, where a printed number does not follow, and where a statement is said not to "
+    "exist.",
     "Keep results in the folders that verbs write, add the missing statements, and follow a reporting guideline.",
 )
 MOST_BYTES = 64_000_000
@@ -67,59 +65,39 @@ def manifests(study: AuditedStudy) -> Iterator[AuditEvidence]:
 
 def reported_from_scores(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Whether reported numbers can be had from the scores."""
-    frame = study.table("reported").drop_nulls("value")
-    scores = study.scores
-    if scores is None:
-        raise NotThere("scores (a score table with model, case, video and value)")
-    numbers, off = [], []
+    frame, scores = study.printed.drop_nulls("value"), study.scored
+    numbers, off, looked_at = [], [], 0
     for name in [name for name in scores.metrics if name in set(frame["metric"])]:
         matrix = scores.matrix(name, missing=study.missing)
-        ways = usual_values(matrix)
-        for model, printed in frame.filter(metric=name).select("model", "value").iter_rows():
+        unpaired = {} if study.missing else usual_values(scores.matrix(name, missing="drop-score"))
+        ways = {**usual_values(matrix), **{f"{way}, its own": values for way, values in unpaired.items()}}
+        rows = frame.filter(metric=name)
+        digits = max((len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in rows["value"]), default=0)
+        for model, printed in rows.select("model", "value").iter_rows():
             if model in matrix.models:
                 values = {way: float(column[matrix.models.index(model)]) for way, column in ways.items()}
                 numbers += [
                     AuditNumber(f"{name}: {way}", value, subject=model, setting=f"printed {printed:g}")
                     for way, value in values.items()
                 ]
-                if not any(_rounds_to(value, printed) for value in values.values()):
+                if not any(_prints_as(value, printed, digits) for value in values.values()):
                     words = ", ".join(f"{way} {value:.4g}" for way, value in values.items())
                     off.append(f"{model} {name} {printed:g} ({words})")
+                looked_at += 1
     if not numbers:
         raise NotThere("printed numbers of models and metrics that the scores have")
     yield judged(
         off,
         f"Printed numbers that none of the usual means of the scores gives: {listed(off)}.",
-        f"{len(numbers) // len(WAYS)} printed numbers follow from the scores.",
+        f"{looked_at} printed numbers follow from the scores.",
         *numbers,
     )
 
 
-WAYS = ("mean over cases", "mean over videos", "median over cases")
-
-
-def usual_values(matrix: ScoreMatrix) -> dict[str, np.ndarray]:
-    """What each model reaches under the usual ways to make one number of its scores."""
-    totals, counts = video_sums(matrix.values, matrix.videos)
-    by_video = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
-    return dict(
-        zip(
-            WAYS,
-            (
-                totals.sum(axis=0) / counts.sum(axis=0),
-                np.nanmean(by_video, axis=0),
-                np.nanmedian(matrix.values, axis=0),
-            ),
-            strict=True,
-        )
-    )
-
-
-def _rounds_to(value: float, printed: float) -> bool:
+def _prints_as(value: float, printed: float, digits: int) -> bool:
     """Whether a value can be printed so, as a share or in percent, rounded or cut off at the last digit."""
-    digits = len(f"{printed:.6f}".rstrip("0").partition(".")[2])
-    unit = 10.0**-digits
-    return any(abs(scale * value - printed) <= unit * (1 + 1e-9) for scale in (1.0, 100.0))
+    unit = 10.0**-digits + 1e-9
+    return any(-unit <= printed - scale * value <= unit / 2 for scale in (1.0, 100.0))
 
 
 def _changed(result: StoredResult) -> Iterator[str]:

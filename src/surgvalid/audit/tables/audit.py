@@ -219,11 +219,15 @@ def _gaps(read: Sequence[ReadTable], known: KnownFacts) -> Iterator[Finding]:
         "kind (multi-class, multi-label or binary), so accuracy was not held against recall": named(
             lambda one, metrics: not one.facts.kind and {"accuracy", "weighted_recall"} <= metrics
         ),
-        "kind (multi-class, multi-label or binary), so accuracy was not held against whole counts": named(
-            lambda one, metrics: not one.facts.kind and one.facts.cases and "accuracy" in metrics
+        "kind (multi-class, multi-label or binary), so accuracy was not held against whole counts, "
+        "nor an interval against its width": named(
+            lambda one, metrics: not one.facts.kind and (one.facts.cases or one.table.counted) and "accuracy" in metrics
         ),
-        "number of cases, so no share was held against whole counts, nor an interval against its width": named(
-            lambda one, metrics: not one.facts.cases and not one.facts.column_cases and "accuracy" in metrics
+        "number of cases as it is read (n = ... in the caption, or --facts cases=...), so no share was held against "
+        "whole counts, nor an interval against its width": named(
+            lambda one, metrics: (
+                not (one.facts.cases or one.facts.column_cases or one.table.counted) and "accuracy" in metrics
+            )
         ),
         "number of classes, so no solution was looked for": named(
             lambda one, metrics: one.facts.kind == "multi-label" and not one.facts.classes and "accuracy" in metrics

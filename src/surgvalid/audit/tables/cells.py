@@ -20,6 +20,9 @@ _NUMBER = re.compile(
     r"(?:\s*(?:±|\+/-|\+-|\(|\[|[,;]?\s*(?:\d\d\s*%\s*)?CI\b).*)?",
     re.ASCII,
 )
+_COUNTED = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*[(\[]([\d.,]+\s*%?)[)\]]", re.ASCII)
+_BESIDE = re.compile(r"[(\[](\d{1,9})\s*/\s*(\d{1,9})[)\]]$", re.ASCII)
+"""A count out of a number before a share, and after one."""
 _SEVERAL = re.compile(r"\s{2,}|\s*[|/]\s*")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "\u00a0": " ", "\u2009": " "} | dict.fromkeys("*†‡§$", ""))
 
@@ -40,6 +43,8 @@ class PrintedCell(NamedTuple):
     """Whether a percent sign is printed."""
     grouped: bool = False
     """Whether thousands are marked off, as counts are."""
+    counts: tuple[int, int] | None = None
+    """A count and what it is out of, where they stand beside a share."""
 
 
 def cells_in(text: str) -> tuple[PrintedCell, ...]:
@@ -55,7 +60,10 @@ def cells_in(text: str) -> tuple[PrintedCell, ...]:
         return (simple,)
     bold = _BOLD.search(text) is not None
     words = plain_words(text)
-    cell = _cell(words, bold)
+    counted = _COUNTED.fullmatch(words)
+    cell = _cell(f"{counted[3]} ({counted[1]}/{counted[2]})" if counted else words, bold)
+    if cell.value is not None and (beside := _BESIDE.search(cell.text)):
+        cell = cell._replace(text=words, counts=(int(beside[1]), int(beside[2])))
     if cell.value is None and len(parts := _SEVERAL.split(words)) > 1:
         several = tuple(_cell(piece, bold) for piece in parts)
         if all(piece.value is not None for piece in several):

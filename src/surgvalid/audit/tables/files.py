@@ -16,6 +16,7 @@ import polars as pl
 from surgvalid.audit.tables.cells import PrintedCell, cells_in
 from surgvalid.audit.tables.layout import Grid, PrintedTable, caption_parts, is_caption, printed_table
 from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
+from surgvalid.schema.documents import read_text
 from surgvalid.schema.tables.tabular import as_frame
 
 _TABULAR = re.compile(r"\\begin\{(tabular[*xy]?|longtable|tabulary)\}(.*?)\\end\{\1\}", re.DOTALL)
@@ -259,7 +260,8 @@ def _pdf_tables(path: Path, unread: list[str]) -> list[PrintedTable]:
 
 
 def _file_tables(path: Path) -> list[PrintedTable]:
-    text = _text(path)
+    _check_size(path)
+    text = read_text(path)
     if path.suffix.lower() == ".csv":
         rows = csv.DictReader(io.StringIO(text))
         if set(LONG) <= set(rows.fieldnames or ()):
@@ -278,22 +280,8 @@ def _grids(path: Path, text: str) -> Iterable[Grid]:
     return latex_grids(text) if "\\begin{tabular" in text or "\\begin{longtable" in text else text_grids(text)
 
 
-def _text(path: Path) -> str:
-    try:
-        _check_size(path)
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileUnreadable(str(path), ["no text in UTF-8; save the tables as text first"]) from None
-    except OSError as error:
-        raise FileUnreadable(str(path), [f"cannot be read ({error.strerror})"]) from None
-
-
 def _check_size(path: Path) -> None:
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise FileUnreadable(str(path), [f"cannot be read ({error.strerror})"]) from None
-    if size > _MOST_BYTES:
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
         raise FileUnreadable(str(path), [f"more than {_MOST_BYTES // 1_000_000} MB; name the file of the tables only"])
 
 
@@ -380,4 +368,4 @@ def sidecar(facts: Any) -> pl.DataFrame | None:
     path = Path(facts)
     if path.suffix.lower() != ".csv":
         raise Misuse(f"{path}: facts are read from .csv; got {path.suffix!r}")
-    return pl.read_csv(io.StringIO(_text(path)), infer_schema=False)
+    return pl.read_csv(io.StringIO(read_text(path)), infer_schema=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +19,8 @@ _LOWER, _UPPER = (
 _ENDS = re.compile(rf"{INTERVALS.pattern}|bound|limit|\b[LU]CL\b|^(?:lower|upper)$", re.IGNORECASE)
 """Words of the ends of an interval; columns called low and high alone may be conditions."""
 _BOTH_ENDS = re.compile(r"[(\[]?[\d.]+[^\w±+(\[]+(?:to\s+)?[\d.]+[)\]]?")
+_FORMS = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), *range(0xFF01, 0xFF5F))}
+"""Letters joined in print and signs of full width, as they are typed; raised digits stay, which are footnotes."""
 _TITLE_LENGTH = 60
 _APART = re.compile(r"\s{2,}")
 
@@ -46,6 +49,8 @@ class PrintedTable:
     label: str = ""
     """Its number, such as `S9`."""
     title: str = ""
+    counted: int = 0
+    """The number of cases that its caption names, as `n = 36`; 0 where it names none or several."""
 
     def column_name(self, index: int) -> str:
         """The headings of a column in one text."""
@@ -83,7 +88,7 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
         fallback: What the table is called where it has no caption.
     """
     width = max(map(len, grid.rows), default=0)
-    texts = [[*row, *[""] * (width - len(row))] for row in grid.rows]
+    texts = [[*(text.translate(_FORMS) for text in row), *[""] * (width - len(row))] for row in grid.rows]
     _join_intervals(texts, width)
     cells = [[cells_in(text) for text in row] for row in texts]
     numeric = [[any(cell.value is not None for cell in several) for several in row] for row in cells]
@@ -110,7 +115,14 @@ def printed_table(grid: Grid, *, fallback: str) -> PrintedTable | None:
         ),
         label=label,
         title=title,
+        counted=counted_in(grid.caption),
     )
+
+
+def counted_in(text: str) -> int:
+    """The number of cases that a text names, as `n = 36`; 0 where it names none or several."""
+    named = re.findall(r"\bn\s*=\s*([\d,]*\d)", text, re.IGNORECASE)
+    return int(named[0].replace(",", "")) if len(named) == 1 else 0
 
 
 def _join_intervals(texts: list[list[str]], width: int) -> None:

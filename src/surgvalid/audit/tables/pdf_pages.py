@@ -77,6 +77,8 @@ def pdf_tables(path: Path) -> list[PageTable]:
                 words = page.extract_words(extra_attrs=["fontname"])
                 lines += [line for side in _columns(words, float(page.width)) for line in _lines(number, side)]
                 page.close()
+    except FileNotFoundError:
+        raise FileUnreadable(str(path), ["no such file"]) from None
     except Exception as error:  # noqa: BLE001 - hostile files make the parser raise anything
         raise FileUnreadable(str(path), [f"no PDF that can be read ({type(error).__name__}: {error})"]) from None
     return list(_captioned(lines))

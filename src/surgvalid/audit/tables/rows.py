@@ -40,6 +40,15 @@ class ReadTable:
         """The column of a metric in a group; -1 where there is none."""
         return next((c.place for c in self.columns if c.metric == metric and c.group == group), -1)
 
+    def finding(
+        self, grade: Grade, rule: str, rows: Sequence[int], columns: Sequence[int], arithmetic: str, meaning: str
+    ) -> TableFinding:
+        """A finding about some rows and columns, or about the whole table, with what is printed there."""
+        table, names = self.table, [self.table.column_name(column) for column in columns]
+        cells = [f"{name} = {table.cells[rows[0]][column].text}" for name, column in zip(names, columns, strict=True)]
+        named = ", ".join(table.rows[row] for row in rows)
+        return TableFinding(grade, rule, table.name, named, ", ".join(names), ", ".join(cells), arithmetic, meaning)
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -97,13 +106,8 @@ class PrintedRows:
         self, entry: int, severity: Grade, rule: str, metrics: Sequence[str], arithmetic: str, meaning: str
     ) -> TableFinding:
         """A finding about some metrics of one row."""
-        table = self.of(entry).table
-        names = [table.column_name(self.column[metric][entry]) for metric in metrics]
-        printed = ", ".join(
-            f"{name} = {self.cell(entry, metric).text}" for name, metric in zip(names, metrics, strict=True)
-        )
-        row = table.rows[self.row[entry]]
-        return TableFinding(severity, rule, table.name, row, ", ".join(names), printed, arithmetic, meaning)
+        places = [int(self.column[metric][entry]) for metric in metrics]
+        return self.of(entry).finding(severity, rule, [int(self.row[entry])], places, arithmetic, meaning)
 
 
 def entries_where(mask: Mask) -> list[int]:
@@ -201,14 +205,25 @@ def scales(table: PrintedTable, columns: Sequence[ColumnReading]) -> tuple[bool,
     """Of each column, whether its numbers are out of 100.
 
     A percent sign or a number above 2 says so, and so does a smaller one above 1 unless several other metrics of the
-    table are shares, beside which it is an error. A column that never passes 1 follows those that do where it has as
-    many decimals, so that a low percentage is not mistaken for a share.
+    table are shares, beside which it is an error; so is the only one above 1 among shares with two digits or more. A
+    column that never passes 1 follows those that do where it has as many decimals, so that a low percentage is not
+    mistaken for a share.
     """
     numbers = [[cell for cell in table.values(index) if cell.value is not None] for index in range(len(columns))]
     most = [max((200.0 if cell.percent else cell.value or 0.0 for cell in cells), default=0.0) for cells in numbers]
     known = [place for place, column in enumerate(columns) if column.metric]
     shares = sum(_A_SHARE < most[place] <= 1 for place in known)
-    above = [top > (2 if shares > 1 else 1) for top in most]
+    alone = [_is_alone(cells) for cells in numbers]
+    above = [top > (2 if shares > 1 else 1) and not one for top, one in zip(most, alone, strict=True)]
     decimals = {cell.decimals for place in known if above[place] for cell in numbers[place]}
     follows = [bool(cells) and {cell.decimals for cell in cells} <= decimals for cells in numbers]
     return tuple(above[place] or (place in known and follows[place]) for place in range(len(columns)))
+
+
+def _is_alone(cells: Sequence[PrintedCell]) -> bool:
+    """Whether one number of a column is above 1, and all others are shares."""
+    above = [cell for cell in cells if (cell.value or 0) > 1 or cell.percent]
+    digits = max((cell.decimals for cell in cells), default=0)
+    return (
+        len(above) == 1 and len(cells) > (2 if (above[0].value or 0) > 2 else 1) and digits > 1 and not above[0].percent
+    )

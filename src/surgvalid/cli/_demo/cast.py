@@ -37,7 +37,9 @@ API would (how-to "Set the organisers' baselines"): their answers are simulated 
 BLIND = "blind-prior"
 """Answers from the wording alone, learned on the training questions."""
 RULE_BASED = "clock-and-colours"
-"""The rule-based participant in examples/; it runs in a sandbox and sees images only."""
+"""The rule-based participant in examples/; it sees images only."""
+TRAINED = "sees"
+"""The small model in examples/ that was trained on other simulated procedures."""
 
 HELD_OUT_CENTER = "Center F"
 """Only the test set shows it, so its questions are out of distribution."""
@@ -45,6 +47,6 @@ HELD_OUT_CENTER = "Center F"
 WHO = f"""\
 Answers are drawn by chance from known skills, for the organisers' baselines too: {BASELINES[0].name} and
 {BASELINES[1].name} stand where a fine-tuned and a frontier model would, and are neither. Only {BLIND} (from the
-wording alone) and, unless --quick, {RULE_BASED} (a program that looks at images) answer by themselves. A trained
-model that looks: examples/sees."""
+wording alone) and, unless --quick, {RULE_BASED} (rules) and {TRAINED} (a small model trained on other simulated
+procedures; it needs the extra "onnx") answer by themselves."""
 """What stands behind the names on the leaderboards."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from surgvalid.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED
+from surgvalid.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED, TRAINED
 from surgvalid.questions.benchmark import Benchmark
 from surgvalid.questions.make import make_questions
 from surgvalid.schema.questions.questions import Response
@@ -40,14 +41,14 @@ class Size:
     pictures: bool
 
 
-FULL = Size(procedures=160, per_video=10, replicates=2000, pictures=True)
-QUICK = Size(procedures=60, per_video=8, replicates=500, pictures=False)
-"""Without images, and so without the participant that needs them."""
-MINUTES = (10.0, 14.0)
-WIDTH_PX, HEIGHT_PX = 320, 180
+FULL = Size(procedures=44, per_video=32, replicates=2000, pictures=True)
+QUICK = Size(procedures=42, per_video=26, replicates=500, pictures=False)
+"""Without images, and so without the participants that need them."""
+MINUTES = (4.0, 5.0)
+WIDTH_PX, HEIGHT_PX = 256, 144
 TEST_SHARE = 0.6
-VIDEO_FILES = 1
-"""Whole videos that are painted to be looked at: the shortest."""
+CLIP_S = 20
+"""So much of one procedure is painted as video, to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Demo:
 def simulated(demo: Demo) -> Simulation:
     """The procedures: their true annotations and image conditions."""
     simulation = simulate(demo.size.procedures, seed=demo.seed, minutes=MINUTES, width_px=WIDTH_PX, height_px=HEIGHT_PX)
-    simulation.to_dir(demo.folder / "procedures", workers=all_cores(), force=True)
+    simulation.to_dir(demo.folder / "procedures", instruments=False, workers=all_cores(), force=True)
     return simulation
 
 
@@ -88,11 +89,11 @@ def asked(demo: Demo, step: Step) -> Benchmark:
     return made
 
 
-def answered(demo: Demo, made: Benchmark, simulation: Simulation) -> None:
+def answered(demo: Demo, made: Benchmark) -> None:
     """Answers of the simulated models, and the table of image conditions behind them."""
     tests = [question for question in made.questions if question.split == "test"]
     requests = [question.request for question in tests]
-    conditions = conditions_of(requests, simulation.scenes())
+    conditions = conditions_of(requests, _levels(demo.folder / "procedures" / "conditions"))
     _write_properties(conditions, demo.folder / "properties.csv")
     for track in TRACKS:
         asked = [question for question in tests if question.track == track]
@@ -101,6 +102,13 @@ def answered(demo: Demo, made: Benchmark, simulation: Simulation) -> None:
                 model, [q.request for q in asked], [q.reference for q in asked], seed=demo.seed, conditions=conditions
             )
             _write_answers(given.responses, demo.answers(track, model.name))
+
+
+def _levels(folder: Path) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """The image conditions of every procedure, as they were written."""
+    for path in sorted(folder.glob("*.parquet")):
+        table = pl.read_parquet(path).drop("second")
+        yield path.stem, {kind: table[kind].to_numpy() for kind in table.columns}
 
 
 def _write_properties(conditions: dict[str, dict[str, float]], path: Path) -> None:
@@ -157,7 +165,7 @@ def ranked(demo: Demo, track: str, models: Sequence[str]) -> RankResult:
         tables,
         "focus",
         baselines=[model.name for model in BASELINES],
-        outside=[name for name in (BLIND, RULE_BASED) if name in models],
+        outside=[name for name in (BLIND, RULE_BASED, TRAINED) if name in models],
         seed=demo.seed,
         replicates=demo.size.replicates,
     )

@@ -1,4 +1,4 @@
-"""Images of the demo: the frame of every question of the FRAME track, and a few whole videos to look at."""
+"""Images of the demo: the frame of every question of the FRAME track, and a short video to look at."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 
-import numpy as np
-
-from surgvalid.cli._demo.chain import VIDEO_FILES, Demo, Step
+from surgvalid.cli._demo.chain import CLIP_S, Demo, Step
 from surgvalid.questions.benchmark import Benchmark
 from surgvalid.schema.questions.questions import Request
 from surgvalid.simulation.renderer import Renderer
@@ -23,10 +21,9 @@ def paint(demo: Demo, simulation: Simulation, made: Benchmark, step: Step) -> Pa
         folder.mkdir(parents=True, exist_ok=True)
     wanted = _by_video(q.request for q in made.questions if (q.split, q.track) == ("test", "frame"))
     scenes = [(number, scene) for number, scene in enumerate(simulation.scenes()) if scene.video in wanted]
-    shortest = sorted(scenes, key=lambda pair: pair[1].duration_s)[:VIDEO_FILES]
     with worker_pool(all_cores()) as pool:
         with interrupts_held():
-            jobs = [pool.submit(_video_file, simulation, number, video_files) for number, _ in shortest]
+            jobs = [pool.submit(_video_file, simulation, number, video_files) for number, _ in scenes[:1]]
             jobs += [pool.submit(_frames, simulation, number, wanted[scene.video], frames) for number, scene in scenes]
         for job in as_completed(jobs):
             job.result()
@@ -36,7 +33,7 @@ def paint(demo: Demo, simulation: Simulation, made: Benchmark, step: Step) -> Pa
 
 def pieces(made: Benchmark) -> int:
     """How often `paint` calls its step."""
-    return VIDEO_FILES + len({q.request.video for q in made.questions if (q.split, q.track) == ("test", "frame")})
+    return 1 + len({q.request.video for q in made.questions if (q.split, q.track) == ("test", "frame")})
 
 
 def _by_video(requests: Iterable[Request]) -> dict[str, list[Request]]:
@@ -48,7 +45,7 @@ def _by_video(requests: Iterable[Request]) -> dict[str, list[Request]]:
 
 def _video_file(simulation: Simulation, number: int, folder: Path) -> None:
     scene = simulation.scene(number)
-    write_clip(scene, plain=folder / f"{scene.video}.mp4")
+    write_clip(scene, plain=folder / f"{scene.video}.mp4", end_s=CLIP_S)
 
 
 def _frames(simulation: Simulation, number: int, requests: Sequence[Request], folder: Path) -> None:
@@ -56,7 +53,6 @@ def _frames(simulation: Simulation, number: int, requests: Sequence[Request], fo
     times = sorted({request.start_s for request in requests})
     painter = Renderer(simulation.scene(number))
     for time_s, picture in zip(times, painter.frames(times), strict=True):
-        rgb = np.ascontiguousarray(picture[..., :3])
         for request in requests:
             if request.start_s == time_s:
-                write_png(rgb, folder / f"{request.case}.png")
+                write_png(picture, folder / f"{request.case}.png")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,8 +73,13 @@ UNKNOWN = "unknown"
 """Stands for a procedure type or centre that neither the file nor the caller told."""
 
 
-_UPLOADED = re.compile(r"[0-9a-f]{8}-(?=.)")
+_UPLOADED = re.compile(r"((?:.*[/\\])?)[0-9a-f]{8}(?:--?|__)(?=[^/\\]+$)")
 """What Label Studio puts before the name of a file that was uploaded."""
+
+
+def before_upload(names: Sequence[str]) -> Sequence[str]:
+    """The names without the mark of an upload, where all bear one."""
+    return [_UPLOADED.sub(r"\1", name) for name in names] if all(map(_UPLOADED.match, names)) else names
 
 
 class VideoFile(NamedTuple):
@@ -132,7 +137,7 @@ class About:
 
     def video_file_of(self, video: str) -> VideoFile | None:
         """The video file of a video, by its name or by that under which it was uploaded."""
-        names = (video, _UPLOADED.sub("", video, count=1), "")
+        names = (video, *before_upload([video]), "")
         return next((self.video_files[name] for name in names if name in self.video_files), None)
 
     def __post_init__(self) -> None:

@@ -160,8 +160,8 @@ class VideoDraft:
         known = [track for track in tracks.values() if track is not None]
         duration_s = self._duration_s(known)
         self._check_against_file()
-        width_px = self.width or self._reach(known, 0)
-        height_px = self.height or self._reach(known, 1)
+        width_px = self.side("width_px") or self._reach(known, 0)
+        height_px = self.side("height_px") or self._reach(known, 1)
         procedure = Procedure(
             title,
             self.about.procedure_type or self.procedure_type or self._unknown("procedure_type"),
@@ -187,15 +187,10 @@ class VideoDraft:
             self.problems += procedure_problems(procedure)
         return None if self.problems else procedure
 
-    @property
-    def width(self) -> int | None:
-        """Width of the frames in px: as the caller says, as the file says, or as the video file is."""
-        return self.about.width_px or self.width_px or (self.video_file.width_px if self.video_file else None)
-
-    @property
-    def height(self) -> int | None:
-        """Height of the frames in px: as the caller says, as the file says, or as the video file is."""
-        return self.about.height_px or self.height_px or (self.video_file.height_px if self.video_file else None)
+    def side(self, name: str) -> int | None:
+        """`width_px` or `height_px` of the frames: as the caller says, as the file says, or as the video file is."""
+        sides = (getattr(source, name) for source in (self.about, self, self.video_file) if source)
+        return next((side for side in sides if side), None)
 
     def _check_against_file(self) -> None:
         """Boxes of another image would be drawn in wrong places,
@@ -204,10 +199,9 @@ class VideoDraft:
         video_file = self.video_file
         if video_file is None:
             return
-        if (self.width, self.height) != (video_file.width_px, video_file.height_px):
-            sizes = (
-                f"{video_file.width_px} x {video_file.height_px}, the annotated frames are {self.width} x {self.height}"
-            )
+        width_px, height_px = self.side("width_px"), self.side("height_px")
+        if (width_px, height_px) != (video_file.width_px, video_file.height_px):
+            sizes = f"{video_file.width_px} x {video_file.height_px}, the annotated frames are {width_px} x {height_px}"
             self.problems.append(f"the video file is {sizes}; give the video file that was annotated")
         if (
             self.duration_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -15,13 +16,15 @@ from surgvalid.schema.procedures.foreign_objects import Declaration
 from surgvalid.schema.procedures.procedure_problems import MEASURES, RATE, procedure_problems
 from surgvalid.schema.procedures.tracks import Procedure, Track
 
+_BLANKS = re.compile(r"[\s_]+")
 Entry = TypeVar("Entry")
 Stretches = tuple[tuple[int, int], ...]
 
 
-def join_procedures(procedures: Iterable[Procedure]) -> list[Procedure]:
+def join_procedures(procedures: Iterable[Procedure], say: Callable[[str], object] = lambda _: None) -> list[Procedure]:
     """One procedure per video, in order of first appearance, with everything that the parts tell.
 
+    Names that differ in blanks and underscores only are those of one video, which `say` is told.
     What two parts tell alike counts once. Duration and frame size are the largest told; what a part only assumes,
     because it stops at its last annotation, counts where no other part tells it.
 
@@ -30,9 +33,13 @@ def join_procedures(procedures: Iterable[Procedure]) -> list[Procedure]:
     """
     parts: dict[str, list[Procedure]] = {}
     for procedure in procedures:
-        parts.setdefault(procedure.video, []).append(procedure)
+        members = parts.setdefault(_BLANKS.sub(" ", procedure.video), [])
+        if members and members[0].video != procedure.video:
+            say(f"{procedure.video!r} is interpreted as the video {members[0].video!r}")
+            procedure = replace(procedure, video=members[0].video)
+        members.append(procedure)
     problems: list[str] = []
-    joined = [_joined(video, members, problems) for video, members in parts.items()]
+    joined = [_joined(members[0].video, members, problems) for members in parts.values()]
     if problems:
         raise ProcedureInvalid("joined annotations", problems)
     return joined
@@ -194,6 +201,7 @@ def _both(first: Track, second: Track, contradictions: list[str]) -> Track:
         seconds=seconds[order],
         boxes=np.concatenate((first.boxes, second.boxes[more]))[order],
         visibility=np.concatenate((first.visibility, second.visibility[more]))[order],
+        doubtful=np.concatenate((first.doubtful, second.doubtful[more]))[order],
         attributes=attributes,
         changes=tuple(sorted(_once((*first.changes, *second.changes)), key=lambda change: change.second)),
     )

@@ -48,8 +48,17 @@ def shape_kind(value: Mapping[str, Any]) -> str:
 
 def draws_on_images(task: Mapping[str, Any]) -> bool:
     """Whether an annotation of the task has a shape on an image."""
-    results = (result for one in rows(task.get("annotations")) for result in rows(one.get("result")))
-    return any(result.get("type") in (*SHAPES, *_LINES) for result in results)
+    return not kinds_drawn(task).isdisjoint((*SHAPES, *_LINES))
+
+
+def kinds_drawn(task: Mapping[str, Any]) -> set[Any]:
+    """The types of all results of a task."""
+    return {result.get("type") for one in rows(task.get("annotations")) for result in rows(one.get("result"))}
+
+
+def kept_annotations(task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The annotations of a task that nobody cancelled."""
+    return [one for one in rows(task.get("annotations")) if not one.get("was_cancelled")]
 
 
 def image_annotations(tasks: list[dict[str, Any]], where: str, about: About) -> Annotations:
@@ -60,7 +69,7 @@ def image_annotations(tasks: list[dict[str, Any]], where: str, about: About) -> 
     """
     noticed, pictures = Noticed(Counter(), []), list[ShapedImage]()
     for place, task in enumerate(tasks, start=1):
-        kept = [one for one in rows(task.get("annotations")) if not one.get("was_cancelled")]
+        kept = kept_annotations(task)
         for turn, annotation in enumerate(kept, start=1):
             who = str(annotation.get("completed_by") or turn) if len(kept) > 1 else ""
             pictures.append(_picture(task, place, annotation, who, about, noticed))

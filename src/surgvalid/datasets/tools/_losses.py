@@ -91,9 +91,7 @@ def losses(before: Procedure, after: Procedure, *, tool: str) -> list[Finding]:
             for name in _HEADER
             if getattr(before, name) != getattr(after, name)
         ),
-        *(_list_loss(name, before, after) for name in _LISTS if getattr(before, name) != getattr(after, name)),
-        *_facts_loss(before, after),
-        *_declaration_loss(before, after),
+        *_other_losses(before, after),
         *_tracks_losses("track", before.tracks, after.tracks),
         *_tracks_losses("instrument", before.instruments, after.instruments, elsewhere=after.tracks),
     ]
@@ -104,22 +102,17 @@ def _lost(what: str, message: str, severity: Severity = Severity.WARNING) -> Fin
     return Finding(f"lost-{what.replace('_', '-')}", severity, message)
 
 
-def _list_loss(name: str, before: Procedure, after: Procedure) -> Finding:
-    kept = list(getattr(after, name))
-    gone = [entry for entry in getattr(before, name) if entry not in kept]
-    return _lost(name, f"{len(gone)} of {len(getattr(before, name))} {name} are not in the file as they were")
-
-
-def _declaration_loss(before: Procedure, after: Procedure) -> Iterator[Finding]:
-    """What was annotated, confirmed or only assumed: of a file without it, no more than what occurs is believed."""
+def _other_losses(before: Procedure, after: Procedure) -> Iterator[Finding]:
+    """Lists, facts, and what was annotated or only assumed: without it no more than what occurs is believed."""
+    for name in _LISTS:
+        written, kept = getattr(before, name), list(getattr(after, name))
+        if list(written) != kept:
+            gone = sum(entry not in kept for entry in written)
+            yield _lost(name, f"{gone} of {len(written)} {name} are not in the file as they were")
+    if facts := [key for key, value in before.facts.items() if after.facts.get(key) != value]:
+        yield _lost("facts", f"facts not in the file: {', '.join(sorted(facts))}")
     if any(getattr(before, name) != getattr(after, name) for name in ("declared", "proposed", "assumed")):
         yield _lost("declaration", "what was annotated, and confirmed by whom, is not in the file", Severity.NOTE)
-
-
-def _facts_loss(before: Procedure, after: Procedure) -> Iterator[Finding]:
-    gone = [key for key, value in before.facts.items() if after.facts.get(key) != value]
-    if gone:
-        yield _lost("facts", f"facts not in the file: {', '.join(sorted(gone))}")
 
 
 def _tracks_losses(
@@ -152,6 +145,8 @@ def _track_losses(title: str, before: Track, after: Track) -> Iterator[Finding]:
             "changes", f"{title}: {len(before.changes)} changes of attributes came back as {len(after.changes)}"
         )
     outside = len(before) - int(before.in_view.sum())
+    if (doubts := int(before.doubtful.sum()) - int(after.doubtful.sum())) > 0:
+        yield _lost("doubts", f"{title}: at {doubts} points it is not in the file that nobody can be sure of them")
     if outside and len(after) == int(after.in_view.sum()):
         yield _lost("outside", f"{title}: {outside} points outside the view became gaps, same meaning", Severity.NOTE)
     yield from _point_losses(title, before, after)

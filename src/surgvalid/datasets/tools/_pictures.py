@@ -15,29 +15,29 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from surgvalid.datasets.tools._about import About, Annotations, number
+from surgvalid.datasets.tools._about import About, Annotations, before_upload, number
 from surgvalid.datasets.tools._draft import Rectangle, VideoDraft, finish
 from surgvalid.errors import ProcedureInvalid
 from surgvalid.schema.procedures.procedure_problems import RATE
 from surgvalid.schema.procedures.tracks import Visibility
+from surgvalid.video.images import image_size
 
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})$", re.DOTALL)
 _STILLS = "say --stills where every image is a video of its own"
-_HASHED = re.compile(r"[0-9a-f]{8}(?:--?|__)(?=.)")
-"""What Label Studio puts before the name of an image that was uploaded."""
-_BESIDE = ("", "images", "Images", "JPEGImages")
-"""Folders in which exports keep their images."""
+_IMAGES = (".jpg", ".jpeg", ".png")
+_OF_ANNOTATIONS = ("annotations", "labels", "label_2")
+"""Folders of exports whose images lie beside them."""
 _SHOWN = 3
-_JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_HEAD_BYTES = 1 << 20
 NOTES = {
     "outline": ("shape-as-box", "shapes that are no boxes are kept as the box around them"),
     "rotated": ("rotation", "rotated boxes are kept as the upright box around them"),
     "points": ("not-kept", "points and lines have no box and are not kept"),
     "labels": ("not-kept", "labels of whole images are not kept"),
+    "ignored": ("not-kept", "objects of no class, to be ignored, are not kept"),
     "deleted": ("not-kept", "shapes are marked as deleted and are not kept"),
     "difficult": ("not-kept", "objects are marked as difficult, which is not kept"),
     "parts": ("not-kept", "parts of objects are not kept"),
@@ -118,10 +118,7 @@ def annotations_of(
 
 def without_hashes(pictures: list[ShapedImage]) -> list[ShapedImage]:
     """The images by the names that they had before they were uploaded, where all bear the mark of an upload."""
-    paths = [PurePosixPath(picture.name.replace("\\", "/")) for picture in pictures]
-    if not all(_HASHED.match(path.name) for path in paths):
-        return pictures
-    names = [path.with_name(_HASHED.sub("", path.name, count=1)).as_posix() for path in paths]
+    names = before_upload([picture.name for picture in pictures])
     return [one._replace(name=name) for one, name in zip(pictures, names, strict=True)]
 
 
@@ -143,9 +140,10 @@ class _Gathered:
     def __init__(self, where: str, about: About, video: str) -> None:
         self.where, self.about, self.video = where, about, video
         self.drafts: dict[str, VideoDraft] = {}
+        self.beside = ImagesBeside(Path(where))
         self.unplaced: list[str] = []
         self.anonymous = 0
-        self.sizes: dict[str, set[tuple[int, int]]] = {}
+        self.sizes: dict[str, set[str]] = {}
         self.beginnings: dict[str, set[str]] = {}
         self.frames: Counter[tuple[str, int]] = Counter()
 
@@ -165,9 +163,9 @@ class _Gathered:
         self.frames[(video, frame)] += 1
         draft = self.drafts.setdefault(video, VideoDraft(self.where, self.about, video=video))
         size = picture.width_px, picture.height_px
-        size = size if all(size) else size_beside(Path(self.where), path.as_posix())
+        size = size if all(size) else self.beside.size_of(path.as_posix())
         if size[0] and size[1]:
-            self.sizes.setdefault(video, set()).add((size[0], size[1]))
+            self.sizes.setdefault(video, set()).add(f"{size[0]} x {size[1]}")
             draft.width_px, draft.height_px = size
         second = draft.second_of(frame)
         if second is None:
@@ -184,14 +182,13 @@ class _Gathered:
                 f"{len(self.unplaced)} images have no frame number at the end of their name ({_listed(self.unplaced)}),"
                 f" so they cannot be placed in a video; {_STILLS}"
             )
-        for video, several in self.beginnings.items():
-            if len(several) > 1:
-                listed = _listed(sorted(several))
-                problems.append(f"video {video!r}: names of images begin in different ways ({listed}); {_STILLS}")
-        for video, sizes in self.sizes.items():
-            if len(sizes) > 1:
-                listed = _listed([f"{width} x {height}" for width, height in sorted(sizes)])
-                problems.append(f"video {video!r}: images of different sizes ({listed}); {_STILLS}")
+        for what, kinds in (
+            ("names of images begin in different ways", self.beginnings),
+            ("images of different sizes", self.sizes),
+        ):
+            for video, several in kinds.items():
+                if len(several) > 1:
+                    problems.append(f"video {video!r}: {what} ({_listed(sorted(several))}); {_STILLS}")
         repeated = [(video, frame, count) for (video, frame), count in self.frames.items() if count > 1]
         return problems + [f"{count} images are frame {frame} of video {video!r}" for video, frame, count in repeated]
 
@@ -230,6 +227,12 @@ def _take(draft: VideoDraft, picture: ShapedImage, frame: int, second: int, *, n
     return anonymous
 
 
+def taken_name(attributes: dict[str, str], keys: Sequence[str], label: str) -> str:
+    """The name that attributes give an object, taken out of them; a number counts objects of the label."""
+    identity = next((attributes.pop(key) for key in keys if attributes.get(key)), "")
+    return f"{label} {identity}" if identity.isdecimal() else identity
+
+
 def box_around(points: Iterable[Sequence[object]]) -> Rectangle | None:
     """The upright box around points; None where one is no pair of numbers, or where they span nothing."""
     pairs = [(number(point[0]), number(point[1])) if len(point) >= 2 else (None, None) for point in points]
@@ -247,25 +250,26 @@ def box_around_ellipse(x: float, y: float, half_width: float, half_height: float
     return x - wide, y - high, 2 * wide, 2 * high
 
 
-def size_beside(where: Path, name: str) -> tuple[int, int] | tuple[None, None]:
-    """The size of an image of that name that lies beside annotations, in one of the folders of exports."""
-    home, path = where if where.is_dir() else where.parent, PurePosixPath(name)
-    places = (home / folder / one for one in dict.fromkeys((path, PurePosixPath(path.name))) for folder in _BESIDE)
-    return next((size for place in places if (size := image_size(place))), (None, None))
+class ImagesBeside:
+    """The images that lie with annotations: in their folder or below it, or beside a folder that holds annotations."""
 
+    def __init__(self, where: Path) -> None:
+        home = (where if where.is_dir() else where.parent).resolve()
+        self.home = home.parent if home.name.lower() in _OF_ANNOTATIONS else home
 
-def image_size(path: Path) -> tuple[int, int] | None:
-    """Width and height of a PNG or JPEG file by its header; None where there is none to read."""
-    try:
-        with open(path, "rb") as handle:
-            head = handle.read(_HEAD_BYTES)
-    except OSError:
-        return None
-    if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) >= 24:
-        return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
-    at = 2 if head[:2] == b"\xff\xd8" else len(head)
-    while at + 9 <= len(head) and head[at] == 0xFF:
-        if head[at + 1] in _JPEG_SIZES:
-            return int.from_bytes(head[at + 7 : at + 9]), int.from_bytes(head[at + 5 : at + 7])
-        at += 2 + int.from_bytes(head[at + 2 : at + 4])
-    return None
+    @cached_property
+    def _listed(self) -> dict[str, list[Path]]:
+        listed: dict[str, list[Path]] = {}
+        for path in (one for depth in ("*", "*/*", "*/*/*") for one in self.home.glob(depth)):
+            if path.suffix.lower() in _IMAGES:
+                listed.setdefault(path.stem, []).append(path)
+        return listed
+
+    def size_of(self, name: str) -> tuple[int, int] | tuple[None, None]:
+        """The size of the image of that name, with or without its ending; none where images of that name differ."""
+        path = PurePosixPath(name)
+        stem = path.stem if path.suffix.lower() in _IMAGES else path.name
+        same_name = next((self._listed[one] for one in (stem, *before_upload([stem])) if one in self._listed), [])
+        near = [len({*one.parts} & {*path.parent.parts}) for one in same_name]
+        sizes = {image_size(one) for one, shared in zip(same_name, near, strict=True) if shared == max(near)} - {None}
+        return (sizes.pop() or (None, None)) if len(sizes) == 1 else (None, None)

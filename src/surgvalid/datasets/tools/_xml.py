@@ -22,6 +22,18 @@ DEEPEST = 64
 _CHUNK = 1 << 18
 
 
+def only_element(path: Path, tag: str, title: str) -> Element:
+    """The one element of a tag in a file.
+
+    Raises:
+        FileUnreadable: As for `elements`, or there is another number of them.
+    """
+    documents = list(elements(path, (tag,)))
+    if len(documents) != 1:
+        raise FileUnreadable(str(path), [f"not {title}: expected one <{tag}>"])
+    return documents[0]
+
+
 def elements(path: str | Path, tags: Collection[str]) -> Iterator[Element]:
     """Every element with one of the `tags`, complete with its children, in order of the file.
 

@@ -15,11 +15,12 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole, write_text
-from surgvalid.datasets.tools._draft import VideoDraft, finish
+from surgvalid.datasets.tools._draft import Rectangle, VideoDraft, finish
 from surgvalid.datasets.tools._losses import SIDECAR, losses, sidecar_of, take_sidecar
 from surgvalid.datasets.tools._pictures import (
     DrawnShape,
@@ -36,39 +37,63 @@ from surgvalid.schema.legacy import former, with_new_keys
 from surgvalid.schema.procedures.procedure_files import KEY
 from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility
 
-_SIDES = 4
-
-
-def pictures(path: Path, _about: About, noticed: Noticed) -> list[ShapedImage]:
-    """The images of a file.
-
-    Raises:
-        FileUnreadable: Not JSON, or not COCO.
-    """
-    return _pictures(_document(path), *noticed)
+Image = TypeVar("Image")
 
 
 def _pictures(document: dict[str, Any], counts: Counter[str], problems: list[str]) -> list[ShapedImage]:
-    names = {str(row.get("id")): str(row.get("name", "")) for row in rows(document.get("categories"))}
-    shapes: dict[str, list[DrawnShape]] = {str(row.get("id")): [] for row in rows(document.get("images"))}
-    if len(shapes) < len(rows(document.get("images"))):
+    names, listed = _names_in(document), rows(document.get("images"))
+    shapes = {row["id"]: list[DrawnShape]() for row in listed if isinstance(row.get("id"), int | str)}
+    if len(shapes) < len(listed):
         problems.append("several images have the same id, or none")
-    for row in rows(document.get("annotations")):
-        title, image, label = f"annotation {row.get('id')!r}", str(row.get("image_id")), str(row.get("category_id"))
-        sides = [number(value) for value in row["bbox"]] if isinstance(row.get("bbox"), list) else []
-        box = [value for value in sides if value is not None]
-        problems += [f"{title}: unknown category {label}"] if not names.get(label) else []
-        problems += [f"{title}: unknown image {image}"] if image not in shapes else []
-        problems += [f"{title}: bbox must be four numbers"] if len(box) != _SIDES else []
-        if names.get(label) and image in shapes and len(box) == _SIDES:
+    drawn = _annotations_in(document)
+    twice = Counter((str(row.get("image_id")), str(row["id"])) for row in drawn if "id" in row)
+    problems += [f"{n} annotations of image {image} have the id {i}" for (image, i), n in twice.items() if n > 1]
+    for row in drawn:
+        if placed := _placed(row, names, shapes, problems):
             counts["outline"] += bool(row.get("segmentation"))
-            shapes[image].append(DrawnShape(names[label], (box[0], box[1], box[2], box[3])))
+            placed[1].append(DrawnShape(placed[0], placed[2]))
     return [
         ShapedImage(
-            str(row.get("file_name")), shapes[str(row.get("id"))], whole(row.get("width")), whole(row.get("height"))
+            str(row.get("file_name")), shapes.get(row.get("id"), []), whole(row.get("width")), whole(row.get("height"))
         )
-        for row in rows(document.get("images"))
+        for row in listed
     ]
+
+
+def _names_in(document: dict[str, Any]) -> dict[Any, str]:
+    listed = rows(document.get("categories"))
+    return {row["id"]: str(row.get("name", "")) for row in listed if isinstance(row.get("id"), int | str)}
+
+
+def _placed(
+    row: dict[str, Any], names: Mapping[Any, str], images: Mapping[Any, Image], problems: list[str]
+) -> tuple[str, Image, Rectangle] | None:
+    """The label, image and box of an annotation; None where one of them cannot be, which is told."""
+    category, image, sides = row.get("category_id"), row.get("image_id"), row.get("bbox")
+    label = names.get(category) if isinstance(category, int | str) else None
+    at = images.get(image) if isinstance(image, int | str) else None
+    box = [side for value in sides if (side := number(value)) is not None] if isinstance(sides, list) else []
+    title = f"annotation {row.get('id')!r}"
+    if not label:
+        problems.append(f"{title}: unknown category {category!r}")
+    if at is None:
+        problems.append(f"{title}: no usable image {image!r}")
+    if not isinstance(sides, list) or not len(box) == len(sides) == 4:
+        problems.append(f"{title}: bbox must be four numbers, got {str(sides)[:60]}")
+        return None
+    return (label, at, (box[0], box[1], box[2], box[3])) if label and at is not None else None
+
+
+def _annotations_in(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The annotations; of panoptic COCO the segments, whose numbers count the objects of one image only."""
+    listed = rows(document.get("annotations"))
+    segments = [
+        {**segment, "id": f"{row.get('image_id')}.{segment.get('id')}", "image_id": row.get("image_id")}
+        | {"segmentation": True}
+        for row in listed
+        for segment in rows(row.get("segments_info"))
+    ]
+    return segments or listed
 
 
 TITLE = "COCO JSON, with videos and tracks where it has them"
@@ -125,9 +150,9 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     of_videos = any(key in row for row in rows(document["images"]) for key in _OF_VIDEOS) or rows(
         document.get("videos")
     )
-    if not of_videos and not about.of_frames and rows(document["images"]):
+    if about.stills or (not of_videos and not about.of_frames and rows(document["images"])):
         images = without_hashes(_pictures(document, *noticed))
-        if are_stills(images):
+        if about.stills or are_stills(images):
             return annotations_of(images, noticed, where=str(path), about=about)
     return Annotations(*_Reader(document, str(path), about).result())
 
@@ -165,9 +190,11 @@ class _Reader:
         self.attributes: dict[tuple[str, str], list[tuple[int, dict[str, str]]]] = {}
 
     def result(self) -> tuple[list[Procedure], list[Finding]]:
+        self.document["annotations"] = _annotations_in(self.document)
+        self._take_ids()
         for key in ("images", "annotations", "categories", "videos"):
             self._check_ids(key)
-        names = {row.get("id"): str(row.get("name", "")) for row in rows(self.document.get("categories"))}
+        names = _names_in(self.document)
         for kind, known in _READ.items():
             keys = (
                 key
@@ -176,9 +203,7 @@ class _Reader:
                 if value not in (None, "", [])
             )
             self.others.update((kind, key) for key in keys if key not in known)
-        videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
-        for image in rows(self.document["images"]):
-            self._take_image(image, videos)
+        videos = self._take_images()
         for annotation in rows(self.document.get("annotations")):
             self._take_annotation(annotation, names)
         self._conclude(videos)
@@ -190,19 +215,35 @@ class _Reader:
         procedures, findings = finish(list(self.drafts.values()), self.where)
         return procedures, findings
 
+    def _take_ids(self) -> None:
+        """Ids that return from image to image, with one category each, are those of tracks: Datumaro writes such."""
+        listed = rows(self.document["annotations"])
+        ids = [str(row.get("id")) for row in listed]
+        images = {(str(row.get("image_id")), i) for row, i in zip(listed, ids, strict=True)}
+        classes = {(i, str(row.get("category_id"))) for row, i in zip(listed, ids, strict=True)}
+        if len({*ids}) == len(classes) < len(images) == len(ids):
+            for place, row in enumerate(listed, start=1):
+                row["track_id"], row["id"] = row.get("track_id", row["id"]), place
+            self.counts["tracks"] = len(listed)
+
     def places(self) -> list[dict[str, Any]]:
         """Where every image lies."""
         for key in ("images", "categories", "videos"):
             self._check_ids(key)
-        videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
-        for image in rows(self.document["images"]):
-            self._take_image(image, videos)
+        self._take_images()
         if self.problems:
             raise ProcedureInvalid(self.where, self.problems)
         return [
             {"id": key, "video": draft.about.video or draft.video, "second": draft.second_of(frame)}
             for key, (draft, frame) in self.frames.items()
         ]
+
+    def _take_images(self) -> dict[Any, dict[str, Any]]:
+        """The videos by their ids, once every image is placed in one."""
+        videos = {row.get("id"): row for row in rows(self.document.get("videos"))}
+        for image in rows(self.document["images"]):
+            self._take_image(image, videos)
+        return videos
 
     def _check_ids(self, key: str) -> None:
         listed = self.document.get(key, [])
@@ -259,26 +300,15 @@ class _Reader:
         draft.width_px, draft.height_px = size
 
     def _take_annotation(self, row: dict[str, Any], names: dict[Any, str]) -> None:
-        title, category, image = f"annotation {row['id']!r}", row.get("category_id"), row.get("image_id")
-        label = names.get(category) if isinstance(category, int | str) else None
-        at = self.frames.get(image) if isinstance(image, int | str) else None
-        box = [number(value) for value in row["bbox"]] if isinstance(row.get("bbox"), list) else []
-        if label is None:
-            self.problems.append(f"{title}: unknown category {category!r}")
-        if at is None:
-            self.problems.append(f"{title}: no usable image {image!r}")
-        if len(box) != 4 or None in box:
-            self.problems.append(f"{title}: bbox must be four numbers, got {str(row.get('bbox'))[:60]}")
-        if not label or at is None or len(box) != 4 or None in box:
+        placed = _placed(row, names, self.frames, self.problems)
+        if placed is None:
             return
         if row.get("iscrowd") == 1 and not isinstance(row.get("attributes"), dict):
             self.counts["crowd"] += 1
             return
         self.counts["outline"] += row.get("iscrowd") == 1
         self.counts["segmentation"] += bool(row.get("segmentation"))
-        self._see(row, label, *at, tuple(value or 0.0 for value in box))
-
-    def _see(self, row: dict[str, Any], label: str, draft: VideoDraft, frame: int, box: tuple[float, ...]) -> None:
+        label, (draft, frame), box = placed
         given = row.get("attributes")
         attributes = given if isinstance(given, dict) else {}
         second = draft.second_of(frame)
@@ -292,7 +322,7 @@ class _Reader:
         draft.proposed += [name] if identity is None else []
         track = draft.track(name, label)
         code = Visibility.OCCLUDED if attributes.get("occluded") in (True, 1, "true") else Visibility.VISIBLE
-        track.see(second, (box[0], box[1], box[2], box[3]), code)
+        track.see(second, box, code)
         attributes_here = {str(k): _text(v) for k, v in attributes.items() if k not in _RESERVED}
         self.attributes.setdefault((draft.video, name), []).append((second, attributes_here))
 
@@ -327,6 +357,10 @@ _NOTES = {
     "segmentation": ("mask-as-box", "segmentations are kept as their boxes"),
     "rotated": ("rotation", "rotated boxes are kept as the file's upright bbox"),
     "anonymous": ("no-identity", "annotations bear no track_id; each is an object of its own"),
+    "tracks": (
+        "ids-as-tracks",
+        "annotations have ids that return in other images, always with one category; each id is one object",
+    ),
     "named": ("image-names", "names of image files are not kept, only their frame numbers"),
 }
 

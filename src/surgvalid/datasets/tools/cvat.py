@@ -1,10 +1,10 @@
 """CVAT 1.1 XML: tracks of a video ("CVAT for video") and shapes on images ("CVAT for images").
 
-Read: boxes, and every other shape as the upright box around it (counted in the findings; `read_shapes`
-keeps rotation, corners and masks). Between two listed frames of a track the box is interpolated, as CVAT
-does; after the last one the track ends. Frame numbers are those of the source video, whose rate the file does not
-tell: give `About(fps=...)`. Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are
-joined by it, every other shape is an object of its own, and a finding says so.
+Read: boxes, and every other shape as the upright box around it (counted in the findings); tags of images by
+`read_image_tags`. Between two listed frames of a track the box is interpolated, as CVAT does; after the last one the
+track ends. Frame numbers are those of the source video, whose rate the file does not tell: give `About(fps=...)`.
+Files of images hold no identity: shapes with an attribute `instance` (or `track_id`) are joined by it, every other
+shape is an object of its own, and a finding says so.
 
 Written: one track per object at 1 fps, with an attribute `instance` that keeps its name. There is no place for
 events, phases and masked stretches; the findings of `write` name what stayed behind.
@@ -14,37 +14,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr
 
+import polars as pl
+
 from surgvalid.datasets.tools._about import About, Annotations, number, whole, write_text
 from surgvalid.datasets.tools._cvat_shapes import (
     NOT_HELD,
     CvatShape,
-    mask_from_runs,
     more_than_boxes,
     shapes_of,
+    task_elements,
+    tasks_of,
 )
 from surgvalid.datasets.tools._draft import INSTRUMENT, LONGEST_S, ROLE, TrackDraft, VideoDraft, finish
 from surgvalid.datasets.tools._losses import losses
 from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, annotations_of, are_stills
 from surgvalid.datasets.tools._xml import attributes_text, elements, escaped, xml_text
-from surgvalid.datasets.tools.cvat_shapes import read_shapes, task_elements, tasks_of
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.tracks import Procedure, Track, Visibility
-
-__all__ = [
-    "CvatShape",
-    "mask_from_runs",
-    "read",
-    "read_shapes",
-    "recognises",
-    "write",
-]
 
 TITLE = "CVAT 1.1 XML (video tracks or images)"
 FILE_NAME = "annotations.xml"
@@ -195,7 +188,9 @@ class _Reader:
     def _take_image(self, element: Element, shapes: list[CvatShape]) -> None:
         frame = whole(element.get("id"))
         if frame is None or frame < 0:
-            self.draft.problems.append(f"image {element.get('name')!r}: id {element.get('id')!r} is no frame number")
+            wrong = f"image {element.get('name')!r}: id {element.get('id')!r} is no frame number"
+            unnumbered = "images bear no id, as those of CVAT do; export them as COCO"
+            self.draft.problems.append(wrong if element.get("id") else unnumbered)
             return
         self.last_image = max(self.last_image, frame)
         width, height = whole(element.get("width")), whole(element.get("height"))
@@ -214,6 +209,7 @@ class _Reader:
         draft = self.draft
         for name, attributes in self.attributes.items():
             draft.tracks[name].say(attributes)
+        draft.problems[:] = dict.fromkeys(draft.problems)
         draft.problems += [
             f"{n} elements <{tag} id={i!r}>; ids are unique" for (tag, i), n in self.ids.items() if n > 1
         ]
@@ -359,3 +355,23 @@ def _shape(shape: CvatShape) -> DrawnShape:
     name = next((shape.attributes[key] for key in _IDENTITY if shape.attributes.get(key)), "")
     score = attributes.get("score") or attributes.get("confidence")
     return DrawnShape(shape.label, shape.box, name, attributes, shape.occluded, score)
+
+
+def read_image_tags(path: str | Path, *, tags: Iterable[str] | None = None) -> pl.DataFrame:
+    """One row per image: `case` (its name without folder and ending) and a 0/1 column per tag.
+
+    Args:
+        path: The XML file.
+        tags: Tags to make columns of; by default every tag that occurs.
+
+    Raises:
+        FileUnreadable: The file is no such XML.
+    """
+    images = [
+        (Path(image.get("name", "")).stem, {one.get("label", "") for one in image if one.tag == "tag"})
+        for image in elements(path, ("image",))
+    ]
+    if not images:
+        raise FileUnreadable(str(path), ["holds no <image>; export as 'CVAT for images 1.1'"])
+    names = sorted(set[str]().union(*(given for _, given in images))) if tags is None else list(tags)
+    return pl.DataFrame([{"case": case, **{name: int(name in given) for name in names}} for case, given in images])

@@ -115,18 +115,25 @@ def read_review(path: str | Path, *, fps: float = 1.0) -> pl.DataFrame:
         ProcedureInvalid: Flags that cannot be read; all are listed.
     """
     problems: list[str] = []
-    video, rows, seen = Path(path).stem, list[dict[str, Any]](), False
+    video, shapes = _drawn(path, problems)
+    rows = [_row(shape, fps, problems) for shape in shapes if _is_flag(shape)]
+    if problems:
+        raise ProcedureInvalid(str(path), problems)
+    return pl.DataFrame([{**row, "video": video} for row in rows], schema=_COLUMNS)
+
+
+def _drawn(path: str | Path, problems: list[str]) -> tuple[str, list[CvatShape]]:
+    """The video of a file and what is drawn in it."""
+    video, shapes, seen = Path(path).stem, list[CvatShape](), False
     for element in elements(path, ("meta", "image")):
         seen = True
         if element.tag == "meta":
             video = (element.findtext(".//name") or video).strip()
-            continue
-        rows += [_row(shape, fps, problems) for shape in shapes_of(element, problems) if _is_flag(shape)]
+        else:
+            shapes += shapes_of(element, problems)
     if not seen:
         raise FileUnreadable(str(path), ["holds no <meta> or <image>; export as 'CVAT for images 1.1'"])
-    if problems:
-        raise ProcedureInvalid(str(path), problems)
-    return pl.DataFrame([{**row, "video": video} for row in rows], schema=_COLUMNS)
+    return video, shapes
 
 
 def read_corrected(path: str | Path, *, fps: float = 1.0) -> Corrected:
@@ -141,18 +148,14 @@ def read_corrected(path: str | Path, *, fps: float = 1.0) -> Corrected:
         ProcedureInvalid: Boxes that cannot be read; all are listed.
     """
     problems: list[str] = []
-    video, rows = Path(path).stem, list[dict[str, Any]]()
-    for element in elements(path, ("meta", "image")):
-        if element.tag == "meta":
-            video = (element.findtext(".//name") or video).strip()
-            continue
-        for shape in shapes_of(element, problems):
-            if not _is_flag(shape):
-                sides = dict(zip(_SIDES, (round(side, 6) for side in shape.box), strict=True))
-                names = {"class_name": shape.label, "instance": shape.attributes.get("instance") or None}
-                rows.append({"second": round(shape.frame / fps), **names, **sides})
+    video, shapes = _drawn(path, problems)
     if problems:
         raise ProcedureInvalid(str(path), problems)
+    rows = []
+    for shape in (one for one in shapes if not _is_flag(one)):
+        sides = dict(zip(_SIDES, (round(side, 6) for side in shape.box), strict=True))
+        names = {"class_name": shape.label, "instance": shape.attributes.get("instance") or None}
+        rows.append({"second": round(shape.frame / fps), **names, **sides})
     boxes = pl.DataFrame([{**row, "video": video} for row in rows], schema=_BOXES)
     kept = boxes.join(seconds_under_review(read_review(path, fps=fps)), on=("video", "second"), how="semi")
     return Corrected(kept.sort("second", maintain_order=True), boxes.height - kept.height)

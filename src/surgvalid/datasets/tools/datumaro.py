@@ -13,7 +13,7 @@ from typing import Any
 
 from surgvalid.datasets.tools._about import About, head_of, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, taken_name
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 
@@ -75,8 +75,7 @@ def _shapes(item: dict[str, Any], labels: list[str], counts: Counter[str], probl
         counts["outline"] += kind != "bbox"
         attributes = {str(k): str(v) for k, v in _below(row, "attributes").items() if k not in ("rotation", "keyframe")}
         occluded = attributes.pop("occluded", "") == "True"
-        identity = next((attributes.pop(key) for key in _IDENTITY if attributes.get(key)), "")
-        name = f"{labels[label]} {identity}" if identity.isdecimal() else identity
+        name = taken_name(attributes, _IDENTITY, labels[label])
         yield DrawnShape(labels[label], box, name, attributes, occluded, attributes.get("score"))
 
 

@@ -22,9 +22,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from surgvalid.datasets.tools._about import About, Annotations, number, rows, whole, write_text
+from surgvalid.datasets.tools._about import About, Annotations, before_upload, number, rows, whole, write_text
 from surgvalid.datasets.tools._draft import LONGEST_S, TrackDraft, VideoDraft, finish
-from surgvalid.datasets.tools._label_studio_images import draws_on_images, image_annotations, shape_kind, turned
+from surgvalid.datasets.tools._label_studio_images import (
+    draws_on_images,
+    image_annotations,
+    kinds_drawn,
+    shape_kind,
+    turned,
+)
 from surgvalid.datasets.tools._losses import SIDECAR, losses, sidecar_of, take_sidecar
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.documents import read_json, read_text
@@ -69,9 +75,9 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     if any(map(draws_on_images, tasks)) and not any(map(_of_video, tasks)):
         return image_annotations(tasks, str(path), about or About())
     drafts: list[VideoDraft] = []
-    empty = 0
-    for position, task in enumerate(tasks, start=1):
-        drafted = _task_drafts(task, position, Path(path), about or About()) if _of_video(task) else []
+    named, empty = before_upload([_name_of(task, at, path) for at, task in enumerate(tasks, 1)]), 0
+    for name, task in zip(named, tasks, strict=True):
+        drafted = _task_drafts(task, name, Path(path), about or About()) if _of_video(task) else []
         drafts, empty = drafts + drafted, empty + (not drafted)
     if not drafts and any(rows(task.get("annotations")) for task in tasks):
         raise ProcedureInvalid(
@@ -86,7 +92,8 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
 
 def _table(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV or TSV export, whose cells hold lists as JSON, as tasks of the smaller export."""
-    lines = csv.DictReader(read_text(path).splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    text = read_text(path)
+    lines = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.split("\n", 1)[0] else ",")
     return [{name: _cell(text) for name, text in row.items() if name} for row in lines]
 
 
@@ -100,9 +107,8 @@ def _cell(text: str | None) -> Any:
 def _of_video(task: dict[str, Any]) -> bool:
     """Whether a task is of a video: by its data or by what was drawn."""
     data = task.get("data")
-    results = [result for one in rows(task.get("annotations")) for result in rows(one.get("result"))]
-    kinds = {result.get("type") for result in results}
-    return bool(isinstance(data, dict) and data.get("video")) or bool(kinds & {"videorectangle", "timelinelabels"})
+    shown = bool(isinstance(data, dict) and data.get("video"))
+    return shown or not kinds_drawn(task).isdisjoint(("videorectangle", "timelinelabels"))
 
 
 def _full_task(task: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +120,7 @@ def _full_task(task: dict[str, Any]) -> dict[str, Any]:
         for place, (control, value) in enumerate(values, start=1)
         if (kind := _kind(value))
     ]
-    if "annotations" in task or not results:
+    if "annotations" in task or not (results or "annotator" in task):
         return task
     annotation = {"completed_by": task.get("annotator"), "result": results}
     named = with_new_keys(task)
@@ -129,12 +135,17 @@ def _kind(value: dict[str, Any]) -> str:
     return "timelinelabels" if "ranges" in value else shape_kind(value)
 
 
-def _task_drafts(task: dict[str, Any], position: int, path: Path, about: About) -> list[VideoDraft]:
+def _name_of(task: dict[str, Any], position: int, path: str | Path) -> str:
+    given = task.get("data")
+    video = given.get("video") if isinstance(given, dict) else None
+    return Path(str(video or f"{Path(path).stem} {task.get('id', position)}")).stem
+
+
+def _task_drafts(task: dict[str, Any], name: str, path: Path, about: About) -> list[VideoDraft]:
     given = task.get("data")
     data = with_new_keys(given) if isinstance(given, dict) else {}
     annotations = rows(task.get("annotations"))
     kept = [row for row in annotations if not row.get("was_cancelled")]
-    name = Path(str(data.get("video") or f"{path.stem} {task.get('id', position)}")).stem
     drafts = []
     for turn, annotation in enumerate(kept, start=1):
         draft = VideoDraft(str(path), about, video=name)
@@ -218,7 +229,7 @@ class _Reader:
         draft, name = self.draft, str(row.get("id"))
         for key, side in (("original_width", "width_px"), ("original_height", "height_px")):
             setattr(draft, side, getattr(draft, side) or whole(row.get(key)))
-        width, height = draft.width, draft.height
+        width, height = draft.side("width_px"), draft.side("height_px")
         labels = value.get("labels")
         if not isinstance(labels, list) or len(labels) != 1:
             draft.problems.append(f"rectangle {name!r}: one label expected, got {labels!r}")

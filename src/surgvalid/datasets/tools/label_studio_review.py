@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 import polars as pl
 
 from surgvalid.datasets.tools._about import About, rows, write_text
+from surgvalid.datasets.tools._label_studio_images import kept_annotations
 from surgvalid.datasets.tools._losses import SIDECAR, sidecar_of
 from surgvalid.datasets.tools.cvat_review import REVIEWS
 from surgvalid.datasets.tools.label_studio import FLAG, FLAGS, read, results_of
@@ -137,9 +138,11 @@ def _is_review(task: Mapping[str, Any]) -> bool:
 
 def _reviewed(task: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The flags of a task; one whose region was deleted stays open."""
-    kept = [one for one in rows(task.get("annotations")) if not one.get("was_cancelled")]
     regions = {
-        str(row.get("id")): row for one in kept for row in rows(one.get("result")) if row.get("from_name") == FLAG
+        str(row.get("id")): row
+        for one in kept_annotations(task)
+        for row in rows(one.get("result"))
+        if row.get("from_name") == FLAG
     }
     flags = []
     for number, flag in enumerate(rows(with_new_keys(task["data"])[FLAGS]), start=1):

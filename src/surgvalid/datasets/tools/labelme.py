@@ -14,7 +14,7 @@ from typing import Any
 from surgvalid.datasets.tools._about import About, head_of, number, rows, whole
 from surgvalid.datasets.tools._draft import Rectangle
 from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
-from surgvalid.datasets.tools._xml import elements
+from surgvalid.datasets.tools._xml import only_element
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 
@@ -102,10 +102,7 @@ def _union(boxes: list[Rectangle]) -> Rectangle:
 
 
 def _from_xml(path: Path, counts: Counter[str], problems: list[str]) -> ShapedImage:
-    documents = list(elements(path, ("annotation",)))
-    if len(documents) != 1:
-        raise FileUnreadable(str(path), ["not LabelMe: expected one <annotation>"])
-    root, shapes = documents[0], list[DrawnShape]()
+    root, shapes = only_element(path, "annotation", "LabelMe"), list[DrawnShape]()
     for place, element in enumerate(root.iterfind("object"), start=1):
         if (element.findtext("deleted") or "0").strip() == "1":
             counts["deleted"] += 1

@@ -1,9 +1,9 @@
 """MOT: `gt/gt.txt`, with `gt/labels.txt` and `seqinfo.ini` where they exist.
 
-A row is frame (from 1), track, left, top, width, height, 1 (0 means: ignore this row), class (from 1, a line of
-labels.txt), visibility from 0 to 1. Below 1 counts as occluded. MOTChallenge's rows of ten columns have no class: three
-world coordinates that are -1 where nobody measured them stand in its place, and -1 for a confidence. The format keeps
-neither names of objects, attributes, events nor phases.
+A row is frame (from 1, or from 0 where there is an image of number 0), track, left, top, width, height, 1 (0 means:
+ignore this row), class (from 1, a line of labels.txt), visibility from 0 to 1. Below 1 counts as occluded. Rows of ten
+columns, as MOTChallenge has them, have no class: three world coordinates that are -1 where nobody measured them stand
+in its place, and -1 for a confidence. The format keeps neither names of objects, attributes, events nor phases.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import configparser
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from surgvalid.datasets.tools._about import About, Annotations, number, whole
 from surgvalid.datasets.tools._draft import VideoDraft, finish
-from surgvalid.datasets.tools._pictures import image_size
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_text
 from surgvalid.schema.procedures.tracks import Visibility
+from surgvalid.video.images import image_size
 
 TITLE = "MOT folder (gt/gt.txt, gt/labels.txt, seqinfo.ini) or gt.txt"
 FILE_NAME = "sequence"
@@ -55,16 +56,17 @@ def read(path: str | Path, about: About | None = None) -> Annotations:
     if draft.width_px is None and sizes and sizes[0]:
         draft.width_px, draft.height_px = sizes[0]
     labels = table.with_name("labels.txt")
-    names = read_text(labels).splitlines() if labels.is_file() else None
+    names = dict(enumerate(map(str.strip, read_text(labels).splitlines()), start=1)) if labels.is_file() else None
     if names is None:
         draft.note("no-labels", "no labels.txt beside the table; classes are named by their number")
     counts: Counter[str] = Counter()
     lines = read_text(table).splitlines()
     if not any(lines) and draft.duration_s is None:
         raise FileUnreadable(str(table), ["has no rows, and no seqinfo.ini tells that there are none"])
+    first = 0 if any(home.glob("img1/000000.*")) else 1
     for line_number, line in enumerate(lines, start=1):
         if line.strip():
-            _take_row(draft, line, line_number, names, counts)
+            _take_row(draft, line, line_number, names, counts, first=first)
     for what, text in _NOTES.items():
         if counts[what]:
             draft.note(what, f"{counts[what]} {text}")
@@ -100,7 +102,15 @@ def _take_sequence(draft: VideoDraft, path: Path) -> None:
     draft.width_px, draft.height_px = whole(sequence.get("imwidth")), whole(sequence.get("imheight"))
 
 
-def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] | None, counts: Counter[str]) -> None:
+def _take_row(
+    draft: VideoDraft,
+    line: str,
+    line_number: int,
+    names: Mapping[int, str] | None,
+    counts: Counter[str],
+    *,
+    first: int,
+) -> None:
     parts = [number(cell) for cell in line.split(",")]
     values = [value for value in parts if value is not None]
     if len(values) != len(parts) or len(values) < 8:
@@ -108,19 +118,19 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
         return
     frame, identity, kind = whole(values[0]), whole(values[1]), whole(values[7])
     world = len(values) == _WORLD_COLUMNS and values[7:] == [-1.0] * 3
-    label = UNNAMED if world else _label(kind, names)
-    if frame is None or frame < 1:
-        draft.problems.append(f"line {line_number}: frame {values[0]:g}; frames count from 1")
+    label = UNNAMED if world else f"class {kind}" if names is None and (kind or 0) > 0 else (names or {}).get(kind or 0)
+    if frame is None or frame < first:
+        draft.problems.append(f"line {line_number}: frame {values[0]:g}; frames count from {first}")
     if identity is None:
         draft.problems.append(f"line {line_number}: track {values[1]:g} is no number of a track")
-    if label is None:
+    if not label:
         draft.problems.append(f"line {line_number}: class {values[7]:g} is no line of labels.txt")
-    if frame is None or frame < 1 or identity is None or label is None:
+    if frame is None or frame < first or identity is None or not label:
         return
     if values[6] == 0:
         counts["ignored"] += 1
         return
-    second = draft.second_of(frame - 1)
+    second = draft.second_of(frame - first)
     if second is None:
         draft.between += 1
         return
@@ -136,11 +146,3 @@ def _take_row(draft: VideoDraft, line: str, line_number: int, names: list[str] |
         counts["no-identity"] += 1
         draft.proposed.append(name)
     draft.track(name, label).see(second, (values[2], values[3], values[4], values[5]), code)
-
-
-def _label(kind: int | None, names: list[str] | None) -> str | None:
-    if kind is None or kind < 1:
-        return None
-    if names is None:
-        return f"class {kind}"
-    return names[kind - 1].strip() or None if kind <= len(names) else None

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from surgvalid.datasets.tools._about import About, number
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, size_beside
+from surgvalid.datasets.tools._pictures import DrawnShape, ImagesBeside, Noticed, ShapedImage
 from surgvalid.schema.documents import read_text
 
 TITLE = "Open Images (boxes as CSV)"
 _SIDES = ("XMin", "XMax", "YMin", "YMax")
-_ENDS = ("", ".jpg", ".jpeg", ".png")
 
 
 def recognises(path: Path, head: str) -> bool:
@@ -28,13 +27,12 @@ def recognises(path: Path, head: str) -> bool:
 
 def pictures(path: Path, about: About, noticed: Noticed) -> Iterator[ShapedImage]:
     """The images of the file."""
-    names = _names_beside(path)
+    names, beside = _names_beside(path), ImagesBeside(path)
     rows: dict[str, list[dict[str, str]]] = {}
     for row in csv.DictReader(read_text(path).splitlines()):
         rows.setdefault(row["ImageID"], []).append(row)
     for image, boxes in rows.items():
-        beside = [size for end in _ENDS if (size := size_beside(path, f"{image}{end}")) != (None, None)]
-        width, height = beside[0] if beside else (None, None)
+        width, height = beside.size_of(image)
         width, height = about.width_px or width, about.height_px or height
         if width is None or height is None:
             noticed.problems.append(f"{image}: shares of an image whose size is not known; give --size or the image")

@@ -16,7 +16,14 @@ from typing import Any
 
 from surgvalid.datasets.tools._about import About, number, rows
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, box_around_ellipse
+from surgvalid.datasets.tools._pictures import (
+    DrawnShape,
+    Noticed,
+    ShapedImage,
+    box_around,
+    box_around_ellipse,
+    taken_name,
+)
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json, read_text
 
@@ -97,13 +104,9 @@ def _shapes(
             problems.append(f"{name}, region {place}: {what}")
             continue
         counts["outline"] += kind != "rect"
-        identity = next((attributes[key] for key in _IDENTITY if attributes.get(key)), "")
+        name = taken_name(dict(attributes), _IDENTITY, label)
         more = {k: v for k, v in attributes.items() if v and v != label and k not in (*_LABELS, *_IDENTITY)}
-        yield DrawnShape(label, box, _named(label, identity), more, score=more.get("score"))
-
-
-def _named(label: str, identity: str) -> str:
-    return f"{label} {identity}" if identity.isdecimal() else identity
+        yield DrawnShape(label, box, name, more, score=more.get("score"))
 
 
 def _text(value: Any) -> str:

@@ -13,9 +13,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from surgvalid.datasets.tools._about import About, head_of, whole
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around
-from surgvalid.datasets.tools._xml import elements
-from surgvalid.errors import FileUnreadable
+from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, taken_name
+from surgvalid.datasets.tools._xml import only_element
 
 TITLE = "Pascal VOC (a file or a folder)"
 _IDENTITY = ("instance", "track_id")
@@ -43,10 +42,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _picture(path: Path, counts: Counter[str], problems: list[str]) -> ShapedImage:
-    documents = list(elements(path, ("annotation",)))
-    if len(documents) != 1:
-        raise FileUnreadable(str(path), ["not Pascal VOC: expected one <annotation>"])
-    root, shapes = documents[0], list[DrawnShape]()
+    root, shapes = only_element(path, "annotation", "Pascal VOC"), list[DrawnShape]()
     for place, element in enumerate(root.iterfind("object"), start=1):
         label, corners = (element.findtext("name") or "").strip(), element.find("bndbox")
         ends = [] if corners is None else [(corners.findtext(x), corners.findtext(y)) for x, y in _CORNERS]
@@ -57,8 +53,7 @@ def _picture(path: Path, counts: Counter[str], problems: list[str]) -> ShapedIma
         counts["difficult"] += (element.findtext("difficult") or "0").strip() == "1"
         counts["parts"] += len(element.findall("part"))
         attributes = _attributes(element)
-        identity = next((attributes.pop(key) for key in _IDENTITY if attributes.get(key)), "")
-        name = f"{label} {identity}" if identity.isdecimal() else identity
+        name = taken_name(attributes, _IDENTITY, label)
         occluded = (element.findtext("occluded") or "").strip() in ("1", "yes")
         score = element.findtext("score") or element.findtext("confidence") or attributes.get("score")
         shapes.append(DrawnShape(label, box, name, attributes, occluded, score))

@@ -13,25 +13,28 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from surgvalid.datasets.tools._about import About, number, whole
+from surgvalid.datasets.tools._about import About, head_of, number, whole
 from surgvalid.datasets.tools._draft import Rectangle
-from surgvalid.datasets.tools._pictures import DrawnShape, Noticed, ShapedImage, box_around, image_size
+from surgvalid.datasets.tools._pictures import DrawnShape, ImagesBeside, Noticed, ShapedImage, box_around
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_text
 
 TITLE = "YOLO folder (labels and class names)"
 NAMES = ("obj.names", "classes.txt", "labels.txt", "data.yaml", "data.yml", "dataset.yaml")
-_IMAGES = (".jpg", ".jpeg", ".png", ".JPG", ".PNG")
 _ENTRY = re.compile(r"^\s*(?:-|(\d+)\s*:)\s*['\"]?(.*?)['\"]?\s*$")
 LISTS = ("train.txt", "val.txt", "valid.txt", "test.txt", "trainval.txt", "labelmap.txt", "readme.txt", "obj.data")
 """What exports put beside their labels."""
-_BOX, _TRACKED = 5, 6
+_BOX, _TRACKED, _TRIED = 5, 6, 20
+_ROW = re.compile(r"\s*\d+(\.0*)?(\s+[-\d.eE+]+)+\s*$")
 
 
 def recognises(path: Path, _head: str) -> bool:
     """Whether the folder, or the file of class names in it, is one of this tool."""
     folder = path if path.is_dir() else path.parent
-    return (path.is_dir() or path.name in NAMES) and class_names(folder) is not None and bool(_labels(folder))
+    if not (path.is_dir() or path.name in NAMES) or class_names(folder) is None:
+        return False
+    lines = [line for one in _labels(folder)[:_TRIED] for line in head_of(one).split("\n", 1)[:1]]
+    return bool(lines) and all(_ROW.match(line) or not line.strip() for line in lines)
 
 
 def pictures(path: Path, about: About, noticed: Noticed) -> Iterator[ShapedImage]:
@@ -44,7 +47,8 @@ def pictures(path: Path, about: About, noticed: Noticed) -> Iterator[ShapedImage
     names, labels = class_names(home), _labels(home)
     if names is None or not labels:
         raise FileUnreadable(str(path), [f"not YOLO: needs label files and one of {', '.join(NAMES)} in the folder"])
-    return (_picture(one, home, names, about, *noticed) for one in labels)
+    beside = ImagesBeside(home)
+    return (_picture(one, home, names, about, beside, *noticed) for one in labels)
 
 
 def class_names(folder: Path) -> list[str] | None:
@@ -80,13 +84,18 @@ def _names_of_yaml(lines: list[str]) -> list[str]:
 
 
 def _picture(
-    path: Path, home: Path, names: list[str], about: About, counts: Counter[str], problems: list[str]
+    path: Path,
+    home: Path,
+    names: list[str],
+    about: About,
+    beside: ImagesBeside,
+    counts: Counter[str],
+    problems: list[str],
 ) -> ShapedImage:
-    image = _image_of(path)
-    stated = (about.width_px, about.height_px)
-    width, height = stated if None not in stated else (image_size(image) if image else None) or (None, None)
-    lines = [line for line in read_text(path).splitlines() if line.strip()]
     where = path.relative_to(home).as_posix()
+    stated = (about.width_px, about.height_px)
+    width, height = stated if None not in stated else beside.size_of(where.removesuffix(path.suffix))
+    lines = [line for line in read_text(path).splitlines() if line.strip()]
     if lines and (width is None or height is None):
         problems.append(f"{where}: shares of an image whose size is not known; give --size or put the image beside it")
         lines = []
@@ -95,17 +104,6 @@ def _picture(
         one for one in (_shape(line, n, where, names, size, counts, problems) for n, line in enumerate(lines, 1)) if one
     ]
     return ShapedImage(where if path.parent != home else path.name, shapes, width, height)
-
-
-def _image_of(path: Path) -> Path | None:
-    """The image of a label file: beside it, or under `images` where labels are under `labels` (or `Annotations`)."""
-    places = [path.parent]
-    parts = list(path.parent.parts)
-    for labels, images in (("labels", "images"), ("Annotations", "Images")):
-        if labels in parts:
-            last = len(parts) - 1 - parts[::-1].index(labels)
-            places.append(Path(*parts[:last], images, *parts[last + 1 :]))
-    return next((one for folder in places for end in _IMAGES if (one := folder / f"{path.stem}{end}").is_file()), None)
 
 
 def _shape(

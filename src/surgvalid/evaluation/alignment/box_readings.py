@@ -99,9 +99,8 @@ def readings(box: Floats, size: Floats, shift: Floats | None, scale: Floats | No
     yield BoxReading("y, x, height and width", "boxes_from=swap", box[:, [1, 0, 3, 2]])
     if known:
         for axes, words in (("x", "left to right"), ("y", "upside down"), ("xy", "by 180 degrees")):
-            yield BoxReading(
-                f"boxes of images mirrored {words}", f"boxes_from=mirror:{axes}", _mirrored(box, size, axes)
-            )
+            how = f"mirror:{axes}"
+            yield BoxReading(f"boxes of images mirrored {words}", f"boxes_from={how}", moved_boxes(box, size, how))
     if shift is not None:
         how = f"offset:{shift[0]:.0f}:{shift[1]:.0f}"
         what = f"boxes that lie {shift[0]:.0f} px right and {shift[1]:.0f} px down of where they belong"
@@ -134,19 +133,20 @@ def _formats(box: Floats) -> list[tuple[str, str, Floats]]:
 
 def typical_shift(reference: Floats, prediction: Floats) -> Floats | None:
     """The commonest difference of centres of pairs of one image and class, where it is 20 px or more."""
-    shift = _commonest(_centres(prediction) - _centres(reference), BIN_PX)
+    shift = _commonest(centres(prediction) - centres(reference), BIN_PX)
     return shift if shift is not None and np.hypot(*shift) >= LEAST_OFFSET_PX else None
 
 
 def typical_scale(reference: Floats, prediction: Floats) -> Floats | None:
     """The commonest ratio of centres of such pairs, where it is not 1."""
-    sides = [_centres(side) for side in (reference, prediction)]
+    sides = [centres(side) for side in (reference, prediction)]
     held = (sides[0] > 1).all(axis=1) & (sides[1] > 1).all(axis=1)
     scale = _commonest(np.log(sides[0][held]) - np.log(sides[1][held]), BIN_LOG)
     return np.exp(scale) if scale is not None and np.abs(scale).max() > _NEAR_ONE else None
 
 
-def _centres(box: Floats) -> Floats:
+def centres(box: Floats) -> Floats:
+    """The middle of every box."""
     return np.asarray(box[:, :2] + box[:, 2:] / 2)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy import special
 
 from surgvalid.metrics.metric import Floats, Indices
 
@@ -34,17 +34,10 @@ class EvidenceUnits(NamedTuple):
     """Of every frame; -1 for none."""
     number: int
     """How many there are."""
-    blocks: bool = False
-
-    @property
-    def fewest(self) -> int:
-        """So many must hold a reference, else nothing is concluded."""
-        return FEWEST_BLOCKS if self.blocks else FEWEST_VIDEOS
-
-    @property
-    def what(self) -> str:
-        """In words."""
-        return f"blocks of {BLOCK_FRAMES} frames" if self.blocks else "videos"
+    what: str = "videos"
+    """In words."""
+    fewest: int = FEWEST_VIDEOS
+    """So many must hold a reference, else nothing is concluded."""
 
 
 def units_of_frames(video: Indices, place: Indices) -> EvidenceUnits:
@@ -61,7 +54,8 @@ def units_of_frames(video: Indices, place: Indices) -> EvidenceUnits:
     first = np.concatenate([[0], np.cumsum(blocks)])
     within = place // BLOCK_FRAMES
     kept = within < blocks[video]
-    return EvidenceUnits(np.where(kept, first[video] + within, -1), int(first[-1]), blocks=True)
+    what = f"blocks of {BLOCK_FRAMES} frames"
+    return EvidenceUnits(np.where(kept, first[video] + within, -1), int(first[-1]), what, FEWEST_BLOCKS)
 
 
 class Gain(NamedTuple):
@@ -135,7 +129,7 @@ class Followed(NamedTuple):
         """Whether the other reading is nearer, surely and nearly everywhere."""
         if self.share <= 0.5 or self.better < LEAST_SHARE * self.units:
             return False
-        chances = student.sf([self.t, (1 - 0.5 / self.share) * self.t], self.units - 1)
+        chances = special.stdtr(self.units - 1, [-self.t, -(1 - 0.5 / self.share) * self.t])
         return bool((chances < FOLLOWED_CHANCES).all())
 
 

@@ -57,11 +57,15 @@ def mask_alignment(
 
 def masks_lacking(videos: Sequence[str], counts: Floats, silent: Sequence[str]) -> SanityFinding | None:
     """Whether whole videos have no predicted foreground though others have; `counts` as `class_counts` gives them."""
-    names = list(dict.fromkeys(videos))
-    number = {name: place for place, name in enumerate(names)}
-    video = np.array([number[name] for name in videos], dtype=np.intp)
-    predicted, labelled = (counts[..., kind].sum(axis=1) > 0 for kind in (1, 2))
+    video, _, names = frames_in_order(videos, range(len(videos)))
+    predicted, labelled = masks_held(counts)
     return silent_videos(video, labelled, predicted, names, silent)
+
+
+def masks_held(counts: Floats) -> tuple[np.ndarray, np.ndarray]:
+    """Which images have any predicted foreground, and which any in the reference."""
+    held = counts[..., 1:].sum(axis=1) > 0
+    return held[:, 0], held[:, 1]
 
 
 def _small(labels: np.ndarray) -> np.ndarray:

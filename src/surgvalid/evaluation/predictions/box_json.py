@@ -1,25 +1,13 @@
-"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, grand-challenge.
-
-COCO results of boxes read column by column: no object per detection.
-
-Taken only where nothing needs to be found out: a list whose first record has whole-number ids, a `bbox` and nothing
-that another form has. Whatever does not fit to the last record is left to the general reader, which says what is wrong.
-"""
+"""Boxes from JSON: COCO results, torchvision, MMDetection, ultralytics, supervision, grand-challenge."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
-import polars as pl
 
 from surgvalid.errors import FileUnreadable
 from surgvalid.evaluation.predictions.box_tables import FROM_0, FROM_1, IDS, XYWH, XYXY, RawBoxes, boxes_of_table
-from surgvalid.metrics.detection.cases import BoxColumns
 
 _SLICE = re.compile(r"slice_nr_(\d+)_(.+)")
 _GRAND_CHALLENGE = "Multiple 2D bounding boxes"
@@ -173,79 +161,3 @@ def _grand_challenge(content: Mapping[str, Any]) -> RawBoxes:
         across, down = [c[0] for c in corners], [c[1] for c in corners]
         raw.add(int(match[1]), match[2], [min(across), min(down), max(across), max(down)], one.get("probability"))
     return raw
-
-
-_SCHEMA: dict[str, Any] = {
-    "image_id": pl.Float64,  # not whole numbers: those would be cut off in silence
-    "category_id": pl.Float64,
-    "bbox": pl.List(pl.Float64),
-    "score": pl.Float64,
-    "file_name": pl.String,
-}
-_PLAIN = frozenset({*_SCHEMA, "id", "area", "iscrowd"})
-_LARGEST = 2.0**53
-_HEAD_BYTES = 4096
-_PIECE_BYTES = 8 << 20
-
-
-def read_box_columns(path: Path) -> BoxColumns | None:
-    """The boxes of a JSON file of COCO results, or None where it is anything else."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES).decode("utf-8", "ignore").lstrip()
-        first = _first_record(head)
-        if first is None or not _is_plain(first):
-            return None
-        frame = pl.concat([pl.read_json(piece, schema=_SCHEMA) for piece in _pieces(path)])
-    except (OSError, pl.exceptions.PolarsError):
-        return None
-    return _columns(frame, scored="score" in first)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    """The list in a file as lists of some records each, because parsing one takes many times its length in memory.
-
-    Cut is only where a record follows another; text that looks like it leaves pieces that no reader takes.
-    """
-    opening, rest = b"", b""
-    with path.open("rb") as file:
-        while block := file.read(_PIECE_BYTES):
-            rest += block
-            cut = rest.rfind(b"{")
-            before = rest[: max(cut, 0)].rstrip()
-            if before.endswith(b",") and before[:-1].rstrip().endswith(b"}"):
-                yield opening + before[:-1] + b"]"
-                opening, rest = b"[", rest[cut:]
-    yield opening + rest
-
-
-def _first_record(head: str) -> dict[str, object] | None:
-    start = head.find("{")
-    if not head.startswith("[") or head[1:start].strip() or start < 0:
-        return None
-    try:
-        record = json.JSONDecoder().raw_decode(head, start)[0]
-    except json.JSONDecodeError:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _is_plain(record: dict[str, object]) -> bool:
-    ids = [record.get("image_id"), record.get("category_id")]
-    return set(record) <= _PLAIN and "bbox" in record and all(type(one) is int for one in ids)
-
-
-def _columns(frame: pl.DataFrame, *, scored: bool) -> BoxColumns | None:
-    named = frame["file_name"].null_count() < frame.height
-    needed = ["image_id", "category_id", "bbox", *(["score"] if scored else []), *(["file_name"] if named else [])]
-    if any(frame[name].null_count() for name in needed) or (not scored and frame["score"].drop_nulls().len()):
-        return None
-    if not (frame["bbox"].list.len() == 4).all():
-        return None
-    box = frame["bbox"].list.to_array(4).to_numpy()
-    ids = [frame[name].to_numpy() for name in needed[:2]]
-    if any((one != np.round(one)).any() or (np.abs(one) > _LARGEST).any() for one in ids) or np.isnan(box).any():
-        return None
-    image, category = (one.astype(np.int64) for one in ids)
-    name = frame["file_name"].to_numpy() if named else None
-    return BoxColumns(image, category, box, frame["score"].to_numpy() if scored else None, name)

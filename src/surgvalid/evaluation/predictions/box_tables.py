@@ -88,20 +88,18 @@ def _plain(label: Any) -> int | str:
 _SIDES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("x1", "y1", "x2", "y2"), (XYXY,)),
     (("xmin", "ymin", "xmax", "ymax"), (XYXY,)),
-    (("x_min", "y_min", "x_max", "y_max"), (XYXY,)),
     (("xtl", "ytl", "xbr", "ybr"), (XYXY,)),
     (("left", "top", "right", "bottom"), (XYXY,)),
     (("left", "top", "width", "height"), (XYWH,)),
     (("cx", "cy", "w", "h"), (CXCYWH,)),
     (("cx", "cy", "width", "height"), (CXCYWH,)),
     (("xc", "yc", "w", "h"), (CXCYWH,)),
-    (("x_center", "y_center", "width", "height"), (CXCYWH,)),
     (("xcenter", "ycenter", "width", "height"), (CXCYWH,)),
     (("x", "y", "w", "h"), (XYWH, CXCYWH)),
     (("x", "y", "width", "height"), (XYWH, CXCYWH)),
-    (("x_px", "y_px", "width_px", "height_px"), (XYWH,)),
+    (("xpx", "ypx", "widthpx", "heightpx"), (XYWH,)),
 )
-"""Columns of the four numbers, and the readings that they allow."""
+"""Columns of the four numbers without underscores, and the readings that they allow."""
 _LISTED = ("bbox", "box", "boxes", "bounding_box")
 _IMAGES = ("image_id", "file_name", "filename", "image_name", "image", "image_path", "img", "case")
 _LABELS = ("category_name", "class_name", "category", "name", "label", "category_id", "class", "class_id", "cls")
@@ -167,9 +165,10 @@ def _moment(small: Mapping[str, str]) -> tuple[str, str] | None:
 def _sides(small: Mapping[str, str], asked: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
     if "box" in asked:
         return [asked["box"]], _EITHER
+    joined = {name.replace("_", ""): column for name, column in small.items()}
     for names, formats in _SIDES:
-        if all(name in small for name in names):
-            return [small[name] for name in names], formats
+        if all(name in joined for name in names):
+            return [joined[name] for name in names], formats
     listed = _first(small, _LISTED)
     return ([listed], _EITHER) if listed else ([], ())
 

@@ -33,6 +33,7 @@ from surgvalid.evaluation.predictions.joining import (
     ImageVotes,
     LyingBoxes,
     Told,
+    is_four,
     joined_images,
     told_by_boxes,
 )
@@ -134,32 +135,23 @@ def _plain(source: Any, dataset: Mapping[str, Any], images: Images, join: str | 
         keys, place = [one["image_id"] for one in named], None
         if len(named) < len(source) or not named:
             return PredictionsRead(source, "COCO results") if named or not source else None
-        known = {one.get("id") for one in _records(dataset, "categories")}
-        if any(isinstance(one.get("category_id"), str) and one["category_id"] not in known for one in named):
-            return (
-                None
-                if all(isinstance(one.get("category_id"), str) for one in named)
-                else PredictionsRead(source, "COCO results")
-            )
+        texts = [one["category_id"] for one in named if isinstance(one.get("category_id"), str)]
+        if set(texts) - set(_classes(dataset)):
+            return None if len(texts) == len(named) else PredictionsRead(source, "COCO results")
     else:
         return None
 
     def tell(fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
         boxes = source.box if isinstance(source, BoxColumns) else [one.get("bbox") for one in source]
-        held = [isinstance(box, list | tuple) and _is_four(box) for box in boxes] if place is None else None
-        if held is not None and not all(held):
+        if place is None and not all(map(is_four, boxes)):
             return ID, ""
         every = keys if place is None else [keys[at] for at in place.tolist()]
         return told_by_boxes(
             LyingBoxes(every, np.array(boxes, dtype=np.float64).reshape(-1, 4), dataset), images, fitting
         )
 
-    by_id = images.meant(ID, list(dict.fromkeys(keys)))
-    if (
-        join is None
-        and len(by_id) < len(set(keys))
-        and len(images.meant(NUMBER, list(dict.fromkeys(keys)))) < len(set(keys))
-    ):
+    called = list(dict.fromkeys(keys))
+    if join is None and all(len(images.meant(way, called)) < len(called) for way in (ID, NUMBER)):
         return PredictionsRead(source, "COCO results")
     matched = joined_images(ImageVotes(keys), images, join, tell)
     form = f"COCO results; {matched.how}; boxes as xywh; classes by id"
@@ -184,7 +176,7 @@ def _teller(raw: RawBoxes, dataset: Mapping[str, Any], images: Images, stated: s
     """Chooses between readings of images by where the boxes lie, in the format that the file most likely has."""
 
     def tell(fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
-        if not all(box is not None and _is_four(box) for box in raw.boxes):
+        if not all(map(is_four, raw.boxes)):
             return (ID, "") if ID in fitting else (next(iter(fitting)), "")
         boxes = np.array(raw.boxes, dtype=np.float64).reshape(-1, 4)
         form = stated or _with_scale(raw.formats, boxes)[0]
@@ -196,9 +188,11 @@ def _teller(raw: RawBoxes, dataset: Mapping[str, Any], images: Images, stated: s
     return tell
 
 
-def _records(dataset: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    records = dataset.get(key)
-    return [one for one in records if isinstance(one, Mapping)] if isinstance(records, list) else []
+def _classes(dataset: Mapping[str, Any]) -> dict[Any, str]:
+    """The name of every class by its id."""
+    listed = dataset.get("categories")
+    records = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    return {one["id"]: str(one.get("name", one["id"])) for one in records if isinstance(one.get("id"), int | str)}
 
 
 def read_data_set(path: Path) -> dict[str, Any]:
@@ -264,9 +258,9 @@ def _categories(
     raw: RawBoxes, dataset: Mapping[str, Any], stated: str | None, classes: Sequence[str]
 ) -> tuple[list[Any], str]:
     """The category of every detection, and how it was found."""
-    listed = [one for one in _records(dataset, "categories") if isinstance(one.get("id"), int | str)]
-    known = {one["id"]: str(one.get("name", one["id"])) for one in listed}
-    ids = {_spelt(name): number for number, name in known.items()}
+    known = _classes(dataset)
+    plain = {_spelt(name): number for number, name in known.items()}
+    ids = dict(plain)  # of labels that are words; numbers are places in the list itself
     if classes and stated is None and len(classes) == len(known):
         ids |= {_spelt(name): number for name, number in _renamed(known, classes).items()}
     texts = [label for label in raw.labels if isinstance(label, str)]
@@ -276,7 +270,7 @@ def _categories(
     numbers = sorted({label for label in raw.labels if not isinstance(label, str)})
     if not numbers:
         return [ids[_spelt(str(label))] for label in raw.labels], "classes by name"
-    mapping, how = _numbering(numbers, raw, known, ids, stated, classes)
+    mapping, how = _numbering(numbers, raw, known, plain, stated, classes)
     return [ids[_spelt(one)] if isinstance(one, str) else mapping[one] for one in raw.labels], how
 
 
@@ -295,60 +289,45 @@ def _numbering(
     stated: str | None,
     classes: Sequence[str],
 ) -> tuple[dict[int, Any], str]:
-    """What each class number stands for."""
-    names = tuple(classes) or raw.class_names
-    if names and stated != IDS:
-        return _by_names(numbers, names, ids, raw, stated)
-    if not all(isinstance(one, int) for one in known):
+    """What each class number stands for: a place in a list of names where there is one, else in the references'."""
+    names = () if stated == IDS else tuple(classes) or raw.class_names
+    shown = f"class numbers {', '.join(map(str, numbers[:10]))}"
+    if not names and not all(isinstance(one, int) for one in known):
         raise Misuse(
-            f"class numbers {', '.join(map(str, numbers[:10]))}: the references have names and no numbers "
-            f"({', '.join(known.values())}); name yours in the model's order with --prediction-labels"
+            f"{shown}: the references have names and no numbers ({', '.join(known.values())}); name yours in the "
+            "model's order with --prediction-labels"
         )
-    ordered = list(known)
+    ordered = [ids.get(_spelt(name)) for name in names] or list(known)
+    from_names = (FROM_0,) if raw.class_numbers[0] == FROM_0 else (FROM_0, FROM_1)
     readings: dict[str, dict[int, Any]] = {}
-    for reading in (stated,) if stated else raw.class_numbers:
+    for reading in (stated,) if stated else from_names if names else raw.class_numbers:
         meaning = {n: _at(n, reading, ordered, known) for n in numbers}
         if None not in meaning.values() and meaning not in readings.values():
             readings[reading] = meaning
     if len(readings) == 1:
         ((reading, meaning),) = readings.items()
+        if names:
+            return meaning, f"classes by the names {', '.join(names)}, counted from {reading[-1]}"
         words = {IDS: "as the references' own ids", FROM_0: "in the references' order from 0"}
         return meaning, f"class numbers {words.get(reading, 'in the order of the references from 1')}"
+    if names and not readings:
+        message = f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"
+        raise InputInvalid("predictions", [message])
+    if names:
+        raise Misuse(
+            f"{shown} fit the names {', '.join(names)} from 0 and from 1; say --format classes=from-0 or from-1"
+        )
     listed = ", ".join(f"{n} {name}" for n, name in known.items())
     what = "fit no reading" if not readings else f"can be {' or '.join(readings)}"
     raise Misuse(
-        f"class numbers {', '.join(map(str, numbers[:10]))} {what} (references: {listed}); say --format classes="
-        f"{' or '.join(readings or CLASS_NUMBERS)}, or name the classes in the model's order with --prediction-labels"
+        f"{shown} {what} (references: {listed}); say --format classes={' or '.join(readings or CLASS_NUMBERS)}, or "
+        "name the classes in the model's order with --prediction-labels"
     )
-
-
-def _by_names(
-    numbers: list[int], names: Sequence[str], ids: Mapping[str, Any], raw: RawBoxes, stated: str | None
-) -> tuple[dict[int, Any], str]:
-    """What each class number stands for, by names whose first is that of 0 or of 1."""
-    counted = {FROM_0: 0, FROM_1: 1}
-    allowed = (stated,) if stated else (FROM_0,) if raw.class_numbers[0] == FROM_0 else (FROM_0, FROM_1)
-    readings: dict[str, dict[int, Any]] = {}
-    for reading in allowed:
-        places = {n: n - counted[reading] for n in numbers}
-        if all(0 <= place < len(names) for place in places.values()):
-            readings[reading] = {n: ids.get(_spelt(names[place])) for n, place in places.items()}
-    readings = {reading: mapping for reading, mapping in readings.items() if None not in mapping.values()}
-    if not readings:
-        message = f"class numbers {numbers[0]} to {numbers[-1]} do not fit the names {', '.join(names)}"
-        raise InputInvalid("predictions", [message])
-    if len(readings) > 1:
-        raise Misuse(
-            f"class numbers {', '.join(map(str, numbers[:10]))} fit the names {', '.join(names)} from 0 and from 1; "
-            "say --format classes=from-0 or from-1"
-        )
-    ((reading, mapping),) = readings.items()
-    return mapping, f"classes by the names {', '.join(names)}, counted from {counted[reading]}"
 
 
 def class_number_hint(results: Sequence[Any] | BoxColumns, dataset: Mapping[str, Any]) -> list[str]:
     """What to say about class numbers that the references do not have, where counting in their order fits."""
-    known = {one["id"]: "" for one in _records(dataset, "categories") if isinstance(one.get("id"), int)}
+    known = {number: name for number, name in _classes(dataset).items() if isinstance(number, int)}
     columns = np.unique(results.category).tolist() if isinstance(results, BoxColumns) else None
     given = columns or [one.get("category_id") for one in results if isinstance(one, Mapping)]
     numbers = {number for number in given if isinstance(number, int)}
@@ -382,7 +361,7 @@ def _in_pixels(
     try:
         boxes = np.array(raw.boxes, dtype=np.float64).reshape(len(raw.boxes), 4)
     except (TypeError, ValueError):
-        wrong = next(row for row, box in enumerate(raw.boxes) if not _is_four(box))
+        wrong = next(row for row, box in enumerate(raw.boxes) if not is_four(box))
         message = f"box {wrong + 1} is not four numbers: {str(raw.boxes[wrong])[:60]}"
         raise InputInvalid("predictions", [message]) from None
     if not np.isfinite(boxes).all():
@@ -400,13 +379,6 @@ def _in_pixels(
         raise Misuse(f"{what}; say which with --format boxes={' or '.join(fitting or BOX_FORMATS)}")
     corners = _corners(boxes, fitting[0], sizes)
     return np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1).tolist(), fitting[0]
-
-
-def _is_four(box: Any) -> bool:
-    try:
-        return np.array(box, dtype=np.float64).shape == (4,)
-    except (TypeError, ValueError):
-        return False
 
 
 def _with_scale(formats: Sequence[str], boxes: np.ndarray) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from surgvalid.evaluation.alignment.boxes import best_overlaps, orders
 from surgvalid.evaluation.alignment.evidence import Gain, gain_of_means, unit_means
 from surgvalid.evaluation.predictions.box_tables import Key
 from surgvalid.evaluation.video_names import VIDEO_KEYS, same_videos
+from surgvalid.metrics.detection.cases import annotation_records
 
 ID, NAME, NUMBER, MOMENT = "id", "name", "number", "video-frame"
 JOINS = (ID, NAME, NUMBER, MOMENT, *orders([]))
@@ -200,7 +201,8 @@ def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: T
     keys = list(dict.fromkeys(votes.keys))
     if not keys:
         return JoinedImages({}, f"0 of {len(images.records):,} images have predictions")
-    tried = {join: images.meant(join, keys) for join in ((stated,) if stated else (NAME, ID, NUMBER, MOMENT))}
+    by_id = () if votes.certain and any(map(_name, images.records.values())) else (ID,)
+    tried = {join: images.meant(join, keys) for join in ((stated,) if stated else (NAME, *by_id, NUMBER, MOMENT))}
     fitting = {join: meant for join, meant in tried.items() if len(meant) == len(keys)}
     reason = ""
     if not fitting:
@@ -257,8 +259,8 @@ def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mappi
     place = {image: at for at, image in enumerate(images.records)}
     rows = [
         one
-        for one in lying.dataset.get("annotations", [])
-        if isinstance(one, Mapping) and one.get("image_id") in place and _four(one.get("bbox"))
+        for one in annotation_records(lying.dataset)
+        if isinstance(one, Mapping) and one.get("image_id") in place and is_four(one.get("bbox"))
     ]
     box = np.array([one["bbox"] for one in rows], dtype=np.float64).reshape(-1, 4)
     image = np.array([place[one["image_id"]] for one in rows], dtype=np.intp)
@@ -280,7 +282,8 @@ def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mappi
     return most, f" (mean overlap {shown})"
 
 
-def _four(box: Any) -> bool:
+def is_four(box: Any) -> bool:
+    """Whether it is a list of four numbers."""
     return isinstance(box, list | tuple) and len(box) == 4 and all(isinstance(one, int | float) for one in box)
 
 

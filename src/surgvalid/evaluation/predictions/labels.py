@@ -29,6 +29,7 @@ from surgvalid.evaluation.predictions.plain_files import (
     read_table,
 )
 from surgvalid.evaluation.video_names import same_videos
+from surgvalid.schema.documents import read_text
 from surgvalid.schema.left_behind import put_there
 
 _ENDINGS = re.compile(
@@ -150,10 +151,7 @@ def _joined(parts: list[Labels], path: Path) -> Labels:
 
 def _text(path: Path, video: str) -> Labels:
     """The labels of one video's text file."""
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileUnreadable(str(path), [f"no text ({error})"]) from None
+    lines = [line.strip() for line in read_text(path).splitlines() if line.strip()]
     if not lines:
         raise FileUnreadable(str(path), ["no labels"])
     if lines[0] == _MS_TCN:

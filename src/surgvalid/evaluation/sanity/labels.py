@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from surgvalid.evaluation.alignment.classes import FEWEST, class_checks
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
@@ -66,6 +65,8 @@ def scores_shifted(cases: ScoreCases, names: Sequence[str]) -> SanityFinding | N
 
 def _auroc(reference: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """The AUROC of every column of scores for every class."""
+    from scipy.stats import rankdata  # loading scipy.stats takes most of a second
+
     ranks = rankdata(scores, axis=0)
     positive = reference.sum(axis=0).astype(np.float64)[:, None]
     sums = reference.T.astype(np.float64) @ ranks

@@ -20,9 +20,11 @@ RULES: Mapping[str, str] = {
         "the references are overlapped by half; classes are left aside; at most 400 images are looked at, in whole runs"
     ),
     "images-exchanged": (
-        "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos, or by any "
-        "amount where predictions follow the motion of that order; or where predictions lie no nearer to their own "
-        "images than to others (t below 2, or a gain below 0.03)"
+        "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos (an image on, "
+        "also within classes; an order by names: with t of 1.5 over the images that it moves, eight or more), or by "
+        "any amount where predictions follow "
+        "the motion of that order; or where predictions lie no nearer to their own images than to others (t below 2, "
+        "or a gain below 15 % of what so many could gain; below 3 % from t of 6 on)"
     ),
     "predictions-shifted": (
         "speaks where predictions of up to 10 images earlier or later raise the mean overlap by 0.02 with t of 4 over "
@@ -34,6 +36,10 @@ RULES: Mapping[str, str] = {
     "videos-without-predictions": (
         "speaks where a video with references in five frames or more has no prediction, and by the share of frames "
         "with predictions elsewhere that is less likely than 0.001"
+    ),
+    "images-without-predictions": (
+        "speaks where at most half of the images with references have detections, on average at least twice as many "
+        "as references"
     ),
     "scores-cut": "speaks where the least of 100 scores or more is 0.05 or more, a warning from 0.3 on",
     "detections-doubled": (

@@ -11,8 +11,10 @@ trivial baseline is never too low.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,39 +87,31 @@ def _sets(cases: SetCases) -> tuple[Trivial, ...]:
 
 
 def _scores(cases: ScoreCases) -> tuple[Trivial, ...]:
-    frequency = cases.reference.mean(axis=0) if len(cases.reference) else np.zeros(cases.classes)
     given = cases.reference.argmax(axis=1) if cases.single_label else cases.reference
-    scores = np.broadcast_to(frequency, cases.scores.shape).copy()
-    return (Trivial("the frequency of each class for every case", ScoreCases(given, scores, cases.unit)),)
+    return (Trivial(_FREQUENCIES, ScoreCases(given, _frequencies(cases.reference), cases.unit)),)
+
+
+_FREQUENCIES = "the frequency of each class for every case"
+
+
+def _frequencies(reference: np.ndarray) -> np.ndarray:
+    frequency = reference.mean(axis=0) if len(reference) else np.zeros(reference.shape[1])
+    return np.broadcast_to(frequency, reference.shape).copy()
 
 
 def _triplets(cases: TripletCases) -> tuple[Trivial, ...]:
-    reference = np.asarray(cases.reference)
-    frequency = reference.mean(axis=0) if len(reference) else np.zeros(reference.shape[1])
-    scores = np.broadcast_to(frequency, reference.shape).copy()
-    return (Trivial("the frequency of each class for every case", replace(cases, scores=scores)),)
+    return (Trivial(_FREQUENCIES, replace(cases, scores=_frequencies(np.asarray(cases.reference)))),)
 
 
 def _sequences(cases: list[PhaseVideo]) -> tuple[Trivial, ...]:
-    counts: dict[Any, int] = {}
-    for video in cases:
-        labels, times = np.unique(np.asarray(video.reference).astype(str), return_counts=True)
-        for label, count in zip(labels.tolist(), times.tolist(), strict=True):
-            counts[label] = counts.get(label, 0) + count
-    most = max(counts, key=lambda label: counts[label])
-    named = {str(label): label for video in cases for label in dict.fromkeys(np.asarray(video.reference).tolist())}
-    made = [replace(video, prediction=_filled(named[most], len(video.reference))) for video in cases]
+    counts = Counter(chain.from_iterable(np.asarray(video.reference).tolist() for video in cases))
+    most = max(sorted(counts, key=str), key=lambda label: counts[label])
+    made = [replace(video, prediction=np.full(len(video.reference), most, dtype=object)) for video in cases]
     return (Trivial("the most frequent class for every case", made),)
 
 
-def _filled(label: Any, length: int) -> np.ndarray:
-    array = np.empty(length, dtype=object)
-    array.fill(label)
-    return array
-
-
 def _boxes(cases: DetectionCases) -> tuple[Trivial, ...]:
-    nothing = replace(cases.prediction, **_nothing(cases.prediction))
+    nothing = cases.prediction.of(np.zeros(0, np.intp))
     predictors = [Trivial("no box at all", replace(cases, prediction=nothing))]
     reference = cases.reference
     present = np.unique(reference.category[~reference.crowds])
@@ -132,14 +126,6 @@ def _boxes(cases: DetectionCases) -> tuple[Trivial, ...]:
         )
         predictors.append(Trivial("the median box of each class in every image", replace(cases, prediction=made)))
     return tuple(predictors)
-
-
-def _nothing(objects: Objects) -> dict[str, Any]:
-    """No object, with as many columns."""
-    none = np.zeros(0, np.intp)
-    columns = {"box": np.zeros((0, 4)), "score": np.zeros(0), "area": np.zeros(0), "crowd": np.zeros(0, bool)}
-    empty = {name: column for name, column in columns.items() if getattr(objects, name) is not None}
-    return {"image": none, "category": none, **empty, **({"mask": []} if objects.mask is not None else {})}
 
 
 def _tracks(cases: list[Overlaps]) -> tuple[Trivial, ...]:

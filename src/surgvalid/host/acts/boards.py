@@ -1,25 +1,23 @@
-"""Leaderboards as snapshots: what goes in, what is kept, who may see it, and what is paid by it."""
+"""Leaderboards as snapshots: what goes in, what is kept, and who may see it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from surgvalid import __version__
 from surgvalid.host import places
-from surgvalid.host.acting import Acting, acting, now
+from surgvalid.host.acting import Acting, now
 from surgvalid.host.acts.challenge import current_challenge, current_version
 from surgvalid.host.acts.gates import decide_gates
 from surgvalid.host.acts.quotas import SCORED
-from surgvalid.host.acts.refused import Refused, reason_of
 from surgvalid.host.challenge.challenge import ChallengePhase
 from surgvalid.host.people.models import Team
 from surgvalid.host.people.teams import why_not_paid
-from surgvalid.host.runs.models import BoardSnapshot, Job, PrizeProposal, Publication, Submission
+from surgvalid.host.runs.models import BoardSnapshot, Job, Publication, Submission
 
 TABLES = ("places", "summary", "stability", "buckets", "gate_evidence", "sensitivity", "prizes")
 """Tables of a ranking that a snapshot keeps; the folder of the leaderboard has all of them."""
@@ -71,12 +69,24 @@ def _unpaid(phase: ChallengePhase, entry: Mapping[str, Any]) -> str:
     return why_not_paid(Team.objects.get(pk=submission.team_id))
 
 
-def keep_boards(job: Job, made: Mapping[str, Any], doing: Acting) -> list[BoardSnapshot]:
+def keep_boards(
+    job: Job, made: Mapping[str, Any], doing: Acting, *, files: Mapping[str, str] | None = None
+) -> list[BoardSnapshot]:
     """The snapshots of the leaderboards that a worker made; qualification is decided from them, and live ones are
     public at once.
+
+    Args:
+        job: What the worker was to do.
+        made: Tables and findings by leaderboard.
+        doing: The act that this is part of.
+        files: What it sent, by place, with digests.
     """
     challenge, phase = current_challenge(), current_challenge().phase(job.phase)
-    kept = [_keep(job, board, tables, doing) for board, tables in sorted(made.items()) if board in phase.boards]
+    kept = [
+        _keep(job, board, tables, doing, below(files or {}, board))
+        for board, tables in sorted(made.items())
+        if board in phase.boards
+    ]
     if phase.visibility == "public":
         for snapshot in kept:
             Publication.objects.create(snapshot=snapshot, published_at=doing.at, reason="live leaderboard")
@@ -90,50 +100,62 @@ def keep_boards(job: Job, made: Mapping[str, Any], doing: Acting) -> list[BoardS
     return kept
 
 
-def _keep(job: Job, board: str, content: Mapping[str, Any], doing: Acting) -> BoardSnapshot:
+def below(files: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Those files that lie in a folder, by their place there."""
+    return {place.removeprefix(f"{folder}/"): one for place, one in files.items() if place.startswith(f"{folder}/")}
+
+
+def _keep(job: Job, board: str, content: Mapping[str, Any], doing: Acting, files: Mapping[str, str]) -> BoardSnapshot:
     facts = job.facts["boards"][board]
-    tables = {name: rows for name, rows in content["tables"].items() if name in TABLES}
-    sealed = {
-        "phase": job.phase,
-        "board": board,
-        "at": doing.at.isoformat(),
-        "inputs": facts["entries"],
-        "rule": {
+    made = BoardSnapshot(
+        phase=job.phase,
+        board=board,
+        at=doing.at,
+        version=current_version(),
+        rule={
             **job.facts["rule"],
             "baselines": facts["baselines"],
             "unpaid": facts["unpaid"],
             "prize_pool": facts["prize_pool"],
         },
-        "tables": tables,
-        "findings": list(content.get("findings", [])),
-        "log": list(doing.end),
-    }
-    return BoardSnapshot.objects.create(
-        phase=job.phase,
-        board=board,
-        at=doing.at,
-        version=current_version(),
-        rule=sealed["rule"],
         number=BoardSnapshot.objects.filter(phase=job.phase, board=board).count() + 1,
-        inputs=sealed["inputs"],
-        tables=tables,
-        findings=sealed["findings"],
+        inputs=facts["entries"],
+        tables={name: rows for name, rows in content["tables"].items() if name in TABLES},
+        findings=list(content.get("findings", [])),
+        files=dict(files),
         log_number=doing.end[0],
         log_digest=doing.end[1],
-        digest=hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest(),
     )
+    made.digest = snapshot_digest(made)
+    made.save()
+    return made
+
+
+def snapshot_digest(snapshot: BoardSnapshot) -> str:
+    """The digest of a leaderboard: of what went in, the rule, what came out, and the log before."""
+    columns = ("phase", "board", "inputs", "rule", "tables", "findings")
+    sealed = {name: getattr(snapshot, name) for name in columns} | {
+        "at": snapshot.at.isoformat(),
+        "log": [snapshot.log_number, snapshot.log_digest],
+    }
+    return hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
+
+
+def last_publication(phase: str, board: str) -> Publication | None:
+    """The last act of publication of a leaderboard, which may be withdrawn since."""
+    made = Publication.objects.filter(snapshot__phase=phase, snapshot__board=board, published_at__lte=now())
+    shown = made.select_related("snapshot__version").defer("snapshot__tables", "snapshot__findings")
+    return shown.order_by("-published_at", "-snapshot__number").first()
 
 
 def public_leaderboard(phase: str, board: str) -> BoardSnapshot | None:
-    """The newest snapshot that everybody may see; pages and exports for the public read nothing else.
+    """The snapshot that everybody may see, published last and not withdrawn; pages and exports for the public read
+    nothing else.
 
     Its tables come with the first look at them, for most pages need none.
     """
-    shown = Publication.objects.filter(snapshot__phase=phase, snapshot__board=board, published_at__lte=now()).order_by(
-        "-snapshot__number"
-    )
-    first = shown.select_related("snapshot__version").defer("snapshot__tables", "snapshot__findings").first()
-    return None if first is None else first.snapshot
+    last = last_publication(phase, board)
+    return None if last is None or last.withdrawn_at is not None else last.snapshot
 
 
 def rounded_rows(snapshot: BoardSnapshot, decimals: int) -> list[dict[str, Any]]:
@@ -181,85 +203,3 @@ def team_values_of(submissions: Sequence[Submission]) -> list[dict[str, float]]:
         }
         for one in submissions
     ]
-
-
-def embargo(actor: object, snapshot: BoardSnapshot, until: datetime, *, reason: str) -> Publication:
-    """A snapshot that is chosen for publication, and that nobody else sees before a time."""
-    facts = {"digest": snapshot.digest, "until": until.isoformat(), "reason": reason_of(reason)}
-    with acting(actor, "embargo", f"board-{snapshot.pk}", **facts):
-        made, _ = Publication.objects.get_or_create(snapshot=snapshot)
-        if made.published_at is not None:
-            raise Refused("not-now", "it is public already.")
-        made.embargo_until, made.reason = until, reason.strip()
-        made.save()
-    return made
-
-
-def publish(actor: object, snapshot: BoardSnapshot, *, reason: str) -> Publication:
-    """A snapshot that everybody sees from now on.
-
-    Raises:
-        Refused: Its embargo has not ended.
-    """
-    facts = {"digest": snapshot.digest, "reason": reason_of(reason)}
-    with acting(actor, "publish", f"board-{snapshot.pk}", **facts) as doing:
-        made, _ = Publication.objects.get_or_create(snapshot=snapshot)
-        if made.published_at is not None:
-            raise Refused("not-now", "it is public already.")
-        if made.embargo_until is not None and doing.at < made.embargo_until:
-            raise Refused("embargo", f"its embargo ends at {made.embargo_until.isoformat()}.")
-        made.published_at, made.reason = doing.at, reason.strip()
-        made.save()
-    return made
-
-
-def propose_prizes(actor: object, snapshot: BoardSnapshot) -> PrizeProposal:
-    """What the rule pays by a snapshot, for a person to sign.
-
-    Raises:
-        Refused: The leaderboard was made without a pool of money.
-    """
-    rows = snapshot.tables.get("prizes")
-    if rows is None:
-        raise Refused("not-now", f"the leaderboards of {snapshot.phase} have no prizes.")
-    unpaid = snapshot.rule["unpaid"]
-    shown = [{**row, "reason": unpaid.get(row["model"]) or row.get("reason")} for row in rows]
-    with acting(actor, "propose-prizes", f"board-{snapshot.pk}", digest=snapshot.digest, rows=shown) as doing:
-        return PrizeProposal.objects.create(snapshot=snapshot, rows=shown, at=doing.at)
-
-
-def sign_prizes(
-    actor: object, proposal: PrizeProposal, by: Any, *, amounts: Mapping[str, float], reason: str
-) -> PrizeProposal:
-    """A proposal as it is paid: rounded or adjusted by a person, who says why.
-
-    Args:
-        actor: Who signs.
-        proposal: By the rule.
-        by: The person.
-        amounts: What each model is paid; those left out as proposed.
-        reason: Why these amounts.
-
-    Raises:
-        Refused: Signed already, a model that is not on the leaderboard or is not paid, or more money than the pool has.
-    """
-    known = {row["model"]: row for row in proposal.rows}
-    unknown = [model for model in amounts if model not in known]
-    signed = [{**row, "amount": float(amounts.get(model, row.get("amount") or 0.0))} for model, row in known.items()]
-    pool = proposal.snapshot.rule["prize_pool"]
-    if unknown or any(row["amount"] < 0 for row in signed) or sum(row["amount"] for row in signed) > pool + 1e-9:
-        raise Refused("not-now", f"amounts are of models on the leaderboard and {pool:,.2f} together at most.")
-    barred = proposal.snapshot.rule["unpaid"]
-    if wrong := [
-        f"{row['model']} gets no prize: {barred[row['model']]}"
-        for row in signed
-        if row["amount"] and row["model"] in barred
-    ]:
-        raise Refused("not-now", f"{'; '.join(wrong)}. Decide that first, and make the leaderboards anew.")
-    with acting(actor, "sign-prizes", f"prizes-{proposal.pk}", rows=signed, reason=reason_of(reason)) as doing:
-        fresh = PrizeProposal.objects.get(pk=proposal.pk)
-        if fresh.signed_at is not None:
-            raise Refused("not-now", "they are signed already.")
-        fresh.signed_rows, fresh.signed_by, fresh.signed_at, fresh.reason = signed, by, doing.at, reason.strip()
-        fresh.save()
-    return fresh

@@ -14,6 +14,7 @@ from surgvalid.host.acts.refused import reason_of
 from surgvalid.host.challenge.challenge import Challenge
 from surgvalid.host.challenge.reading import challenge_of, changes_between, read_challenge
 from surgvalid.host.runs.models import Announcement, ChallengeVersion, Submission
+from surgvalid.host.seals import every_row, is_sealing
 
 
 def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
@@ -29,6 +30,8 @@ def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
     _check_phases_stay(read)
     with acting(actor, "adopt-challenge", note=reason_of(note)) as doing:
         last = ChallengeVersion.objects.last()
+        if not is_sealing():  # a service of an older version: its rows count as they are now
+            doing.rows.update(every_row())
         if last is not None and last.digest == read.digest:
             doing.about(f"version-{last.number}", unchanged=True)
             return last

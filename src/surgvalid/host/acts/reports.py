@@ -9,12 +9,13 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from surgvalid.errors import InputInvalid
+from surgvalid.host import places
 from surgvalid.host.acting import Acting, acting
 from surgvalid.host.acts.boards import board_folder, keep_boards
 from surgvalid.host.acts.jobs import claimed, is_reported
@@ -149,6 +150,8 @@ class WorkerReport:
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What is in the folder, by place, with digests."""
 
 
 def report(worker: WorkerToken, number: int, fencing: int, content: WorkerReport) -> Job:
@@ -161,6 +164,8 @@ def report(worker: WorkerToken, number: int, fencing: int, content: WorkerReport
     if is_reported(worker, number, fencing):
         return Job.objects.get(pk=number)
     _check(claimed(worker, number, fencing), content)
+    if content.folder is not None:
+        content = replace(content, files=places.listing(content.folder))
     with acting(f"worker-{worker.pk}", "report-job", f"job-{number}", fencing=fencing) as doing:
         job = claimed(worker, number, fencing)
         job.state, job.lease_until, job.code = JobState.DONE, None, content.facts.get("code", "")[:60]
@@ -194,7 +199,10 @@ def _take_intake(job: Job, content: WorkerReport, doing: Acting) -> None:
 def _take_inference(job: Job, content: WorkerReport, doing: Acting) -> None:
     run = _run(job)
     if content.folder is not None:
-        _take_shard(run_folder(run.submission, run.number), content.folder, shard_name(job))
+        place, name = run_folder(run.submission, run.number), shard_name(job)
+        _take_shard(place, content.folder, name)
+        run.files = _replaced(run.files, content.files, name) | {PHASE_FILE: sha256_of(place / PHASE_FILE)}
+        run.save()
     if Job.objects.filter(run=run, kind=JobKind.INFERENCE).exclude(state=JobState.DONE).exists():
         return
     status = status_of(run_folder(run.submission, run.number))
@@ -228,6 +236,7 @@ def _take_scoring(job: Job, content: WorkerReport, doing: Acting) -> None:
         if place.exists():
             place.rename(place.with_name(f".{SCORES}.{len(list(place.parent.glob(f'.{SCORES}.*')))}"))
         (content.folder / SCORES).rename(place)
+        run.files = _replaced(run.files, content.files, SCORES)
     run.values = {board: float(value) for board, value in content.facts.get("values", {}).items()}
     run.references_digest = content.facts.get("references_digest", "")[:64]
     run.scored_at, run.scores_digest = doing.at, sha256_of(place / MANIFEST)
@@ -239,8 +248,15 @@ def _take_scoring(job: Job, content: WorkerReport, doing: Acting) -> None:
     doing.about(doing.subject, submission=submission.pk, run=run.number, scores=run.scores_digest)
 
 
+def _replaced(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> dict[str, str]:
+    """The files of a run, of which one folder is now another."""
+    kept = {one: digest for one, digest in old.items() if not one.startswith(f"{folder}/")}
+    return kept | {one: digest for one, digest in new.items() if one.startswith(f"{folder}/")}
+
+
 def _take_board(job: Job, content: WorkerReport, doing: Acting) -> None:
-    kept = keep_boards(job, (made_boards(content.folder) or {}) if content.folder else {}, doing)
+    made = (made_boards(content.folder) or {}) if content.folder else {}
+    kept = keep_boards(job, made, doing, files=content.files)
     for snapshot in kept:
         place = board_folder(snapshot)
         shutil.rmtree(place, ignore_errors=True)

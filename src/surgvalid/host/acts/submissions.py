@@ -6,15 +6,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.db.models import QuerySet
+
 from surgvalid.host import places
 from surgvalid.host.acting import acting
 from surgvalid.host.acts.challenge import current_challenge, current_version
-from surgvalid.host.acts.gates import is_gate_open
 from surgvalid.host.acts.quotas import SCORED, UNDER_WAY, usage_of, why_no_more
 from surgvalid.host.acts.refused import Refused, reason_of
-from surgvalid.host.acts.uploads import IMAGE, check_in_time, receive
+from surgvalid.host.acts.uploads import IMAGE, check_in_time, check_worth, discard, receive
 from surgvalid.host.challenge.challenge import ChallengePhase
-from surgvalid.host.people.teams import why_not_submit
 from surgvalid.host.runs.models import (
     Job,
     JobKind,
@@ -30,6 +30,8 @@ from surgvalid.schema.shard import Shard
 from surgvalid.submissions.stages import HELD, Stage
 
 VERDICTS = ("sufficient", "insufficient")
+OURS = frozenset({"machine-slower", "machine-unknown", "answers-infra-error"})
+"""Codes of runs that the organisers have to decide about: again, or as it is."""
 
 
 def run_folder(submission: Submission, number: int) -> Path:
@@ -71,9 +73,45 @@ def hand_in(
         raise Refused("not-now", "hand in an image, and beside it a description.")
     if (team is None) != bool(baseline) or (baseline and baseline not in challenge.baselines):
         raise Refused("not-now", f"a baseline is one of {', '.join(challenge.baselines) or 'none'}, without a team.")
+    if team is not None and not Submission.objects.filter(image=image).exists():
+        try:
+            _check_team(team, rules, image, described=description is not None)
+        except Refused as refusal:
+            _forget(actor, uploads, refusal)
+            raise
     for upload in uploads:
         receive(actor, upload)
-    with acting(actor, "hand-in", phase=phase) as doing:
+    try:
+        return _taken(actor, team, rules, image, description, baseline=baseline, by=by)
+    except Refused as refusal:
+        _forget(actor, uploads, refusal)
+        raise
+
+
+_FINAL = frozenset({"phase-not-open", "phase-closed", "upload-late", "quota-used", "attempts-used", "gate-closed"})
+"""Codes after which the same bytes are of no use; others let a team mend what is missing and hand in again."""
+
+
+def _forget(actor: object, uploads: list[Upload], refusal: Refused) -> None:
+    """Remove what was refused for good."""
+    if refusal.code in _FINAL:
+        with acting(actor, "refuse-upload", code=refusal.code, uploads=[one.pk for one in uploads]):
+            for one in uploads:
+                discard(one)
+
+
+def _taken(
+    actor: object,
+    team: Any,
+    rules: ChallengePhase,
+    image: Upload,
+    description: Upload | None,
+    *,
+    baseline: str,
+    by: Any,
+) -> Submission:
+    """The submission of what was received, when all still holds."""
+    with acting(actor, "hand-in", phase=rules.slug) as doing:
         if (known := Submission.objects.filter(image=image).first()) is not None:
             doing.about(f"submission-{known.pk}", again=True)
             return known
@@ -83,7 +121,7 @@ def hand_in(
             team=team,
             baseline=baseline,
             made_by=by,
-            phase=phase,
+            phase=rules.slug,
             version=current_version(),
             rules=rules.rules.as_dict(),
             image=image,
@@ -99,10 +137,7 @@ def hand_in(
 
 def _check_team(team: Any, rules: ChallengePhase, image: Upload, *, described: bool) -> None:
     check_in_time(rules, image)
-    if reasons := why_not_submit(team):
-        raise Refused("team-not-ready", " ".join(reasons))
-    if not is_gate_open(team, rules.slug):
-        raise Refused("gate-closed", f"{rules.title} is open to teams that met its qualification criterion.")
+    check_worth(team, rules)
     if rules.needs_description and not described:
         raise Refused("description-missing", f"{rules.title} needs a description of the method.")
     if (full := why_no_more(usage_of(team, rules))) is not None:
@@ -179,6 +214,25 @@ def run_again(actor: object, submission: Submission, *, reason: str) -> RunRecor
         run = _from_the_start(fresh, doing.at, reason)
         doing.about(doing.subject, run=run.number if run else 0)
     return run
+
+
+def undecided(among: QuerySet[Submission]) -> list[Submission]:
+    """Those that have come to rest with something wrong on our side, which nobody has decided about yet."""
+    ended = (*SCORED, Stage.FAILED_PARTICIPANT.value)
+    wrong = [one for one in among.filter(stage__in=ended).exclude(codes=[]) if OURS & set(one.codes)]
+    return [one for one in wrong if not one.runs.order_by("-number").values_list("kept", flat=True).first()]
+
+
+def keep_run(actor: object, submission: Submission, *, reason: str) -> Submission:
+    """A submission whose last run stands, although something was wrong on our side."""
+    with acting(actor, "keep-run", f"submission-{submission.pk}", reason=reason_of(reason)) as doing:
+        if not undecided(Submission.objects.filter(pk=submission.pk)):
+            raise Refused("not-now", "there is nothing to decide about its last run.")
+        run = submission.runs.order_by("-number")[0]
+        run.kept = reason.strip()
+        run.save()
+        doing.about(doing.subject, run=run.number)
+    return submission
 
 
 def _from_the_start(submission: Submission, at: datetime, reason: str) -> RunRecord | None:

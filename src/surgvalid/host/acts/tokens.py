@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from surgvalid.host.acting import acting, now
+from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.acts.refused import Refused, reason_of
 from surgvalid.host.runs.models import AccessToken, JobKind, WorkerToken
 
@@ -59,7 +63,8 @@ def make_worker_token(
 def revoke_worker_token(actor: object, token: WorkerToken) -> None:
     """A token that opens nothing any more; what its worker does now is claimed by others when the lease ends."""
     with acting(actor, "revoke-worker-token", f"worker-{token.pk}") as doing:
-        WorkerToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
+        token.revoked_at = token.revoked_at or doing.at
+        token.save(update_fields=("revoked_at",))
 
 
 def worker_of(text: str) -> WorkerToken | None:
@@ -70,12 +75,36 @@ def worker_of(text: str) -> WorkerToken | None:
     return worker
 
 
-def make_access_token(actor: object, user: Any, name: str) -> tuple[AccessToken, str]:
-    """A new token of a person's own programs and its text, which is never shown again."""
+def is_workers(text: str) -> bool:
+    """Whether a worker has this token, or had it until now; nothing is noted."""
+    return bool(text) and WorkerToken.objects.filter(digest=digest(text), revoked_at=None).exists()
+
+
+def is_persons(text: str) -> bool:
+    """Whether an active person has this token; nothing is noted."""
+    return bool(text) and _living(text).filter(user__is_active=True).exists()
+
+
+def _living(text: str) -> QuerySet[AccessToken]:
+    known = AccessToken.objects.filter(digest=digest(text), revoked_at=None)
+    return known.filter(Q(ends_at=None) | Q(ends_at__gt=now()))
+
+
+SCOPES = {"push": "hand in, stop and read", "read": "read alone"}
+DAYS = 30
+"""A token lasts where no phase is to come."""
+
+
+def make_access_token(actor: object, user: Any, name: str, *, scope: str = "push") -> tuple[AccessToken, str]:
+    """A new token of a person's own programs and its text, which is never shown again; it ends with the last phase."""
     text = f"sgu_{new_secret()}"
+    if scope not in SCOPES:
+        raise Refused("not-now", f"a token is for one of {', '.join(SCOPES)}; got {scope!r}.")
+    ends = [phase.closes + timedelta(seconds=phase.upload_grace_s) for phase in current_challenge().phases]
+    end = max(ends) if max(ends) > now() else now() + timedelta(days=DAYS)
     with acting(actor, "make-access-token", f"user-{user.pk}") as doing:
         made = AccessToken.objects.create(
-            user=user, name=reason_of(name, most=80), digest=digest(text), made_at=doing.at
+            user=user, name=reason_of(name, most=80), digest=digest(text), made_at=doing.at, scope=scope, ends_at=end
         )
     return made, text
 
@@ -86,10 +115,16 @@ def revoke_access_token(actor: object, token: AccessToken) -> None:
         AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=doing.at)
 
 
-def person_of(text: str) -> Any:
-    """The active person whose token this is, or None."""
-    token = AccessToken.objects.select_related("user").filter(digest=digest(text), revoked_at=None).first()
+def person_of(text: str, *, changes: bool) -> Any:
+    """The active person whose token this is, or None.
+
+    Raises:
+        Refused: Something is to be changed by a token that only reads.
+    """
+    token = _living(text).select_related("user").first()
     if not text or token is None or not token.user.is_active:
         return None
+    if changes and token.scope == "read":
+        raise Refused("scope-missing", "this token only reads.")
     AccessToken.objects.filter(pk=token.pk).update(seen_at=now())
     return token.user

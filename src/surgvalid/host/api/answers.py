@@ -17,7 +17,7 @@ from surgvalid.host.acts.refused import REMEDIES, Refused
 MOST_JSON_BYTES = 1 << 20
 View = Callable[..., HttpResponseBase]
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_STATUS = {"not-yours": 404, "lease-lost": 409, "duty-missing": 403, "unknown-token": 401}
+_STATUS = {"not-yours": 404, "lease-lost": 409, "duty-missing": 403, "scope-missing": 403, "unknown-token": 401}
 
 
 def answered(*methods: str) -> Callable[[View], View]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -24,7 +25,7 @@ def person(request: HttpRequest) -> Any:
         Refused: Nobody that is known.
     """
     bearer = getattr(request, "bearer", "")
-    who = tokens.person_of(bearer) if bearer else request.user
+    who = tokens.person_of(bearer, changes=request.method != "GET") if bearer else request.user
     if who is None or not who.is_authenticated:
         raise Refused("unknown-token", "sign in, or show a token of your account.")
     return who
@@ -134,7 +135,8 @@ def all_submissions(request: HttpRequest) -> HttpResponseBase:
     if request.method == "GET":
         mine = list(Submission.objects.filter(team=team).prefetch_related("history")[:200])
         values = boards.team_values_of(mine)
-        return JsonResponse({"submissions": [_facts(*pair) for pair in zip(mine, values, strict=True)]})
+        hidden = _hidden()
+        return JsonResponse({"submissions": [_facts(*pair, hidden) for pair in zip(mine, values, strict=True)]})
     content = content_of(request, phase=str, image=str, description=str, baseline=str)
     image = _owned(content.get("image") or "", team)
     description = _owned(content["description"], team) if content.get("description") else None
@@ -174,18 +176,26 @@ def _submission(number: int, team: Any) -> Submission:
 
 def submission_facts(submission: Submission) -> dict[str, Any]:
     """What a team may know of a submission: words of the system alone, and values as the phase shows them."""
-    return _facts(submission, boards.team_values(submission))
+    return _facts(submission, boards.team_values(submission), _hidden())
 
 
-def _facts(submission: Submission, values: dict[str, float]) -> dict[str, Any]:
+def _hidden() -> frozenset[str]:
+    return frozenset(one.slug for one in challenge.current_challenge().phases if one.visibility == "hidden")
+
+
+def _facts(submission: Submission, values: dict[str, float], hidden: frozenset[str]) -> dict[str, Any]:
+    def when(at: datetime) -> datetime:
+        """A time of a hidden phase to the minute: how long something took tells of what was asked."""
+        return at.replace(second=0, microsecond=0) if submission.phase in hidden else at
+
     return {
         "submission": submission.pk,
         "phase": submission.phase,
         "stage": submission.stage,
-        "at": submission.at,
+        "at": when(submission.at),
         "codes": submission.codes,
         "problems": submission.problems,
         "remedies": [REMEDIES[code] for code in submission.codes if code in REMEDIES],
-        "history": [{"stage": one.stage, "at": one.at, "reason": one.reason} for one in submission.history.all()],
+        "history": [{"stage": one.stage, "at": when(one.at), "reason": one.reason} for one in submission.history.all()],
         "values": values,
     }

@@ -38,6 +38,8 @@ class Prizes:
     pools: Mapping[str, float]
     currency: str = "USD"
     needs_description: bool = True
+    four_eyes: bool = False
+    """Who proposes does not sign."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,10 @@ class ChallengePhase:
     """Submissions of any outcome."""
     open_at_once: int = 2
     """Submissions of a team that are under way."""
+    public_data: bool = False
+    """Whoever takes part has the questions and media: teams read what their containers wrote."""
+    team_gb: float = 200.0
+    """Bytes of a team that are kept for the phase."""
     counted: str = "best"
     visibility: str = "public"
     decimals: int = 3

@@ -127,6 +127,8 @@ def _phase(table: Entries, zone: ZoneInfo, folder: Path, baselines: tuple[str, .
         quota=table.whole("quota", 10, least=1),
         attempts=table.whole("attempts", 30, least=1),
         open_at_once=table.whole("open_at_once", 2, least=1),
+        public_data=table.yes_no("public_data", False),
+        team_gb=table.number("team_gb", 200.0),
         counted=table.choice("counted", COUNTED, "best"),
         decimals=table.whole("decimals", 3, least=1),
         shards=table.whole("shards", 1, least=1),
@@ -142,6 +144,8 @@ def _phase(table: Entries, zone: ZoneInfo, folder: Path, baselines: tuple[str, .
         table.wrong("questions", "a folder with request.json and media")
     if not phase.references:
         table.wrong("references", "the file of references, which only scoring workers need to have")
+    if phase.public_data and (phase.visibility == "hidden" or phase.rules.hidden):
+        table.wrong("public_data", "false where the phase or its questions are hidden")
     if phase.attempts < phase.quota:
         table.wrong("attempts", "at least the quota")
     table.done()
@@ -184,6 +188,7 @@ def _prizes(table: Entries, boards: tuple[str, ...]) -> Prizes | None:
         pools=pools,
         currency=inside.text("currency", "USD"),
         needs_description=inside.yes_no("needs_description", True),
+        four_eyes=inside.yes_no("four_eyes", False),
     )
     inside.done()
     return prizes
@@ -258,12 +263,24 @@ def _digest(text: str, folder: Path, phases: tuple[ChallengePhase, ...], files: 
 
 def changes_between(old: str, new: str) -> list[dict[str, Any]]:
     """Every setting that differs between two challenge files: its name, old and new value."""
-    before, after = (dict(_flat(tomllib.loads(text))) for text in (old, new))
+    before, after = (_settings(tomllib.loads(text)) for text in (old, new))
     return [
         {"name": name, "old": before.get(name), "new": after.get(name)}
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     ]
+
+
+def _settings(content: dict[str, Any]) -> dict[str, Any]:
+    """Every value of a file under its whole name, times in UTC as everywhere on the pages."""
+    zone = ZoneInfo(content.get("time_zone", "UTC"))
+
+    def in_words(value: Any) -> Any:
+        if not isinstance(value, datetime):
+            return value if isinstance(value, str | int | float | bool | list) else str(value)
+        return f"{(value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    return {name: in_words(value) for name, value in _flat(content)}
 
 
 def _flat(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -275,4 +292,4 @@ def _flat(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         for number, value in enumerate(content, start=1):
             yield from _flat(value, f"{name}.{value.get('slug', number)}")
     else:
-        yield name, content if isinstance(content, str | int | float | bool | list) else str(content)
+        yield name, content

@@ -18,10 +18,11 @@ from surgvalid.host.acts import tokens
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import DeleteForm, ProfileForm, TokenForm
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import lacks_second_factor, person
 from surgvalid.host.pages.site import as_html
 from surgvalid.host.people import acts, privacy
-from surgvalid.host.people.models import User
+from surgvalid.host.people.acts import has_role
+from surgvalid.host.people.models import MemberRole, User
 from surgvalid.host.people.rules import accept_terms, accepted_terms, rules_now
 from surgvalid.host.runs.models import AccessToken
 
@@ -51,11 +52,13 @@ def save_profile(request: HttpRequest) -> HttpResponse:
 
 
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Makes a token and shows it once."""
+    """Makes a token and shows it once; where the person's role needs a second factor, its tokens do too."""
+    if has_role(request.user, MemberRole.VIEWER) and lacks_second_factor(person(request)):
+        return HttpResponseRedirect(reverse("second_factor"))
 
     def act() -> None:
         user = person(request)
-        _, request.session["new_token"] = tokens.make_access_token(actor(user), user, form.cleaned_data["name"])
+        _, request.session["new_token"] = tokens.make_access_token(actor(user), user, **form.cleaned_data)
 
     form = TokenForm(request.POST)
     done = "The token is made. Copy it now: it is shown once."

@@ -6,10 +6,15 @@ Values are rounded, teams have their names, and rows are drawn once for everybod
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
+import os
 import re
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -17,7 +22,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from surgvalid.host.acts.boards import public_leaderboard, rounded_rows
+from surgvalid.host import places
+from surgvalid.host.acts.boards import last_publication, public_leaderboard, rounded_rows
 from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.challenge.challenge import VISIBILITIES, Challenge, ChallengePhase
 from surgvalid.host.pages.answers import page
@@ -25,6 +31,8 @@ from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Eligibility, Team, User
 from surgvalid.host.people.teams import team_of
 from surgvalid.host.runs.models import BoardSnapshot, LogHead, PrizeProposal
+from surgvalid.report.chart import WIDE_PX
+from surgvalid.report.drawing.svg import DARK, LIGHT
 from surgvalid.schema.shown_text import as_cell
 
 
@@ -143,17 +151,18 @@ def board(request: HttpRequest, phase: str, board: str) -> HttpResponse:
         limits=shown.limits if shown else (),
         prizes=_prizes(snapshot, shown.names()) if snapshot and shown else None,
         visibility=VISIBILITIES[rules.visibility],
+        last=None if snapshot else last_publication(phase, board),
         currency=rules.prizes.currency if rules.prizes else "",
     )
 
 
 def _prizes(snapshot: BoardSnapshot, names: dict[str, str]) -> dict[str, Any] | None:
-    """What was signed by this leaderboard: who gets how much, and why so."""
-    signed = PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).last()
+    """What was signed last by this leaderboard: who gets how much, and why so; or since when it holds no more."""
+    signed = PrizeProposal.objects.filter(snapshot=snapshot, signed_at__isnull=False).order_by("signed_at", "pk").last()
     if signed is None:
         return None
     paid = [{**row, "name": names.get(row["model"], row["model"])} for row in signed.signed_rows if row["amount"]]
-    return {"signed_at": signed.signed_at, "reason": signed.reason, "paid": paid}
+    return {"one": signed, "paid": paid}
 
 
 def board_table(request: HttpRequest, phase: str, board: str) -> HttpResponse:
@@ -176,21 +185,41 @@ def board_picture(request: HttpRequest, phase: str, board: str) -> HttpResponse:
     rules, snapshot = _published(phase, board)
     if snapshot is None:
         raise Http404
-    names = tuple(shown_board(snapshot, rules.decimals).names().items())
-    return HttpResponse(picture_of(snapshot.pk, rules.decimals, names), content_type="image/svg+xml")
+    place = picture_of(
+        snapshot, rules.decimals, shown_board(snapshot, rules.decimals).names(), dark="dark" in request.GET
+    )
+    etag = f'"{place.stem}"'
+    if request.headers.get("If-None-Match") == etag:
+        return HttpResponse(status=304, headers={"ETag": etag})
+    return HttpResponse(place.read_bytes(), content_type="image/svg+xml", headers={"ETag": etag})
 
 
-@lru_cache(maxsize=32)
-def picture_of(snapshot: int, decimals: int, names: tuple[tuple[str, str], ...]) -> str:
-    """The image of a snapshot, which never changes; drawn once for each set of names."""
+_DRAWING = threading.Lock()
+
+
+def picture_of(snapshot: BoardSnapshot, decimals: int, names: Mapping[str, str], *, dark: bool) -> Path:
+    """The image of a snapshot, which never changes, as a file: drawn once for each set of names, for every process."""
+    content = hashlib.sha256(json.dumps([snapshot.digest, decimals, sorted(names.items()), dark]).encode()).hexdigest()
+    place = places.store() / places.PICTURES / f"{snapshot.pk}-{content[:24]}.svg"
+    with _DRAWING:
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = place.with_name(f"{place.name}.{os.getpid()}")
+            draft.write_text(_drawn_picture(snapshot, decimals, names, dark=dark), encoding="utf-8")
+            draft.rename(place)
+    return place
+
+
+def _drawn_picture(snapshot: BoardSnapshot, decimals: int, names: Mapping[str, str], *, dark: bool) -> str:
     from surgvalid.report.charts.leaderboard import board as chart  # other pages need no images
 
-    called = dict(names)
-    rows = rounded_rows(BoardSnapshot.objects.get(pk=snapshot), decimals)
-    frame = pl.DataFrame([{**row, "model": called[row["model"]]} for row in rows], infer_schema_length=None)
+    rows = rounded_rows(snapshot, decimals)
+    frame = pl.DataFrame([{**row, "model": names[row["model"]]} for row in rows], infer_schema_length=None)
     intervals = {"place_low", "place_high"} <= set(frame.columns)
     macro = {"macro_low", "macro_high"} <= set(frame.columns)
-    return chart(frame, frame if intervals else None, summary=frame if macro else None).svg()
+    made = chart(frame, frame if intervals else None, summary=frame if macro else None)
+    colours = DARK if dark else LIGHT
+    return made.image.draw(WIDE_PX).svg(title=made.title, alt=made.alt, colours=colours)
 
 
 def _published(phase: str, board: str) -> tuple[ChallengePhase, BoardSnapshot | None]:

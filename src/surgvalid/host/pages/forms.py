@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django_countries import countries
 
+from surgvalid.host.acts.tokens import SCOPES
 from surgvalid.host.people.models import MemberRole
 
 
@@ -60,6 +61,7 @@ class TokenForm(forms.Form):
     """A token for the command line."""
 
     name = forms.CharField(label="What it is for", max_length=60, widget=forms.TextInput({"placeholder": "laptop"}))
+    scope = forms.ChoiceField(label="It may", choices=SCOPES)
 
 
 class RoleForm(forms.Form):

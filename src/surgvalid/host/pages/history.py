@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from django.http import HttpResponse
+
+from surgvalid.asking.journal import LOG, TROUBLE_LOG
 from surgvalid.host.acts.boards import public_leaderboard, team_values, team_values_of
 from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.acts.quotas import SCORED
 from surgvalid.host.acts.refused import REMEDIES
+from surgvalid.host.acts.submissions import run_folder
 from surgvalid.host.people.models import Team
 from surgvalid.host.runs.models import Job, JobState, Submission
 from surgvalid.submissions.stages import HELD, Stage
@@ -72,6 +77,7 @@ def shown_to_team(submission: Submission) -> dict[str, Any]:
         "next": advice_on(submission),
         "silence": why_no_value(submission),
         "settled": submission.stage in SETTLED,
+        "own_text": reads_own_text(submission) and submission.stage in SETTLED,
         "runs": submission.runs.order_by("number"),
         "progress": sum(job.progress for job in Job.objects.filter(submission=submission, state=JobState.CLAIMED)),
     }
@@ -114,3 +120,29 @@ def comparison(first: Submission, second: Submission) -> list[tuple[str, Any, An
         if first.rules.get(name) != second.rules.get(name):
             rows.append((f"Rules: {name}", first.rules.get(name), second.rules.get(name)))
     return rows
+
+
+def reads_own_text(submission: Submission) -> bool:
+    """Whether its team may read what its containers wrote: on data that the challenge says are public, nowhere else."""
+    return current_challenge().phase(submission.phase).public_data and not submission.rules.get("hidden")
+
+
+def text_of_containers(submission: Submission, *, most_bytes: int = 64 << 10) -> HttpResponse:
+    """The end of what each container of the last run wrote, and of what its engine said."""
+    last = submission.runs.order_by("-number").first()
+    shards = sorted(run_folder(submission, last.number).glob("shard-*")) if last else []
+    wrote = [(shard, name, _tail_of(shard / name, most_bytes)) for shard in shards for name in (TROUBLE_LOG, LOG)]
+    text = "".join(f"== {shard.name}, {name}\n{tail}\n" for shard, name, tail in wrote) or "nothing was written\n"
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="submission-{submission.pk}-containers.txt"'
+    return response
+
+
+def _tail_of(path: Path, most_bytes: int) -> str:
+    """The end of a file that a container may have filled, in letters that can be seen; links are not followed."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - most_bytes))
+        text = file.read(most_bytes).decode("utf-8", "replace")
+    return "".join(one for one in text if one in "\n\t" or (one.isprintable() and one != "\x7f"))

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
-from django.db import transaction
 from django.db.models.signals import post_save
 from django.dispatch import receiver
 
+from surgvalid.host.acts.refused import REMEDIES
 from surgvalid.host.pages.history import SETTLED, STAGE_WORDS, advice_on
 from surgvalid.host.pages.site import challenge_name
 from surgvalid.host.people.models import Team
@@ -25,7 +25,11 @@ def on_stage(sender: Any, instance: StageChange, created: bool, **more: Any) -> 
     submission = instance.submission
     if created and instance.stage in SETTLED and submission.team_id is not None:
         words = f"Submission {submission.pk} is {STAGE_WORDS[instance.stage]}."
-        _tell(submission.team, words, f"{words} {advice_on(submission)}", f"/submissions/{submission.pk}/")
+        listed = [*submission.problems, *(REMEDIES.get(code, code) for code in submission.codes)]
+        if instance.reason not in ("", *submission.codes):
+            listed.append(f"The reason: {instance.reason}")
+        text = "".join(f"\n- {one}" for one in listed)
+        _tell(submission.team, words, f"{words} {advice_on(submission)}{text}", f"/submissions/{submission.pk}/")
 
 
 @receiver(post_save, sender=GateDecision)
@@ -37,13 +41,11 @@ def on_gate(sender: Any, instance: GateDecision, created: bool, **more: Any) -> 
 
 
 def _tell(team: Team, subject: str, text: str, path: str) -> None:
-    """Send it after the act was stored; mail that cannot be sent undoes nothing."""
+    """Write it down in the act; it is sent once the act is stored."""
     people = [user.email for user in members_of(team) if user.wants_mail and user.is_active]
-    address = f"{settings.ADDRESS.geturl().rstrip('/')}{path}" if settings.ADDRESS.hostname else path
-
-    def send() -> None:
-        title = f"[{challenge_name()}] {subject}"
-        mails = [EmailMessage(title, text + FOOT.format(address=address), to=[one]) for one in people]
-        get_connection().send_messages(mails)
-
-    transaction.on_commit(send, robust=True)
+    title = f"[{challenge_name()}] {subject}"
+    here = (
+        f"{settings.ADDRESS.geturl().rstrip('/')}{path}" if settings.ADDRESS.hostname else "See the challenge's pages."
+    )
+    shown = text + FOOT.format(address=here)
+    get_connection().send_messages([EmailMessage(title, shown, to=[one]) for one in people])

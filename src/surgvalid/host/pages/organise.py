@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from datetime import timedelta
 
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from surgvalid.asking.journal import LOG, TROUBLE_LOG
-from surgvalid.host.acting import actor, log_problems
+from surgvalid.host.acting import actor, log_problems, now
 from surgvalid.host.acts import submissions as acts
 from surgvalid.host.acts.challenge import announce
 from surgvalid.host.acts.quotas import UNDER_WAY, usage_of
 from surgvalid.host.acts.refused import Refused
+from surgvalid.host.acts.uploads import free_bytes
+from surgvalid.host.backups import last_backup
+from surgvalid.host.outbox import unsent
 from surgvalid.host.pages.answers import attempted, page, with_form
 from surgvalid.host.pages.forms import (
     AnnouncementForm,
@@ -23,7 +25,7 @@ from surgvalid.host.pages.forms import (
     QuotaForm,
     RoleForm,
 )
-from surgvalid.host.pages.history import shown_to_team
+from surgvalid.host.pages.history import shown_to_team, text_of_containers
 from surgvalid.host.pages.permissions import person
 from surgvalid.host.pages.public import phase_facts
 from surgvalid.host.pages.site import challenge_now
@@ -40,6 +42,7 @@ from surgvalid.host.runs.models import (
     Submission,
     WorkerToken,
 )
+from surgvalid.host.seals import row_problems
 from surgvalid.submissions.stages import HELD, Stage
 
 ON_A_PAGE = 50
@@ -59,9 +62,14 @@ def organise(request: HttpRequest) -> HttpResponse:
         jobs=jobs.order_by("kind", "state"),
         workers=WorkerToken.objects.filter(revoked_at__isnull=True).order_by("name"),
         teams=Team.objects.filter(merged_into__isnull=True).count(),
-        flags=len([flag for flag in (*people_acts.browser_flags(), *people_acts.image_flags()) if flag.review is None]),
+        flags=len([flag for flag in people_acts.flags() if flag.review is None]),
         undescribed=Submission.objects.filter(description__isnull=False, description_verdict="").count(),
         unpublished=_unpublished(),
+        undecided=acts.undecided(Submission.objects.all()),
+        unsent=unsent().count(),
+        backup=last_backup(),
+        backup_due=(made := last_backup()) is None or now() - made > timedelta(days=2),
+        free=free_bytes(),
     )
 
 
@@ -98,47 +106,35 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         f"Submission {number}",
         **shown_to_team(stored),
         all_values=stored.values,
-        acts=[(name, name.replace("-", " ").capitalize()) for name in _acts_now(stored.stage)],
+        acts=[(name, name.replace("-", " ").capitalize()) for name in _acts_now(stored)],
         jobs=Job.objects.filter(submission=stored).select_related("worker").order_by("pk"),
         entries=LogEntry.objects.filter(subject=f"submission-{number}").order_by("-number")[:50],
     )
 
 
 def container_text(request: HttpRequest, number: int) -> HttpResponse:
-    """What the containers of the last run wrote, for organisers alone: it may tell of hidden data."""
-    stored = get_object_or_404(Submission, pk=number)
-    last = stored.runs.order_by("-number").first()
-    shards = sorted(acts.run_folder(stored, last.number).glob("shard-*")) if last else []
-    texts = [f"== {shard.name}, {name}\n{tail_of(shard / name)}\n" for shard in shards for name in (TROUBLE_LOG, LOG)]
-    response = HttpResponse("".join(texts) or "nothing was written\n", content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="submission-{number}-containers.txt"'
-    return response
-
-
-def tail_of(path: Path, most_bytes: int = 200_000) -> str:
-    """The end of a file that a container may have filled; links are not followed."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - most_bytes))
-        return file.read(most_bytes).decode("utf-8", "replace").replace("\0", "")
+    """What the containers of the last run wrote, for organisers: of hidden phases it may tell of hidden data."""
+    return text_of_containers(get_object_or_404(Submission, pk=number), most_bytes=200_000)
 
 
 _ACTS = {
     "run-again": (acts.run_again, "It runs again, at no cost to its team."),
+    "keep-run": (acts.keep_run, "Its last run stands."),
     "cancel": (acts.cancel, "It is cancelled."),
     "disqualify": (acts.disqualify, "It is disqualified; leaderboards are made anew without it."),
     "reinstate": (acts.reinstate, "It counts again."),
 }
 
 
-def _acts_now(stage: str) -> list[str]:
-    """The acts that make sense at a stage; each checks again for itself."""
+def _acts_now(submission: Submission) -> list[str]:
+    """The acts that make sense for a submission; each checks again for itself."""
+    stage = submission.stage
     if stage in HELD:
         return ["reinstate"]
     if stage in (*UNDER_WAY, Stage.FAILED_INFRA):
         return ["cancel", "disqualify", *(["run-again"] if stage == Stage.FAILED_INFRA else [])]
-    return ["disqualify"] if stage == Stage.INTAKE_REFUSED else ["run-again", "disqualify"]
+    keep = ["keep-run"] if acts.undecided(Submission.objects.filter(pk=submission.pk)) else []
+    return ["disqualify"] if stage == Stage.INTAKE_REFUSED else [*keep, "run-again", "disqualify"]
 
 
 def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpResponse:
@@ -229,8 +225,9 @@ def eligibility(request: HttpRequest, team: int) -> HttpResponse:
 
 def all_flags(request: HttpRequest) -> HttpResponse:
     """Signs of several accounts of one person, and of one image in several teams."""
-    listed = [*people_acts.browser_flags(), *people_acts.image_flags()]
-    return page(request, "organise/flags", "Flags", flags=sorted(listed, key=lambda flag: flag.review is not None))
+    return page(
+        request, "organise/flags", "Flags", flags=sorted(people_acts.flags(), key=lambda flag: flag.review is not None)
+    )
 
 
 def review_flag(request: HttpRequest) -> HttpResponse:
@@ -281,5 +278,5 @@ def log(request: HttpRequest) -> HttpResponse:
         entries = entries.filter(subject=wanted)
     shown = Paginator(entries, ON_A_PAGE).get_page(request.GET.get("page"))
     checked = request.GET.get("verify") == "yes"
-    problems = log_problems() if checked else []
+    problems = [*log_problems(), *row_problems()] if checked else []
     return page(request, "organise/log", "Log", shown=shown, subject=wanted, checked=checked, problems=problems)

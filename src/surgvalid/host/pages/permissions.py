@@ -94,9 +94,14 @@ def _of_its_team(request: HttpRequest, number: int) -> HttpResponse | None:
     raise Http404
 
 
+def lacks_second_factor(user: object) -> bool:
+    """Whether an organiser has to set one up first."""
+    return settings.ORGANISERS_NEED_SECOND_FACTOR and not is_mfa_enabled(user)
+
+
 def _by_role(request: HttpRequest, role: MemberRole) -> HttpResponse | None:
     if not has_role(request.user, role):
         raise PermissionDenied(f"This page needs the role '{role.value}'. Ask an owner of the challenge for it.")
-    if settings.ORGANISERS_NEED_SECOND_FACTOR and not is_mfa_enabled(request.user):
+    if lacks_second_factor(request.user):
         return HttpResponseRedirect(f"{reverse('second_factor')}?{urlencode({'next': request.get_full_path()})}")
     return None

@@ -10,7 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
 from surgvalid.host.acting import actor
-from surgvalid.host.acts import boards as acts
+from surgvalid.host.acts import prizes as money
+from surgvalid.host.acts import publishing as acts
+from surgvalid.host.acts.boards import public_leaderboard
 from surgvalid.host.acts.gates import decide_by_hand
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.acts.submissions import refresh_boards
@@ -51,6 +53,7 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
         f"{rules.title if rules else stored.phase}: {stored.board} leaderboard, number {stored.number}",
         snapshot=stored,
         publication=getattr(stored, "publication", None),
+        public=public_leaderboard(stored.phase, stored.board) == stored,
         rows=shown.html(mine=""),
         limits=shown.limits,
         currency=rules.prizes.currency if rules and rules.prizes else "",
@@ -61,10 +64,7 @@ def snapshot(request: HttpRequest, number: int) -> HttpResponse:
 def _shown(proposal: PrizeProposal, names: dict[str, str]) -> dict[str, object]:
     rows = proposal.signed_rows or proposal.rows
     return {
-        "pk": proposal.pk,
-        "signed_at": proposal.signed_at,
-        "signed_by": proposal.signed_by,
-        "reason": proposal.reason,
+        "one": proposal,
         "shown": [{**row, "name": names.get(row["model"], row["model"])} for row in rows],
     }
 
@@ -76,6 +76,14 @@ def publish(request: HttpRequest, number: int) -> HttpResponse:
     return attempted(
         request, act, done="Everybody sees the leaderboard.", to="organise_snapshot", parts={"number": number}
     )
+
+
+def withdraw(request: HttpRequest, number: int) -> HttpResponse:
+    """Takes a publication back."""
+    stored = get_object_or_404(BoardSnapshot, pk=number)
+    act = lambda: acts.withdraw(actor(person(request)), stored, reason=request.POST.get("reason", ""))  # noqa: E731
+    done = "Nobody sees the leaderboard; its page says why."
+    return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})
 
 
 def embargo(request: HttpRequest, number: int) -> HttpResponse:
@@ -116,7 +124,7 @@ def open_gate(request: HttpRequest) -> HttpResponse:
 def propose(request: HttpRequest, number: int) -> HttpResponse:
     """Lets the rule propose prizes by a snapshot."""
     stored = get_object_or_404(BoardSnapshot, pk=number)
-    act = lambda: acts.propose_prizes(actor(person(request)), stored)  # noqa: E731
+    act = lambda: money.propose_prizes(actor(person(request)), stored)  # noqa: E731
     done = "The rule proposes these prizes. Check and sign them."
     return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})
 
@@ -128,9 +136,20 @@ def sign(request: HttpRequest, number: int, proposal: int) -> HttpResponse:
 
     def act() -> None:
         amounts = {row["model"]: _amount(request.POST.get(f"amount-{row['model']}", "")) for row in stored.rows}
-        acts.sign_prizes(actor(user), stored, user, amounts=amounts, reason=request.POST.get("reason", ""))
+        money.sign_prizes(actor(user), stored, user, amounts=amounts, reason=request.POST.get("reason", ""))
 
     return attempted(request, act, done="The prizes are signed.", to="organise_snapshot", parts={"number": number})
+
+
+def withdraw_prizes(request: HttpRequest, number: int, proposal: int) -> HttpResponse:
+    """Takes signed prizes back."""
+    stored = get_object_or_404(PrizeProposal, pk=proposal, snapshot=number)
+
+    def act() -> None:
+        money.withdraw_prizes(actor(person(request)), stored, reason=request.POST.get("reason", ""))
+
+    done = "The prizes are withdrawn; the leaderboard says why."
+    return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})
 
 
 def _time(text: str) -> datetime:

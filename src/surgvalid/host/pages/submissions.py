@@ -14,7 +14,7 @@ from surgvalid.host.acts.quotas import usage_of, why_no_more
 from surgvalid.host.acts.uploads import received_path
 from surgvalid.host.challenge.challenge import Challenge
 from surgvalid.host.pages.answers import attempted, page
-from surgvalid.host.pages.history import rows_of_team, shown_to_team
+from surgvalid.host.pages.history import reads_own_text, rows_of_team, shown_to_team, text_of_containers
 from surgvalid.host.pages.permissions import person
 from surgvalid.host.pages.public import gate_words, next_step
 from surgvalid.host.pages.site import challenge_now
@@ -81,6 +81,14 @@ def state(request: HttpRequest, number: int) -> HttpResponse:
     response = render(request, "pages/_state.html", shown)
     response["X-Settled"] = "yes" if shown["settled"] else "no"
     return response
+
+
+def container_text(request: HttpRequest, number: int) -> HttpResponse:
+    """What the containers of a submission wrote, for its team, where the data of the phase are public."""
+    stored = Submission.objects.get(pk=number)
+    if not reads_own_text(stored) or stored.team != team_of(person(request)):
+        raise Http404
+    return text_of_containers(stored)
 
 
 def cancel(request: HttpRequest, number: int) -> HttpResponse:

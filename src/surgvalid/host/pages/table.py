@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.urls import URLPattern, path
 
+from surgvalid.host.api import monitoring
 from surgvalid.host.pages import accounts, administration, boards, organise, public, publishing, submissions, team
 from surgvalid.host.pages.permissions import Allow, View, guarded
 
@@ -32,6 +33,8 @@ PAGES = (
     Page("boards/<slug:phase>/<slug:board>/", boards.board, "board", Allow.EVERYONE),
     Page("boards/<slug:phase>/<slug:board>/table.csv", boards.board_table, "board_table", Allow.EVERYONE),
     Page("boards/<slug:phase>/<slug:board>/picture.svg", boards.board_picture, "board_picture", Allow.EVERYONE),
+    Page("health", monitoring.health, "health", Allow.EVERYONE),
+    Page("metrics", monitoring.metrics, "metrics", Allow.EVERYONE),
     Page("terms/", accounts.terms, "terms", Allow.EVERYONE),
     Page("terms/agree/", accounts.agree, "agree", Allow.SIGNED_IN, WRITE),
     Page("account/", accounts.account, "account", Allow.SIGNED_IN),
@@ -57,6 +60,7 @@ PAGES = (
     Page("submissions/<int:number>/state/", submissions.state, "submission_state", Allow.ITS_TEAM),
     Page("submissions/<int:number>/cancel/", submissions.cancel, "cancel", Allow.ITS_TEAM, WRITE),
     Page("submissions/<int:number>/description/", submissions.description, "description", Allow.ITS_TEAM),
+    Page("submissions/<int:number>/containers.txt", submissions.container_text, "own_text", Allow.ITS_TEAM),
     Page("organise/", organise.organise, "organise", Allow.VIEWER),
     Page("organise/submissions/", organise.submissions, "organise_submissions", Allow.VIEWER),
     Page("organise/submissions/<int:number>/", organise.submission, "organise_submission", Allow.VIEWER),
@@ -78,9 +82,17 @@ PAGES = (
     Page("organise/boards/again/", publishing.refresh, "refresh_boards", Allow.EDITOR, WRITE),
     Page("organise/boards/<int:number>/", publishing.snapshot, "organise_snapshot", Allow.VIEWER),
     Page("organise/boards/<int:number>/publish/", publishing.publish, "publish", Allow.OWNER, WRITE),
+    Page("organise/boards/<int:number>/withdraw/", publishing.withdraw, "withdraw", Allow.OWNER, WRITE),
     Page("organise/boards/<int:number>/embargo/", publishing.embargo, "embargo", Allow.EDITOR, WRITE),
     Page("organise/boards/<int:number>/prizes/", publishing.propose, "propose_prizes", Allow.EDITOR, WRITE),
     Page("organise/boards/<int:number>/prizes/<int:proposal>/", publishing.sign, "sign_prizes", Allow.OWNER, WRITE),
+    Page(
+        "organise/boards/<int:number>/prizes/<int:proposal>/withdraw/",
+        publishing.withdraw_prizes,
+        "withdraw_prizes",
+        Allow.OWNER,
+        WRITE,
+    ),
     Page("organise/gate/", publishing.gate, "organise_gate", Allow.VIEWER),
     Page("organise/gate/decide/", publishing.open_gate, "decide_gate", Allow.EDITOR, WRITE),
     Page("organise/flags/", organise.all_flags, "organise_flags", Allow.VIEWER),

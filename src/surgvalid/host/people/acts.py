@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from surgvalid.host.acting import acting, actor
 from surgvalid.host.acts.refused import Refused
@@ -53,6 +54,19 @@ def readable(text: str, *, what: str) -> str:
 def look(name: str) -> str:
     """What two names share that differ by case and spelling alone."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def address_mark(email: str) -> str:
+    """A digest of an address by the key of the service; of spellings that reach one mailbox, the same."""
+    box, _, host = unicodedata.normalize("NFKC", email.strip()).casefold().partition("@")
+    box, host = box.partition("+")[0], "gmail.com" if host == "googlemail.com" else host
+    plain = f"{box.replace('.', '') if host == 'gmail.com' else box}@{host}"
+    return salted_hmac("surgvalid.host.address", plain, algorithm="sha256").hexdigest()
+
+
+def accounts_of(user: User) -> list[User]:
+    """The account of a person, and those that he deleted before."""
+    return [user, *User.objects.filter(past_address=address_mark(user.email)).exclude(pk=user.pk)]
 
 
 RANK = {MemberRole.VIEWER: 0, MemberRole.JUDGE: 1, MemberRole.EDITOR: 2, MemberRole.OWNER: 3}
@@ -121,10 +135,10 @@ def save_profile(
 
 def narrow_eligibility(team: Team) -> None:
     """Nothing; a team with an organiser's colleague is listed without awards from then on."""
-    Eligibility.objects.get_or_create(team=team)
-    Eligibility.objects.filter(team=team, may_win=True).update(
-        may_win=False, reason="A member works at an organiser's laboratory: listed, without awards."
-    )
+    stored, _ = Eligibility.objects.get_or_create(team=team)
+    if stored.may_win:
+        stored.may_win, stored.reason = False, "A member works at an organiser's laboratory: listed, without awards."
+        stored.save()
 
 
 def decide_eligibility(team: Team, *, may_take_part: bool, may_win: bool, reason: str, by: User) -> Eligibility:
@@ -181,7 +195,29 @@ class Flag:
     @property
     def title(self) -> str:
         """What was seen, in a line."""
-        return {"browser": "Several accounts used one browser", "image": "Several teams sent the same image"}[self.kind]
+        return {
+            "address": "An account was deleted and made again",
+            "browser": "Several accounts used one browser",
+            "image": "Several teams sent the same image",
+        }[self.kind]
+
+
+def flags() -> list[Flag]:
+    """Every sign."""
+    return [*address_flags(), *browser_flags(), *image_flags()]
+
+
+def address_flags() -> list[Flag]:
+    """Accounts whose address had another account before, that was deleted."""
+    deleted = dict(User.objects.exclude(past_address="").values_list("past_address", "pk"))
+    living = User.objects.filter(is_active=True) if deleted else ()
+    again = {mark: user for user in living if (mark := address_mark(user.email)) in deleted}
+    held = Membership.objects.filter(left_at__isnull=True, user__in=again.values()).select_related("team")
+    teams, reviews = {one.user_id: (one.team.name,) for one in held}, _reviews("address")
+    return [
+        Flag("address", mark, (str(user), f"deleted person {deleted[mark]}"), teams.get(user.pk, ()), reviews.get(mark))
+        for mark, user in sorted(again.items())
+    ]
 
 
 def browser_flags() -> list[Flag]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
+from typing import Any
+
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
@@ -22,6 +25,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         from surgvalid.host.pages.site import challenge_name  # reads the challenge, which this app does not
 
         return f"[{challenge_name()}] {subject}"
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Wrong passwords count for an address from one network: nobody shuts the owner out from elsewhere."""
+        place = ip_address(self.get_client_ip(request))
+        network = ip_network(f"{place}/{64 if place.version == 6 else 32}", strict=False)
+        return f"{super()._get_login_attempts_cache_key(request, **credentials)}:{network}"
 
     def clean_email(self, email: str) -> str:
         """The address in small letters: two spellings are one account."""

@@ -44,6 +44,8 @@ class User(AbstractBaseUser):
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    past_address = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    """Of a deleted account: a keyed digest of its address, by which its person is known again."""
 
     objects: ClassVar[UserManager] = UserManager()
     memberships: Any

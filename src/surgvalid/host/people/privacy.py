@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from surgvalid.host.acting import acting, actor
 from surgvalid.host.acts.refused import Refused
-from surgvalid.host.people.acts import role_of
+from surgvalid.host.people.acts import address_mark, role_of
 from surgvalid.host.people.models import BrowserSighting, Invitation, MemberRole, Membership, User
-from surgvalid.host.people.teams import members_of, team_of
+from surgvalid.host.people.teams import end_memberships, members_of, team_of
 
 PROFILE = ("email", "name", "institution", "country", "organiser_lab", "wants_mail", "date_joined", "last_login")
 
@@ -63,8 +63,9 @@ def forget(user: User) -> None:
         raise Refused("owner-leaves", "you own this challenge. Let another owner take your role away first.")
     with acting(actor(None), "forget person", f"user-{user.pk}"):
         email = user.email
-        Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())
-        for kept in (EmailAddress, Authenticator, SocialAccount, BrowserSighting):
+        end_memberships(user=user)
+        user.past_address = address_mark(email)
+        for kept in (EmailAddress, Authenticator, SocialAccount):
             kept.objects.filter(user=user).delete()
         Invitation.objects.filter(email__iexact=email).update(email=f"deleted-{user.pk}@invalid.invalid")
         end_sessions(user)

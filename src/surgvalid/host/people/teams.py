@@ -16,7 +16,7 @@ from django.utils import timezone
 from surgvalid.host.acting import acting, actor
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.acts.tokens import digest, new_secret
-from surgvalid.host.people.acts import look, narrow_eligibility, readable
+from surgvalid.host.people.acts import accounts_of, look, narrow_eligibility, readable
 from surgvalid.host.people.models import Eligibility, Invitation, Membership, MergeRequest, Team, User
 from surgvalid.host.people.rules import PeopleRules, accepted_terms, rules_now
 
@@ -48,12 +48,21 @@ def has_verified_mail(user: User) -> bool:
 
 
 def found_team(user: User, name: str, rules: PeopleRules) -> Team:
-    """The new team, led by the person who founds it."""
+    """The new team, led by the person who founds it; or the old one of somebody who deleted his account and comes back,
+    with all that it used, where it has submitted and nobody is left in it.
+    """
     name = readable(name, what="a team name")
     if not 2 <= len(name) <= 60:
         raise Refused("team-name", f"a team name has 2 to 60 characters, not {len(name)}. Choose another one.")
     try:
         with acting(actor(user), "found team", name=name) as doing:
+            if (mine := _deserted(user)) is not None:
+                check_may_join(user, rules, team=mine)
+                _add_member(mine, user)
+                mine.leader = user
+                mine.save(update_fields=("leader",))
+                doing.about(f"team-{mine.pk}", again=True)
+                return mine
             check_may_join(user, rules)
             if look(name) in map(look, Team.objects.values_list("name", flat=True)):
                 raise _taken(name)
@@ -64,6 +73,12 @@ def found_team(user: User, name: str, rules: PeopleRules) -> Team:
     except IntegrityError:
         raise _taken(name)
     return team
+
+
+def _deserted(user: User) -> Team | None:
+    """The team that a deleted account of this person was in, which has submitted and has no members now."""
+    before = Membership.objects.filter(user__in=accounts_of(user)[1:]).select_related("team").order_by("-pk")
+    return next((one.team for one in before if has_submitted(one.team) and not members_of(one.team)), None)
 
 
 def _taken(name: str) -> Refused:
@@ -128,6 +143,13 @@ def join(user: User, secret: str, rules: PeopleRules) -> Team:
     return team
 
 
+def end_memberships(**of: object) -> None:
+    """Nothing; inside an act, the person or the team has left."""
+    for one in Membership.objects.filter(left_at__isnull=True, **of):
+        one.left_at = timezone.now()
+        one.save(update_fields=("left_at",))
+
+
 def leave(user: User) -> None:
     """Nothing; the person is in no team. A leader hands over first, unless alone."""
     with acting(actor(user), "leave team") as doing:
@@ -142,7 +164,7 @@ def leave(user: User) -> None:
                 "you are the only member, and the team has submitted: nobody could invite you back, and what it "
                 "used keeps you from another team. Invite somebody first, or ask the organisers.",
             )
-        Membership.objects.filter(user=user, left_at__isnull=True).update(left_at=timezone.now())
+        end_memberships(user=user)
         doing.about(f"team-{team.pk}")
 
 
@@ -152,7 +174,8 @@ def hand_lead(team: Team, heir: User, *, by: User) -> None:
         check_leads(team, by)
         if heir not in members_of(team):
             raise Refused("not-a-member", "only a member of the team can lead it. Invite the person first.")
-        Team.objects.filter(pk=team.pk).update(leader=heir)
+        team.leader = heir
+        team.save(update_fields=("leader",))
 
 
 def name_coauthors(team: Team, names: Iterable[str], *, by: User, rules: PeopleRules) -> None:
@@ -165,7 +188,8 @@ def name_coauthors(team: Team, names: Iterable[str], *, by: User, rules: PeopleR
                 "too-many-coauthors",
                 f"a team names at most {rules.largest_coauthors} co-authors, not {len(chosen)}. Ask for an exception.",
             )
-        Team.objects.filter(pk=team.pk).update(coauthors="\n".join(chosen))
+        team.coauthors = "\n".join(chosen)
+        team.save(update_fields=("coauthors",))
 
 
 def unready(team: Team, rules: PeopleRules) -> list[tuple[str, str]]:
@@ -221,8 +245,8 @@ def check_may_join(user: User, rules: PeopleRules, team: Team | None = None) -> 
 
 def _check_did_not_leave(user: User, team: Team | None) -> None:
     """Quotas belong to teams: who has used those of one does not get those of another."""
-    for membership in Membership.objects.filter(user=user, left_at__isnull=False).select_related("team"):
-        before = membership.team.merged_into or membership.team
+    left = Membership.objects.filter(user__in=accounts_of(user), left_at__isnull=False).select_related("team")
+    for before in {one.team.merged_into or one.team for one in left}:
         if before != team and has_submitted(before):
             raise Refused(
                 "left-a-team",
@@ -266,9 +290,11 @@ def merge(request: MergeRequest, *, by: User, rules: PeopleRules) -> Team:
             raise Refused("merge-decided", "this request was decided already.")
         _check_may_merge(source, target, rules)
         joining = members_of(source)
-        Membership.objects.filter(team=source, left_at__isnull=True).update(left_at=now)
-        Membership.objects.bulk_create(Membership(user=user, team=target) for user in joining)
-        Team.objects.filter(pk=source.pk).update(merged_into=target)
+        end_memberships(team=source)
+        for user in joining:
+            Membership.objects.create(user=user, team=target)
+        source.merged_into = target
+        source.save(update_fields=("merged_into",))
         if any(user.organiser_lab for user in joining):
             narrow_eligibility(target)
     return target

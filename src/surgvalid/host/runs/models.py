@@ -6,6 +6,7 @@ Rows of the log, of versions of the challenge and of leaderboards never change: 
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.conf import settings
@@ -56,6 +57,12 @@ class LogEntry(models.Model):
 
     class Meta:
         ordering = ("number",)
+
+    @property
+    def shown_facts(self) -> str:
+        """The facts as people read them, without the seals of rows."""
+        facts = {name: value for name, value in json.loads(self.facts).items() if name != "seals"}
+        return json.dumps(facts, sort_keys=True, ensure_ascii=False)
 
 
 class ChallengeVersion(models.Model):
@@ -164,6 +171,10 @@ class RunRecord(models.Model):
     scores_digest = models.CharField(max_length=64, blank=True)
     """Of the folder of scores: its manifest."""
     references_digest = models.CharField(max_length=64, blank=True)
+    files = models.JSONField(default=dict)
+    """Every file of its folder by its place there, with its SHA-256."""
+    kept = models.TextField(blank=True, default="")
+    """Why it stands, although something was wrong on our side."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("submission", "number"), name="one_run_per_number"),)
@@ -190,6 +201,9 @@ class AccessToken(models.Model):
     name = models.CharField(max_length=80)
     digest = models.CharField(max_length=64, unique=True)
     made_at = models.DateTimeField()
+    scope = models.CharField(max_length=8, default="push")
+    """`push`, or `read`: nothing is handed in or stopped by it."""
+    ends_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)
 
@@ -258,6 +272,13 @@ class BoardSnapshot(models.Model):
     log_digest = models.CharField(max_length=64)
     digest = models.CharField(max_length=64)
     """Of all of the above."""
+    files = models.JSONField(default=dict)
+    """Every file of its folder by its place there, with its SHA-256."""
+
+    def is_newest(self) -> bool:
+        """Whether no later one of this leaderboard was made."""
+        later = BoardSnapshot.objects.filter(phase=self.phase, board=self.board, number__gt=self.number)
+        return not later.exists()
 
     class Meta:
         ordering = ("pk",)
@@ -271,6 +292,8 @@ class Publication(models.Model):
     embargo_until = models.DateTimeField(null=True)
     published_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_reason = models.TextField(blank=True, default="")
 
 
 class GateDecision(models.Model):
@@ -298,10 +321,33 @@ class PrizeProposal(models.Model):
     rows = models.JSONField()
     """By the rule: team, place, award place, amount, reason."""
     at = models.DateTimeField()
+    proposed_by = models.CharField(max_length=80, blank=True, default="")
+    """Who let the rule propose it, as entries of the log say it."""
     signed_rows = models.JSONField(default=list)
     signed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     signed_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
+    in_force = models.CharField(max_length=90, null=True, unique=True)
+    """Phase and leaderboard while it is what is paid: of each at most one."""
+    replaces = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_reason = models.TextField(blank=True, default="")
+
+
+class Mail(models.Model):
+    """A mail that waits to be sent; gone once it was."""
+
+    to = models.TextField()
+    subject = models.TextField()
+    text = models.TextField()
+    made_at = models.DateTimeField()
+    next_at = models.DateTimeField(db_index=True)
+    """When it is tried, or was given to somebody who tries."""
+    tries = models.PositiveIntegerField(default=0)
+    problem = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("pk",)
 
 
 class Announcement(models.Model):

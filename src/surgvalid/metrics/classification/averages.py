@@ -28,6 +28,7 @@ from surgvalid.metrics.metric import (
     RatioOfSums,
     UnitStatistics,
     WeightedMetric,
+    mean_known,
     ratio,
     weight_rows,
     weighted_sums,
@@ -233,9 +234,7 @@ class LabelBalancedAccuracy(_FromCounts):
 
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean over labels with both kinds of references."""
-        values = self.class_values(statistics, weights)
-        known = ~np.isnan(values)
-        return ratio(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1))
+        return mean_known(self.class_values(statistics, weights))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -313,7 +314,7 @@ def coco_summary(
 
 def _plain_recalls(matches: Matches, references: Floats, most: int) -> Floats:
     """Recall at all sizes with at most `most` detections per image and class, `[1, class, threshold]`."""
-    kept = matches.rank < most
-    hits = (matches.matched[0] & ~matches.ignored[0])[:, kept]
-    counts = [np.bincount(matches.category[kept][row], minlength=len(references)) for row in hits]
-    return ratio(np.stack(counts, axis=1), references[:, None])[None]
+    hits = matches.matched[0] & ~matches.ignored[0] & (matches.rank < most)
+    edges = np.searchsorted(matches.category, np.arange(len(references) + 1))
+    counts = [[np.count_nonzero(row[start:end]) for row in hits] for start, end in pairwise(edges.tolist())]
+    return ratio(np.array(counts, dtype=np.float64), references[:, None])[None]

@@ -169,7 +169,7 @@ class CocoCases(NamedTuple):
 
 
 class BoxColumns(NamedTuple):
-    """COCO results column by column; ids are whole numbers."""
+    """COCO results or annotations column by column; ids are whole numbers."""
 
     image: np.ndarray
     category: np.ndarray
@@ -177,16 +177,22 @@ class BoxColumns(NamedTuple):
     score: np.ndarray | None = None
     name: np.ndarray | None = None
     """File names of the images, where the results state them."""
+    area: np.ndarray | None = None
+    crowd: np.ndarray | None = None
+    number: np.ndarray | None = None
+    """The ids of annotations."""
 
     def records(self) -> list[Record]:
         """The same, one record each."""
-        rows = zip(self.image.tolist(), self.category.tolist(), self.box.tolist(), strict=True)
-        records: list[dict[str, Any]] = [{"image_id": i, "category_id": c, "bbox": box} for i, c, box in rows]
-        for record, score in zip(records, [] if self.score is None else self.score.tolist(), strict=False):
-            record["score"] = score
-        for record, name in zip(records, [] if self.name is None else self.name.tolist(), strict=False):
-            record["file_name"] = name
-        return list(records)
+        names = "image_id", "category_id", "bbox", "score", "file_name", "area", "iscrowd", "id"
+        held = {name: column.tolist() for name, column in zip(names, self, strict=True) if column is not None}
+        return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]
+
+
+def annotation_records(dataset: Record) -> Any:
+    """The annotations of a COCO data set, one record each."""
+    given = dataset.get("annotations", [])
+    return given.records() if isinstance(given, BoxColumns) else given
 
 
 class _Known(NamedTuple):
@@ -217,15 +223,18 @@ def coco_cases(
         InputInvalid: With every problem.
     """
     problems: list[str] = []
-    parts = {name: _listed(dataset, name, problems) for name in ("images", "categories", "annotations")}
+    parts = {name: _listed(dataset, name, problems) for name in ("images", "categories")}
     images = _ids(parts["images"], "images", problems)
     categories = _ids(parts["categories"], "categories", problems)
     sizes = {record.get("id"): record for record in parts["images"] if isinstance(record.get("id"), int | str)}
     known = _Known(images, categories, sizes)
-    reference = _objects(parts["annotations"], "annotations", known, kind, problems)
-    quick = _from_columns(results, known) if isinstance(results, BoxColumns) and kind == "box" else None
-    listed = results.records() if isinstance(results, BoxColumns) and quick is None else results
-    prediction = quick or _objects(_mappings(listed, "results", problems), "results", known, kind, problems)
+    quick = [
+        _from_columns(side, known) if isinstance(side, BoxColumns) and kind == "box" else None
+        for side in (dataset.get("annotations") if isinstance(dataset, Mapping) else None, results)
+    ]
+    reference = quick[0] or _objects(_listed(dataset, "annotations", problems), "annotations", known, kind, problems)
+    listed = results.records() if isinstance(results, BoxColumns) and quick[1] is None else results
+    prediction = quick[1] or _objects(_mappings(listed, "results", problems), "results", known, kind, problems)
     if problems or (problems := _size_problems(known, reference, prediction)):
         raise InputInvalid("COCO records", problems)
     by_id = {record["id"]: record for record in parts["images"]}
@@ -244,7 +253,8 @@ def _from_columns(columns: BoxColumns, known: _Known) -> Objects | None:
     scored = columns.score is None or np.isfinite(columns.score).all()
     if image is None or category is None or not sound or not scored:
         return None
-    return Objects(image, category, columns.box, columns.score)
+    first = None if columns.number is None or columns.number.all() else columns.number == 0
+    return Objects(image, category, columns.box, columns.score, columns.crowd, columns.area, None, first)
 
 
 def _known_places(ids: np.ndarray, places: dict[Any, int]) -> np.ndarray | None:
@@ -260,6 +270,7 @@ def _known_places(ids: np.ndarray, places: dict[Any, int]) -> np.ndarray | None:
 
 def _listed(dataset: Record, name: str, problems: list[str]) -> list[Record]:
     records = dataset.get(name) if isinstance(dataset, Mapping) else None
+    records = records.records() if isinstance(records, BoxColumns) else records
     if not isinstance(records, list):
         problems.append(f"data set has no list {name!r}")
         return []

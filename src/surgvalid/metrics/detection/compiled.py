@@ -56,11 +56,11 @@ def areas_numba(curve: Curve, weights: Floats, references: Floats, slack: Floats
 
 @njit(cache=True, nogil=True)
 def _areas(unit, hit, ends, weights, references, slack, levels, areas):  # type: ignore[no-untyped-def]
-    """Fill `areas`, some weightings at a time so that their sums lie side by side.
+    """Fill `areas`, some weightings at a time: their sums lie side by side, and what is kept of each step in the cache.
 
     Only steps with a hit are kept: precision falls from one to the next, so none between can be the largest.
     """  # pragma: no cover - compiled
-    total, width, top = weights.shape[1], 128, len(levels) - 1
+    total, width, top = weights.shape[1], 32, len(levels) - 1
     kept, steps, start = np.zeros(len(ends), dtype=np.bool_), 0, 0
     for step in range(len(ends)):
         for at in range(start, ends[step]):

@@ -57,6 +57,7 @@ COCO_SIZES: dict[str, Range] = {
     "large": (96.0**2, 1e10),
 }
 """COCO's size ranges in square pixels, both ends included."""
+ALL = slice(None)
 _NEARLY_ONE = 1 - 1e-10
 TOOK_COUNTED, TOOK_UNCOUNTED = 1, 2
 
@@ -206,25 +207,42 @@ def overlaps(cases: DetectionCases, detection: Indices, reference: Indices, kind
         raise Misuse(f"overlap of kind {kind!r} needs a {kind} of every object on both sides")
     crowd = cases.reference.crowds[reference]
     if kind == "box":
-        return _box_overlaps(cases, detection, reference, crowd)
+        one, two = cases.prediction.box, cases.reference.box
+        if one is not None and two is not None:
+            return box_iou(one, two, detection, reference, crowd)
     first, second = cases.prediction.mask, cases.reference.mask
-    if first is None or second is None:
+    if kind == "box" or first is None or second is None:
         return np.zeros(len(detection))
     common = np.array([intersection(first[d], second[r]) for d, r in zip(detection, reference, strict=True)])
     areas = [np.array([mask.area for mask in side], dtype=np.float64) for side in (first, second)]
     return _share(common, areas[0][detection], areas[1][reference], crowd)
 
 
-def _box_overlaps(cases: DetectionCases, detection: Indices, reference: Indices, crowd: Bools) -> Floats:
-    if cases.prediction.box is None or cases.reference.box is None:
-        return np.zeros(len(detection))
-    one, two = cases.prediction.box[detection].T, cases.reference.box[reference].T
-    sides = [np.minimum(one[k] + one[k + 2], two[k] + two[k + 2]) - np.maximum(one[k], two[k]) for k in (0, 1)]
-    common = np.where((sides[0] > 0) & (sides[1] > 0), sides[0] * sides[1], 0.0)
-    return _share(common, one[2] * one[3], two[2] * two[3], crowd)
+def box_iou(
+    first: Floats,
+    second: Floats,
+    left: Indices | slice = ALL,
+    right: Indices | slice = ALL,
+    crowd: Bools | bool = False,
+) -> Floats:
+    """The IoU of boxes pair by pair; 0 where one has no area, the share of the first where the second is a crowd.
+
+    Args:
+        first: x, y, width and height of every box.
+        second: The same of the others.
+        left: Which of the first each pair is of.
+        right: Which of the second.
+        crowd: Whether that is a crowd.
+    """
+    common: Any = 1.0
+    for side in (0, 1):  # column by column: pairs are many times as many as boxes
+        low = first[left, side], second[right, side]
+        high = np.minimum(low[0] + first[left, side + 2], low[1] + second[right, side + 2])
+        common = common * np.maximum(high - np.maximum(*low), 0.0)
+    return _share(common, (first[:, 2] * first[:, 3])[left], (second[:, 2] * second[:, 3])[right], crowd)
 
 
-def _share(common: Floats, detected: Floats, referenced: Floats, crowd: Bools) -> Floats:
+def _share(common: Floats, detected: Floats, referenced: Floats, crowd: Bools | bool) -> Floats:
     whole = np.where(crowd, detected, detected + referenced - common)
     return np.divide(common, whole, out=np.zeros(len(common)), where=(common > 0) & (whole > 0))
 
@@ -250,6 +268,12 @@ def _heads(key: Indices) -> Indices:
     return np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else np.zeros(0, np.intp)
 
 
+def _sorting(numbers: Indices) -> Indices:
+    """The stable order of numbers from 0; short integers are sorted faster."""
+    small = numbers.max(initial=0) < 2**16
+    return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
+
+
 class Ranked(NamedTuple):
     """Detections in order of class, falling score, image and place in the list, the surplus cut off."""
 
@@ -260,14 +284,12 @@ class Ranked(NamedTuple):
 
 def _ranked(cases: DetectionCases, score: Floats, most: int) -> Ranked:
     image, category = cases.prediction.image, cases.prediction.category
-    order = np.argsort(image, kind="stable")
+    order = _sorting(image)
     order = order[np.argsort(-score[order], kind="stable")]
-    key = image * cases.classes + category
-    grouped = order[np.argsort(key[order], kind="stable")]
+    order = order[_sorting(category[order])]
+    grouped = order[_sorting(image[order])]
     rank = np.empty(len(order), dtype=np.intp)
-    rank[grouped] = _ranks(key[grouped])
-    small = np.int16 if cases.classes < 2**15 else np.intp  # short integers are sorted faster
-    order = order[np.argsort(category[order].astype(small), kind="stable")]
+    rank[grouped] = _ranks((image * cases.classes + category)[grouped])
     order = order[rank[order] < most]
     return Ranked(order, rank[order], score[order])
 
@@ -279,7 +301,7 @@ def _candidates(cases: DetectionCases, ranked: Ranked) -> tuple[Indices, Indices
     edges = np.searchsorted(wanted[by_key], np.arange(cases.images * cases.classes + 1))
     key = (cases.prediction.image * cases.classes + cases.prediction.category)[ranked.order]
     first, count = edges[key], edges[key + 1] - edges[key]
-    by_rank = np.argsort(ranked.rank, kind="stable")
+    by_rank = _sorting(ranked.rank)
     by_rank = by_rank[count[by_rank] > 0]
     repeats = count[by_rank]
     within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)

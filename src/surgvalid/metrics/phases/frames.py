@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surgvalid.errors import Misuse, UnknownName
-from surgvalid.metrics.metric import Floats, RatioOfSums, UnitStatistics, WeightedMetric, ratio
+from surgvalid.metrics.metric import Floats, RatioOfSums, UnitStatistics, WeightedMetric, mean_known, ratio
 from surgvalid.metrics.phases.videos import CodedVideo, Indices, PhaseVideo, coded_videos, segments
 from surgvalid.schema.metric_facts import MetricFacts
 
@@ -313,12 +313,7 @@ class PhaseMeasure(_PhaseMetric):
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean over phases under each weighting."""
         totals = np.tensordot(weights, statistics, axes=1)
-        if self.average == "frames":
-            per_phase = self._measure(totals)
-        else:
-            per_phase = ratio(totals[..., 0], totals[..., 1])
-        scored = ~np.isnan(per_phase)
-        return ratio(np.where(scored, per_phase, 0.0).sum(axis=1), scored.sum(axis=1))
+        return mean_known(self._measure(totals) if self.average == "frames" else ratio(totals[..., 0], totals[..., 1]))
 
     def counts(self, video: CodedVideo) -> Floats:
         """Per phase: true positives, both denominators, union, and frames of the reference, `[phase, 5]`."""

@@ -246,13 +246,17 @@ class Flicker(RatioOfSums):
         return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
 
-class ShortSegments(RatioOfSums):
-    """The share of predicted segments shorter than `shorter_s`; units are videos."""
+class _UpToSeconds(RatioOfSums):
+    """What is shorter than a limit."""
 
     takes = ("label sequences",)
 
     def __init__(self, *, shorter_s: float = 5.0) -> None:
         self.shorter_s = shorter_s
+
+
+class ShortSegments(_UpToSeconds):
+    """The share of predicted segments shorter than `shorter_s`; units are videos."""
 
     @property
     def facts(self) -> MetricFacts:
@@ -269,13 +273,8 @@ class ShortSegments(RatioOfSums):
         return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
 
-class SpuriousSwitches(RatioOfSums):
+class SpuriousSwitches(_UpToSeconds):
     """Short switches of a tool without cause, per minute; units are videos of on/off labels."""
-
-    takes = ("label sequences",)
-
-    def __init__(self, *, shorter_s: float = 5.0) -> None:
-        self.shorter_s = shorter_s
 
     @property
     def facts(self) -> MetricFacts:

@@ -23,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.metrics.metric import Floats, RatioOfSums, UnitStatistics, WeightedMetric
 from surgvalid.metrics.phases.videos import PhaseVideo, segments
-from surgvalid.metrics.times import SortedValues, quantile_statistics, weighted_quantiles
+from surgvalid.metrics.times import QuantileMetric, quantile_statistics
 from surgvalid.schema.metric_facts import MetricFacts
 
 Kind = Literal["pair", "entry", "any"]
@@ -156,17 +156,12 @@ class TransitionDetection(_TransitionMetric, RatioOfSums):
         return np.stack([hits, whole[self.measure]], axis=1)
 
 
-class TransitionDelay(_TransitionMetric):
+class TransitionDelay(_TransitionMetric, QuantileMetric):
     """A quantile of the absolute delay of matched transitions, in seconds; units are videos."""
 
-    smooth = False
-    store = SortedValues
-
     def __init__(self, *, quantile: float = 0.5, tolerance_s: float = 30.0, kind: Kind = "pair") -> None:
-        super().__init__(tolerance_s=tolerance_s, kind=kind)
-        if not 0 < quantile <= 1:
-            raise Misuse(f"quantile must be above 0 and at most 1, got {quantile!r}")
-        self.quantile = quantile
+        _TransitionMetric.__init__(self, tolerance_s=tolerance_s, kind=kind)
+        QuantileMetric.__init__(self, quantile=quantile)
 
     @property
     def facts(self) -> MetricFacts:
@@ -181,7 +176,3 @@ class TransitionDelay(_TransitionMetric):
         delays = [np.abs(match.delays_s) for match in self.matches(cases)]
         unit = np.repeat(np.arange(len(delays)), [item.size for item in delays])
         return quantile_statistics(np.concatenate([np.zeros(0), *delays]), unit, len(delays))
-
-    def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
-        """The quantile under each weighting."""
-        return weighted_quantiles(statistics, weights, self.quantile)

@@ -17,15 +17,24 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surgvalid.errors import Misuse, UnknownName
-from surgvalid.metrics.metric import CaseMean, Floats, UnitStatistics, WeightedMetric, ratio, units_of
+from surgvalid.metrics.metric import (
+    CaseMean,
+    Floats,
+    UnitStatistics,
+    WeightedMetric,
+    mean_known,
+    ratio,
+    units_of,
+)
 from surgvalid.metrics.segmentation.masks import Labels, MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks, class_counts, dsc_of
 from surgvalid.metrics.segmentation.surfaces import assd_px, hausdorff_px, nsd
@@ -70,12 +79,6 @@ class ClassMean(WeightedMetric):
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mean over classes that have a value."""
         return mean_known(self.class_values(statistics, weights))
-
-
-def mean_known(scores: Floats) -> Floats:
-    """The mean over the last axis of what is known; NaN where nothing is."""
-    known = ~np.isnan(scores)
-    return ratio(np.where(known, scores, 0.0).sum(axis=-1), known.sum(axis=-1))
 
 
 def listed(classes: Sequence[int]) -> str:
@@ -136,12 +139,14 @@ class ImageClassDsc(CaseMean):
         return mean_known(dsc_of(counts, empty=_ABSENT["monai"]))
 
 
-def _class_pairs(cases: MaskCases | CountedMasks, classes: Sequence[int]) -> Iterator[list[tuple[Labels, Labels]]]:
-    """The binary masks of every class, image by image."""
+def _outline_scores(
+    score: Callable[[Labels, Labels], float], cases: MaskCases | CountedMasks, classes: Sequence[int]
+) -> Floats:
+    """The score of the binary masks of every image and class."""
     if isinstance(cases, CountedMasks):
         raise Misuse("outlines need the pixels of masks, not their counts")
-    for reference, prediction in cases.pairs():
-        yield [(reference == label, prediction == label) for label in sorted(classes)]
+    rows = [[score(one == label, other == label) for label in sorted(classes)] for one, other in cases.pairs()]
+    return np.array(rows, dtype=np.float64).reshape(-1, len(classes))
 
 
 class ClassNsd(ClassMean):
@@ -165,11 +170,7 @@ class ClassNsd(ClassMean):
 
     def class_scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The NSD of every image and class."""
-        rows = [
-            [nsd(*pair, tolerance_px=self.tolerance_px) for pair in pairs]
-            for pairs in _class_pairs(cases, self.classes)
-        ]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self.classes))
+        return _outline_scores(partial(nsd, tolerance_px=self.tolerance_px), cases, self.classes)
 
 
 class ClassDistance(ClassMean):
@@ -200,11 +201,9 @@ class ClassDistance(ClassMean):
     def class_scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The distance of every image and class."""
         distance = _DISTANCES[self.measure]
-        rows = [
-            [distance(*pair) if pair[0].any() or pair[1].any() else math.nan for pair in pairs]
-            for pairs in _class_pairs(cases, self.classes)
-        ]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self.classes))
+        return _outline_scores(
+            lambda one, other: distance(one, other) if one.any() or other.any() else math.nan, cases, self.classes
+        )
 
 
 class ClassDistanceMm(ClassDistance):

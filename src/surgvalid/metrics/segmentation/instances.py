@@ -13,7 +13,6 @@ no pixel are left over on both sides, never a pair.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from surgvalid.metrics.metric import CaseMean, Floats, ratio
 from surgvalid.metrics.segmentation.masks import EmptyRule, Labels, MaskCases, empty_rule
 from surgvalid.metrics.segmentation.overlap import distinct_labels
-from surgvalid.metrics.segmentation.surfaces import Outline, nsd, outline_of
+from surgvalid.metrics.segmentation.surfaces import Nsd, Outline, nsd
 from surgvalid.schema.metric_facts import MetricFacts
 
 SMALL_LABELS = 65_536
@@ -156,10 +155,10 @@ class MultiInstanceDsc(CaseMean):
         return np.array([mi_dsc(*pair, empty=self.empty) for pair in cases.pairs()], dtype=np.float64)
 
 
-class MultiInstanceNsd(CaseMean):
+class MultiInstanceNsd(Nsd):
     """The mean over images of MI_NSD."""
 
-    takes = ("masks",)
+    score = staticmethod(mi_nsd)
 
     def __init__(
         self,
@@ -168,7 +167,7 @@ class MultiInstanceNsd(CaseMean):
         outline: Outline | str = Outline.BORDER,
         empty: EmptyRule | str = "robust-mis",
     ) -> None:
-        self.tolerance_px, self.outline, self.empty = tolerance_px, outline_of(outline), empty_rule(empty)
+        super().__init__(tolerance_px=tolerance_px, outline=outline, empty=empty)
 
     @property
     def facts(self) -> MetricFacts:
@@ -176,8 +175,3 @@ class MultiInstanceNsd(CaseMean):
         surface = {"tolerance": f"{self.tolerance_px:g} px, inclusive", "outline": self.outline.value}
         conventions = {**_MATCHING, **surface, **self.empty.conventions}
         return self.declared("mi_nsd", estimand="mean over images", conventions=conventions)
-
-    def scores(self, cases: MaskCases) -> Floats:
-        """The MI_NSD of every image."""
-        score = partial(mi_nsd, tolerance_px=self.tolerance_px, outline=self.outline, empty=self.empty)
-        return np.array([score(*pair) for pair in cases.pairs()], dtype=np.float64)

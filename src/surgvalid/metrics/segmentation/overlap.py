@@ -33,7 +33,16 @@ import numpy as np
 import numpy.typing as npt
 
 from surgvalid.errors import InputInvalid, Misuse
-from surgvalid.metrics.metric import CaseMean, Floats, RatioOfSums, UnitStatistics, WeightedMetric, ratio, units_of
+from surgvalid.metrics.metric import (
+    CaseMean,
+    Floats,
+    RatioOfSums,
+    UnitStatistics,
+    WeightedMetric,
+    mean_known,
+    ratio,
+    units_of,
+)
 from surgvalid.metrics.segmentation.masks import (
     EmptyRule,
     Labels,
@@ -86,24 +95,6 @@ class CountedMasks(NamedTuple):
     binary: Counts
     """`[image, (true positive, predicted, reference)]` of whatever is not 0."""
     unit: Sequence[Hashable] | None = None
-
-
-class EmptyCounts(NamedTuple):
-    """How many images an empty-mask rule decides."""
-
-    both: int
-    only_reference: int
-    only_prediction: int
-    images: int
-
-
-def empty_counts(cases: MaskCases | CountedMasks) -> EmptyCounts:
-    """How many images have an empty mask, by which of the two is empty."""
-    counts = _binary_counts(cases)
-    no_prediction, no_reference = counts[:, 1] == 0, counts[:, 2] == 0
-    kinds = (no_reference & no_prediction, no_reference & ~no_prediction, ~no_reference & no_prediction)
-    both, reference, prediction = (int(kind.sum()) for kind in kinds)
-    return EmptyCounts(both, reference, prediction, len(counts))
 
 
 def _binary_counts(cases: MaskCases | CountedMasks) -> Counts:
@@ -227,13 +218,15 @@ class PooledMeanIou(_MeanIou, WeightedMetric):
         np.add.at(summed, units.codes, counts)
         return summed
 
+    def class_values(self, statistics: UnitStatistics, weights: npt.ArrayLike) -> Floats:
+        """The IoU of every class under each weighting."""
+        return iou_of(np.tensordot(np.asarray(weights, dtype=np.float64), statistics, axes=1), empty=self.empty)
+
     def values(self, statistics: UnitStatistics, weights: Floats) -> Floats:
         """The mIoU under each weighting."""
-        totals = np.tensordot(weights, statistics, axes=1)
-        scores = iou_of(totals, empty=self.empty)
+        scores = self.class_values(statistics, weights)
         scores[weights.sum(axis=1) == 0] = np.nan
-        scored = ~np.isnan(scores)
-        return ratio(np.where(scored, scores, 0.0).sum(axis=1), scored.sum(axis=1))
+        return mean_known(scores)
 
 
 class ImageMeanIou(_MeanIou, CaseMean):
@@ -249,9 +242,7 @@ class ImageMeanIou(_MeanIou, CaseMean):
 
     def scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The mean over classes of every image."""
-        scores = iou_of(class_counts(cases, classes=self.classes, ignore=self.ignore), empty=self.empty)
-        scored = ~np.isnan(scores)
-        return ratio(np.where(scored, scores, 0.0).sum(axis=1), scored.sum(axis=1))
+        return mean_known(iou_of(class_counts(cases, classes=self.classes, ignore=self.ignore), empty=self.empty))
 
 
 @dataclass(frozen=True, slots=True)

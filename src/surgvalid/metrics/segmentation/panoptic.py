@@ -17,8 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from surgvalid.errors import Misuse, UnknownName
-from surgvalid.metrics.metric import Floats, UnitStatistics, ratio, units_of
-from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses, listed, mean_known
+from surgvalid.metrics.metric import (
+    Floats,
+    UnitStatistics,
+    mean_known,
+    ratio,
+    units_of,
+)
+from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses, listed
 from surgvalid.metrics.segmentation.instances import joint_counts
 from surgvalid.metrics.segmentation.masks import Labels, MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks

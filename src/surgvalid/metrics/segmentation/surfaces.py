@@ -230,6 +230,7 @@ class Nsd(CaseMean):
     """The mean over images of the normalised surface distance; `outline` says which of the two."""
 
     takes = ("masks",)
+    score = staticmethod(nsd)
 
     def __init__(
         self,
@@ -252,8 +253,8 @@ class Nsd(CaseMean):
         return self.declared(f"nsd_{self.outline.value}", estimand="mean over images", conventions=conventions)
 
     def scores(self, cases: MaskCases) -> Floats:
-        """The NSD of every image."""
-        score = partial(nsd, tolerance_px=self.tolerance_px, outline=self.outline, empty=self.empty)
+        """That of every image."""
+        score = partial(self.score, tolerance_px=self.tolerance_px, outline=self.outline, empty=self.empty)
         return np.array([score(*pair) for pair in cases.pairs()], dtype=np.float64)
 
 

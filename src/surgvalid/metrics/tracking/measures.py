@@ -113,8 +113,8 @@ def _continued(
     return np.asarray(chosen[candidate[chosen]])
 
 
-class _Clear(WeightedMetric):
-    """Options and counts shared by MOTA and identity switches; units are sequences."""
+class _AtThreshold(WeightedMetric):
+    """Boxes match from an overlap on."""
 
     takes = ("tracks",)
 
@@ -122,6 +122,10 @@ class _Clear(WeightedMetric):
         if not 0 < threshold <= 1:
             raise Misuse(f"threshold must be an IoU above 0 and at most 1, got {threshold!r}")
         self.threshold = threshold
+
+
+class _Clear(_AtThreshold):
+    """Options and counts shared by MOTA and identity switches; units are sequences."""
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -173,15 +177,8 @@ def identity_matches(overlap: Overlaps, *, threshold: float = 0.5) -> int:
     return int(together[linear_sum_assignment(together, maximize=True)].sum())
 
 
-class IdentityF1(RatioOfSums):
+class IdentityF1(_AtThreshold, RatioOfSums):
     """IDF1 over all sequences; units are sequences."""
-
-    takes = ("tracks",)
-
-    def __init__(self, *, threshold: float = 0.5) -> None:
-        if not 0 < threshold <= 1:
-            raise Misuse(f"threshold must be an IoU above 0 and at most 1, got {threshold!r}")
-        self.threshold = threshold
 
     @property
     def facts(self) -> MetricFacts:

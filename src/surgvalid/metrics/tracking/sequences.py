@@ -20,7 +20,8 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from surgvalid.errors import InputInvalid
-from surgvalid.metrics.metric import Floats, Indices, ratio
+from surgvalid.metrics.detection.matching import box_iou
+from surgvalid.metrics.metric import Floats, Indices
 
 Labels = Sequence[Any] | npt.NDArray[Any]
 
@@ -154,19 +155,11 @@ def _paired(ours: _Boxes, theirs: _Boxes) -> Overlaps:
     opening = np.cumsum(width) - width
     within = np.arange(pair_reference.size) - opening[pair_reference]
     pair_prediction = ends[1][row_frame][pair_reference] + within
-    similarity = box_iou(ours.box[pair_reference], theirs.box[pair_prediction])
+    similarity = box_iou(ours.box, theirs.box, pair_reference, pair_prediction)
     similarity *= ours.label[pair_reference] == theirs.label[pair_prediction]
     starts = np.concatenate(([0], np.cumsum(counts[0] * counts[1])))
     sides = [Side(side.identity, side.identities, end) for side, end in zip((ours, theirs), ends, strict=True)]
     return Overlaps(sides[0], sides[1], pair_reference, pair_prediction, similarity, starts)
-
-
-def box_iou(first: Floats, second: Floats) -> Floats:
-    """The IoU of boxes row by row; 0 where one has no area."""
-    low = np.maximum(first[:, :2], second[:, :2])
-    high = np.minimum(first[:, :2] + first[:, 2:], second[:, :2] + second[:, 2:])
-    shared = np.prod(np.maximum(high - low, 0.0), axis=1)
-    return ratio(shared, first[:, 2] * first[:, 3] + second[:, 2] * second[:, 3] - shared, empty=0.0)
 
 
 Flags = npt.NDArray[np.bool_]

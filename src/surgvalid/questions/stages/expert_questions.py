@@ -15,8 +15,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from surgvalid.errors import Misuse, QuestionsInvalid, UnknownName
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.drafts import ambiguity_of
@@ -28,19 +26,13 @@ from surgvalid.questions.template import (
     SEGMENT,
     QuestionScene,
     QuestionTrack,
-    clock,
 )
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
-from surgvalid.schema.questions.formats import AnswerFormat, build_format, time_tolerance_s
-from surgvalid.schema.questions.questions import (
-    DATA_SET_COLUMNS,
-    Reference,
-    Request,
-    reference_from_row,
-    request_from_row,
-)
+from surgvalid.schema.questions.formats import AnswerFormat, build_format
+from surgvalid.schema.questions.question_rows import reference_from_row, request_from_row
+from surgvalid.schema.questions.questions import Reference, Request
 from surgvalid.schema.rows import Row, read_rows
 
 FORM_COLUMNS = (
@@ -106,40 +98,6 @@ def read_form(path: str | Path, *, durations_s: Mapping[str, int]) -> list[Exper
     if problems:
         raise QuestionsInvalid(str(path), problems)
     return questions
-
-
-def data_set_table(questions: Sequence[ExpertQuestion]) -> pl.DataFrame:
-    """The questions in the fourteen columns of the public data sets, with `manual` as their generation.
-
-    A fifteenth column `format_kwargs` follows where a format has to know something that those columns do not tell.
-    """
-    kinds: dict[str, Any] = dict.fromkeys((*DATA_SET_COLUMNS, "format_kwargs"), pl.String)
-    kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
-    table = pl.DataFrame([_data_set_row(question) for question in questions], schema=kinds, orient="row")
-    return table if table["format_kwargs"].null_count() < table.height else table.drop("format_kwargs")
-
-
-def _data_set_row(question: ExpertQuestion) -> tuple[Any, ...]:
-    request, reference = question.request, question.reference
-    usual = {"threshold_seconds": time_tolerance_s(request.window_s)} if reference.format == "time" else {}
-    parameters = {key: value for key, value in reference.parameters.items() if usual.get(key) != value}
-    return (
-        request.case,
-        request.video,
-        request.procedure,
-        request.question,
-        reference.answer,
-        reference.format,
-        question.track.value,
-        "manual",
-        reference.clinical,
-        bool(reference.ood),
-        clock(int(request.start_s)),
-        clock(int(request.end_s)),
-        reference.capability.code,
-        [c.code for c in reference.secondaries],
-        json.dumps(parameters) if parameters else None,
-    )
 
 
 def confirmed(questions: Sequence[ExpertQuestion], history: History) -> list[ExpertQuestion]:

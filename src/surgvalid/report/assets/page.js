@@ -83,8 +83,8 @@ document.addEventListener("click", async (event) => {
 function valueOf(row, column, number) {
   const cell = row.cells[column];
   if (!number) return cell.textContent.trim() || null;
-  const text = cell.dataset.v;
-  return text === undefined || text === "" ? null : Number(text);
+  const value = Number(cell.dataset.v || cell.textContent);
+  return Number.isNaN(value) ? null : value;
 }
 function sortBy(head) {
   const table = head.closest("table");
@@ -275,6 +275,44 @@ async function startBrowser() {
   browser.addEventListener("change", () => { shownCases = PAGE; browse(); });
   browser.querySelector(".more").addEventListener("click", () => { shownCases += PAGE; browse(); });
   await browse();
+  await showWorst();
+}
+/* A case in few words: what is right, what the model said, and how the others did. */
+function worstNode(one, contents, model) {
+  const item = made("li", "case");
+  const mine = one.a.find(([number]) => number === model);
+  const others = (wrong) => one.a.filter((answer) => answer[0] !== model && Boolean(answer[5]) === wrong).map(([number]) => contents.models[number]).join(", ");
+  item.append(made("p", "about", [one.k, one.v, one.s && `at ${one.s[0]} s`].filter(Boolean).join(" · ")));
+  if (one.f?.length) item.append(pictured(one, contents, String(model)));
+  if (one.q) item.append(made("p", "question", one.q));
+  if (one.r !== undefined) item.append(made("p", "", `Right: ${one.r}`));
+  item.append(made("p", "why", `${contents.models[model]}: ${mine?.[2] ?? mine?.[4] ?? ""}`));
+  for (const [wrong, word] of [[false, "right"], [true, "wrong too"]]) if (others(wrong)) item.append(made("p", "about", `${others(wrong)}: ${word}`));
+  return item;
+}
+/* The first three cases of the weakness that the first page names. */
+async function showWorst() {
+  const place = document.querySelector(".worst");
+  if (!place || place.dataset.why === "") return;
+  const contents = await data();
+  const model = Number(place.dataset.why);
+  const listed = contents.cases.filter((one) => one.w.some(([number, term]) => number === model && (!place.dataset.term || term === place.dataset.term))).slice(0, 3);
+  if (!listed.length) return;
+  const list = made("ol", "cases");
+  list.append(...listed.map((one) => worstNode(one, contents, model)));
+  place.append(list);
+  place.hidden = false;
+}
+/* A phone shows one leaderboard at a time. */
+for (const table of all(".standings")) {
+  const choice = table.querySelector(".choose");
+  const choose = () => {
+    for (const row of all("tr", table)) [...row.cells].forEach((cell, number) => cell.classList.toggle("at", number === Number(choice.querySelector("select").value)));
+  };
+  choice.hidden = false;
+  table.classList.add("chosen");
+  choice.addEventListener("change", choose);
+  choose();
 }
 const started = startBrowser();
 document.addEventListener("click", async (event) => {
@@ -287,9 +325,6 @@ document.addEventListener("click", async (event) => {
 });
 
 /* --- folding --- */
-const folds = () => all("main section > details").filter((fold) => !fold.closest(".scripted #explore"));
-byId("fold-all").addEventListener("click", () => folds().forEach((fold) => { fold.open = false; }));
-byId("open-all").addEventListener("click", () => folds().forEach((fold) => { fold.open = true; }));
 function reveal() {
   const target = location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
   const view = target?.closest("#explore > section");
@@ -310,7 +345,7 @@ startInstrument();
 reveal();
 cues();
 document.addEventListener("click", (event) => {
-  if (event.target.closest("nav.contents a, .points a")) setTimeout(reveal);
+  if (event.target.closest(".points a")) setTimeout(reveal);
 });
 let folded = [];
 window.addEventListener("beforeprint", () => {

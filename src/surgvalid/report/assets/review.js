@@ -358,11 +358,11 @@ function overview() {
     made.append(line(heads, "th"), ...rows.map((row) => line(row, "td")));
     return made;
   };
-  const { items, rated, states } = work.progress;
+  const { rated, states } = work.progress;
   const number = (value) => (value === null || value === undefined ? "" : value.toFixed(3));
   $("overview").replaceChildren(
     make("h2", "Progress"),
-    table(["Rater", "Rated", "Of"], Object.values(rated).map((count, place) => [`Rater ${place + 1}`, String(count), String(items)])),
+    table(["Rater", "Rated", "Of"], Object.values(rated).map((row, place) => [`Rater ${place + 1}`, ...row])),
     table(["State", "Items"], Object.entries(states).map(([name, count]) => [name, String(count)])),
     make("h2", "Agreement"),
     table(["Coefficient", "Value", "From", "To"], work.agreement.map((row) => [row.coefficient, number(row.value), number(row.low), number(row.high)])),

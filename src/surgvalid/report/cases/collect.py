@@ -82,7 +82,7 @@ def has_term(term: str, columns: list[str]) -> pl.Expr | None:
     return pl.col(name).is_in(wanted).fill_null(False)
 
 
-MOST_CASES = 1_500
+MOST_CASES = 400
 """Cases that a page carries; `surgvalid report serve` has all."""
 _WORST = 200
 """Cases per model that count as its worst, where scores are no right or wrong."""
@@ -348,11 +348,12 @@ def _is_that(place: Path, hashes: set[Any]) -> bool:
     try:
         if place.is_symlink() or not place.is_file() or place.stat().st_size > MOST_BYTES:
             return False
-        return _digest(place, place.stat().st_mtime_ns) in hashes
+        return digest(place, place.stat().st_mtime_ns) in hashes
     except OSError:
         return False
 
 
 @cache
-def _digest(path: Path, _: int) -> str:
+def digest(path: Path, _: int) -> str:
+    """The SHA-256 of a file, computed once for every time at which it was written."""
     return sha256_of(path)

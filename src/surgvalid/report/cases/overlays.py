@@ -20,7 +20,7 @@ from surgvalid.evaluation.detection import Detections, read_detections
 from surgvalid.evaluation.predictions.label_maps import read_colours
 from surgvalid.evaluation.predictions.mask_files import read_label_maps, under_names_of
 from surgvalid.metrics.detection.cases import Objects
-from surgvalid.metrics.tracking.sequences import box_iou as overlap
+from surgvalid.metrics.detection.matching import box_iou as overlap
 from surgvalid.report.cases.collect import originals, originals_below
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.words import plain

@@ -14,7 +14,7 @@ BUCKET = "bucket"
 """The column that `with_bucket` adds."""
 CONSENSUS = "(consensus)"
 """What a ranking calls the consensus over tasks."""
-NAMES = ("board", "task", "capability", "model", "model_a", "model_b")
+NAMES = "board task capability model model_a model_b".split()
 """The columns that hold names."""
 
 

@@ -38,8 +38,7 @@ def value_intervals(
     """One row per model: its value and interval, the best on top, or the largest where nobody said which is best.
 
     Args:
-        frame: Columns `model`, `value`, `low`, `high`, `n` (independent units) where known, and `panel` where
-            values of several competitions stand side by side on one scale.
+        frame: Columns `model`, `value`, `low`, `high`, and `n` (independent units) where known.
         name: Of the chart.
         title: Of the chart.
         estimand: What the value estimates.
@@ -50,34 +49,21 @@ def value_intervals(
         return nothing_to_show(name, title, "no model has a value")
     frame = typed(frame, name, texts=("model",), numbers=("value", "low", "high"))
     top, from_large = "best" if largest_is_best is not None else "largest", largest_is_best is not False
-    rows = labelled(_sorted(frame, from_large=from_large))
-    order = rows[LABEL].unique(maintain_order=True).to_list()
-    panels = rows["panel"].unique(maintain_order=True).to_list() if "panel" in rows.columns else []
+    rows = labelled(frame.sort("value", descending=from_large, nulls_last=True))
     level = level_words(frame)
     image = RowsImage(
-        tuple(order),
-        tuple(_mark(row, order, panels) for row in rows.iter_rows(named=True)),
-        axis=plain(estimand) if panels else f"{plain(estimand)} (bars: {level.removesuffix('s')})",
-        panels=tuple(plain(panel, limit=40) for panel in panels),
-        beside=() if panels else (("", tuple(number(value) for value in rows["value"])),),
+        tuple(rows[LABEL]),
+        tuple(_mark(place, row) for place, row in enumerate(rows.iter_rows(named=True))),
+        axis=f"{plain(estimand)} (bars: {level.removesuffix('s')})",
+        beside=(("", tuple(number(value) for value in rows["value"])),),
     )
     caption = f"Points: {estimand}. Bars: {level} over {unit}{_units(rows, unit)}."
-    caption += f" One scale for all panels; the {top} on average on top." if panels else ""
-    return Chart(name, title, _words_by_panel(rows, estimand, top, from_large=from_large), caption, frame, image)
+    return Chart(name, title, _spoken(rows, estimand, top), caption, frame, image)
 
 
-def _mark(row: dict[str, Any], order: list[str], panels: list[str]) -> Mark:
+def _mark(place: int, row: dict[str, Any]) -> Mark:
     words = f"{row[LABEL]}: {reach(row['value'], row['low'], row['high'])}"
-    panel = panels.index(row["panel"]) if panels else 0
-    return Mark(order.index(row[LABEL]), row["value"], row["low"], row["high"], words=words, panel=panel)
-
-
-def _sorted(frame: pl.DataFrame, *, from_large: bool) -> pl.DataFrame:
-    """The best on top: by the value, or by its mean over panels."""
-    if "panel" not in frame.columns:
-        return frame.sort("value", descending=from_large, nulls_last=True)
-    mean = frame.with_columns(mean=pl.col("value").mean().over("model"))
-    return mean.sort("mean", "model", descending=[from_large, False], nulls_last=True, maintain_order=True)
+    return Mark(place, row["value"], row["low"], row["high"], words=words)
 
 
 def _units(rows: pl.DataFrame, unit: str) -> str:
@@ -86,14 +72,6 @@ def _units(rows: pl.DataFrame, unit: str) -> str:
     counts = [int(n) for n in rows["n"].drop_nulls()]
     few, many = min(counts), max(counts)
     return f" (n = {few} {unit})" if few == many else f" (n = {few} to {many} {unit})"
-
-
-def _words_by_panel(rows: pl.DataFrame, estimand: str, top: str, *, from_large: bool) -> str:
-    if "panel" not in rows.columns:
-        return _spoken(rows, estimand, top)
-    panels = rows.sort("value", descending=from_large, nulls_last=True).group_by("panel")
-    by_panel = {str(panel): _spoken(rows, estimand, top) for (panel,), rows in panels}
-    return " ".join(f"{panel}: {by_panel[panel]}" for panel in rows["panel"].unique(maintain_order=True))
 
 
 def _spoken(rows: pl.DataFrame, estimand: str, top: str) -> str:

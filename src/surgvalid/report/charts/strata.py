@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -134,6 +135,7 @@ def patient_values(
     metric: str = "value",
     unit: str = "patient",
     largest_is_best: bool = True,
+    values: Mapping[str, float] | None = None,
 ) -> Chart:
     """One dot per patient in the row of each model, and a tick at their mean; the best model on top.
 
@@ -144,12 +146,15 @@ def patient_values(
         metric: What the values are.
         unit: What a dot is.
         largest_is_best: Which end of the axis is good.
+        values: What each model reaches, where that is not the mean over patients.
     """
     frame = typed(frame, name, texts=("model", "video"), numbers=("value",))
     known = frame.filter(pl.col("value").is_finite())
     if known.is_empty():
         return nothing_to_show(name, title, f"no {unit} has a value")
     means = known.group_by("model", maintain_order=True).agg(mean=pl.col("value").mean())
+    if values is not None:
+        means = means.with_columns(mean=pl.col("model").replace_strict(values, default=None))
     means = labelled(means.sort("mean", descending=largest_is_best, maintain_order=True))
     order = means[LABEL].to_list()
     rows = known.join(means.select("model", LABEL), on="model", how="left")
@@ -159,17 +164,18 @@ def patient_values(
     ]
     marks += [Mark(place, mean, look="ink", shape="tick") for place, mean in enumerate(means["mean"])]
     low, high = extremes(known["value"])
+    over = f"the mean over {unit}s" if values is None else "the value of the model"
     return Chart(
         name,
         title,
         f"{title}. {count_of(means.height, 'model')}, {count_of(known['video'].n_unique(), unit)}; "
         f"{plain(metric)} of single {unit}s from {number(low)} to {number(high)}.",
-        f"Each dot is a {unit}: the mean of its cases. Ticks: the mean over {unit}s. The best model on top.",
+        f"Each dot is a {unit}: the mean of its cases. Ticks: {over}. The best model on top.",
         frame,
         RowsImage(
             tuple(order),
             tuple(marks),
             axis=plain(metric),
-            beside=(("mean", tuple(number(mean) for mean in means["mean"])),),
+            beside=(("mean" if values is None else "value", tuple(number(mean) for mean in means["mean"])),),
         ),
     )

@@ -10,7 +10,6 @@ from surgvalid.report.drawing.svg import SMALLEST_PX, TEXT_PX, Svg, fitting, tex
 
 STACKED_PX = 600
 """Below this width names stand above their rows."""
-_GAP_PX = 26
 
 
 class Mark(NamedTuple):
@@ -29,7 +28,6 @@ class Mark(NamedTuple):
     px: float = 2
     """Thickness of the bar."""
     words: str = ""
-    panel: int = 0
 
 
 class Key(NamedTuple):
@@ -56,8 +54,6 @@ class RowsImage:
     labels: tuple[str, ...]
     marks: tuple[Mark, ...]
     axis: str = ""
-    panels: tuple[str, ...] = ()
-    """Heads of panels side by side on one scale."""
     beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Head and texts of each column to the right."""
     uprights: tuple[Upright, ...] = ()
@@ -82,15 +78,14 @@ class RowsImage:
         left = 0 if stacked else min(max((text_px(name, size) for name in self.labels), default=0) + 14, 0.32 * width)
         right = width - (0 if stacked else sum(columns)) - (6 if stacked or not columns else 0)
         top = legend_height([key.words for key in self.legend], width) + 10
-        top += 20 if self.panels or (self.beside and not stacked) or self.band else 0
+        top += 20 if (self.beside and not stacked) or self.band else 0
         foot = top + step * count
         image = Svg(width, foot + 44 + (20 if self.sides else 0))
         for key, (line, x, words) in zip(self.legend, flowing([one.words for one in self.legend], width), strict=True):
             image.mark(x + 8, 11 + 22 * line, key.look, shape=key.shape, hollow=key.hollow)
             image.text(x + 20, 11 + 22 * line, words, "quiet")
-        scales = self._scales(left, right)
-        for number, scale in enumerate(scales):
-            self._ground(image, scale, number, top, foot)
+        scale = self._scale(left, right)
+        self._ground(image, scale, top, foot)
         heads = zip(self.beside, _starts(right, columns), strict=True)
         for (head, _), x in heads if not stacked else ():
             image.text(x, top - 10, head, "quiet", size_px=12)
@@ -103,21 +98,16 @@ class RowsImage:
                     self._name_beside(image, row, y + step / 2, left, _starts(right, columns), size)
                 for mark in self.marks:
                     if mark.row == row:
-                        _drawn(image, mark, scales[mark.panel], y + step / 2 + (8 if stacked else 0), step)
+                        _drawn(image, mark, scale, y + step / 2 + (8 if stacked else 0), step - (18 if stacked else 0))
         return image
 
-    def _scales(self, left: float, right: float) -> list[AxisScale]:
+    def _scale(self, left: float, right: float) -> AxisScale:
         values = [value for mark in self.marks for value in (mark.x, mark.low, mark.high)]
         values += [line.at for line in self.uprights] + ([*self.band[:2]] if self.band else [])
-        count = max(len(self.panels), 1)
-        room = (right - left - 16 - _GAP_PX * (count - 1)) / count
-        low, high = ends_of(values, symmetric=self.symmetric)
-        if self.log:
-            low, high = log_ends_of(values)
-        starts = [left + 8 + number * (room + _GAP_PX) for number in range(count)]
-        return [AxisScale(low, high, start, start + room, self.log) for start in starts]
+        low, high = log_ends_of(values) if self.log else ends_of(values, symmetric=self.symmetric)
+        return AxisScale(low, high, left + 8, right - 8, self.log)
 
-    def _ground(self, image: Svg, scale: AxisScale, number: int, top: float, foot: float) -> None:
+    def _ground(self, image: Svg, scale: AxisScale, top: float, foot: float) -> None:
         if self.band:
             low, high, words = self.band
             image.box(scale(low), top, scale(high) - scale(low), foot - top, "band")
@@ -127,13 +117,9 @@ class RowsImage:
             image.text(
                 (scale(low) + scale(high)) / 2, top - 9, fitting(words, room), "quiet", anchor="middle", size_px=12
             )
-        if self.panels:
-            head = fitting(self.panels[number], scale.end - scale.start)
-            image.text((scale.start + scale.end) / 2, top - 10, head, bold=True, anchor="middle")
         for upright in self.uprights:
             image.line(scale(upright.at), top, scale(upright.at), foot, upright.look, dash=upright.dash)
-        title = self.axis if len(self.panels) < 3 or number == len(self.panels) // 2 else ""
-        axis_below(image, scale, foot, title=title, percent=self.percent)
+        axis_below(image, scale, foot, title=self.axis, percent=self.percent)
         if self.sides:
             first, second = self.sides
             half = (scale.end - scale.start) / 2 - 6

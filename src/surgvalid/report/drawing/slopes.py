@@ -24,6 +24,8 @@ class SlopesAndRows:
     """Patient, value by the first and by the second model."""
     axis: str
     rows: RowsImage
+    means: tuple[float | None, float | None] = (None, None)
+    """What each model reaches, where it is told elsewhere too."""
 
     def draw(self, width: float) -> Svg:
         """The image in that width."""
@@ -52,8 +54,6 @@ class SlopesAndRows:
         half = (right - left) / 2 + 20
         image.text(left, 12, fitting(self.first, half), "warm", anchor="middle", bold=True)
         image.text(right + 14, 12, fitting(self.second, half), "blue", anchor="end", bold=True)
-        count = max(len(self.values), 1)
-        means = [sum(a for _, a, _ in self.values) / count, sum(b for *_, b in self.values) / count]
-        image.text(left, 29, f"mean {means[0]:.3f}", "quiet", anchor="middle", size_px=12)
-        image.text(right + 14, 29, f"mean {means[1]:.3f}", "quiet", anchor="end", size_px=12)
+        for x, anchor, mean in ((left, "middle", self.means[0]), (right + 14, "end", self.means[1])):
+            image.text(x, 29, "" if mean is None else f"mean {mean:.3f}", "quiet", anchor=anchor, size_px=12)
         image.text(room / 2 + 18, foot + 33, fitting(self.axis, room), "quiet", anchor="middle")

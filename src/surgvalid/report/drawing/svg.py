@@ -79,6 +79,13 @@ def variables(colours: Mapping[str, str]) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours.items())
 
 
+def page_colours() -> str:
+    """The colours and letters of a page, light and dark, and the classes that use them; print is always light."""
+    named = style({name: f"var(--{name})" for name in LIGHT})
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    return f":root{{{variables(LIGHT)}--font:{FONT}}}\n{dark}\n{named}\n"
+
+
 def text_px(words: str, size_px: float = TEXT_PX) -> float:
     """About how wide a text is; letters of other scripts take a whole square.
 

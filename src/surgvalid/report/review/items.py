@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -115,37 +115,33 @@ def _video_of(path: Path) -> str:
 def _questions(path: Path) -> Iterator[Item]:
     requests = {row["qID"]: row for row in _rows(path.with_name("requests.json"))}
     references = {row["qID"]: row for row in _rows(path.with_name("references.json"))}
+    split, track = path.parts[-3:-1]
     for number, row in enumerate(read_rows(path), start=1):
         try:
-            request, reference = requests.get(row["qID"]), references.get(row["qID"])
-            if request is not None and reference is not None:
-                split, track = path.parts[-3:-1]
-                kinds = {"template": str(row.get("template", "")), "track": track, "split": split}
-                kinds |= {"capability": str(reference.get("primary", ""))}
-                options = tuple((row.get("slots") or {}).get("options", ()))
-                yield replace(_question(request, reference, row["proof"]), kinds=kinds, options=options)
+            if row["qID"] not in requests.keys() & references.keys():
+                continue
+            request, reference, proof = requests[row["qID"]], references[row["qID"]], row["proof"]
+            window = int(request["start_time"]), int(request["end_time"])
+            seconds = sorted({*proof["seconds"], *(event[0] for event in proof["events"])})
+            yield Item(
+                request["qID"],
+                str(request["videoID"]),
+                str(request["question"]),
+                str(reference["answer"]),
+                str(reference["format"]),
+                window,
+                _some(seconds or list(window)),
+                frozenset(proof["instances"]),
+                "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"]),
+                reference.get("format_kwargs") or {},
+                tuple((row.get("slots") or {}).get("options", ())),
+                {"template": str(row.get("template", "")), "track": track, "split": split}
+                | {"capability": str(reference.get("primary", ""))},
+            )
         except (KeyError, TypeError, ValueError):
             raise FileUnreadable(
                 str(path), [f"row {number} is no proof of a question in the files beside it"]
             ) from None
-
-
-def _question(request: Mapping[str, Any], reference: Mapping[str, Any], proof: Mapping[str, Any]) -> Item:
-    start, end = int(request["start_time"]), int(request["end_time"])
-    seconds = sorted({*proof["seconds"], *(event[0] for event in proof["events"])})
-    events = "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"])
-    return Item(
-        request["qID"],
-        str(request["videoID"]),
-        str(request["question"]),
-        str(reference["answer"]),
-        str(reference["format"]),
-        (start, end),
-        _some(seconds or [start, end]),
-        frozenset(proof["instances"]),
-        events,
-        reference.get("format_kwargs") or {},
-    )
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -184,10 +180,8 @@ def _ends_of_stretches(track: Track) -> list[int]:
 
 def _some(seconds: list[int]) -> tuple[int, ...]:
     """At most so many of the seconds, spread evenly, with the first and the last."""
-    if len(seconds) <= MOST_MOMENTS:
-        return tuple(seconds)
-    places = np.linspace(0, len(seconds) - 1, MOST_MOMENTS).round().astype(int)
-    return tuple(seconds[place] for place in dict.fromkeys(places.tolist()))
+    places = np.linspace(0, len(seconds) - 1, min(len(seconds), MOST_MOMENTS)).round().astype(int)
+    return tuple(seconds[place] for place in places.tolist())
 
 
 def _video_files(folder: Path, more: Sequence[Path]) -> Iterator[Path]:

@@ -12,15 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from surgvalid.errors import Misuse, SurgvalidError
+from surgvalid.errors import Misuse, SurgvalidError, TableInvalid
 from surgvalid.questions.stages.history import (
     VERDICTS,
     Action,
@@ -31,9 +30,7 @@ from surgvalid.questions.stages.history import (
     entry_problem,
     standing,
 )
-from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.stats.agreement.report import agreement
-from surgvalid.stats.draws import stream
 
 COLUMNS = tuple(HistoryEntry.__dataclass_fields__)
 LONGEST_NOTE = 2_000
@@ -50,7 +47,6 @@ class ReviewLog:
     def __init__(self, path: Path, *, clock: Callable[[], str] = now) -> None:
         self.path, self._clock, self._lock = path, clock, Lock()
         self._read_bytes = 0
-        self._columns: Sequence[str] = COLUMNS
         self._entries: list[HistoryEntry] = []
         self._of: dict[str, list[HistoryEntry]] = {}
 
@@ -80,12 +76,9 @@ class ReviewLog:
             handle.seek(self._read_bytes)
             data = handle.read()
         data = data[: data.rfind(b"\n") + 1]
-        if self._read_bytes:
-            rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
-            new = [dict(zip(self._columns, row, strict=False)) for row in rows]
-        else:
-            frame = read_frame(self.path, COLUMNS)
-            self._columns, new = frame.columns, frame.to_dicts()
+        new = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), COLUMNS))
+        if not self._read_bytes and tuple(new.pop(0).values()) != COLUMNS:
+            raise TableInvalid(str(self.path), [f"the columns must be {', '.join(COLUMNS)}"])
         self._read_bytes += len(data)
         last_at = self._entries[-1].at if self._entries else ""
         for entry in entries_from(new, known=self._of, last_at=last_at):
@@ -138,37 +131,43 @@ NEARLY_ALL = 0.8
 """From this share of equal verdicts on, kappa says little."""
 
 
-def latest(history: History, people: Sequence[str]) -> dict[str, dict[str, HistoryEntry]]:
+def latest(history: History) -> dict[str, dict[str, HistoryEntry]]:
     """By item and person, their last verdict that they did not take back."""
     of_item: dict[str, list[HistoryEntry]] = {}
     for entry in history.entries:
-        if entry.who in people and entry.action in (*VERDICTS, Action.UNDONE):
+        if entry.action in (*VERDICTS, Action.UNDONE):
             of_item.setdefault(entry.item, []).append(entry)
     return {item: votes for item, listed in of_item.items() if (votes := {e.who: e for e in standing(listed)})}
 
 
-def queue(history: History, people: Sequence[str]) -> list[str]:
-    """Items on which somebody decides: objected to, and not decided since, once every rater has had their say."""
-    votes = latest(history, people)
-    states = history.states()
-    return [i for i, state in states.items() if state is ReviewState.DISPUTED and len(votes.get(i, {})) >= len(people)]
+def work_lists(items: Sequence[str], raters: Sequence[str]) -> dict[str, Sequence[str]]:
+    """By item, the two raters who see it: pairs take turns, so that every pair sees as many of every kind."""
+    pairs = list(combinations(raters, min(2, len(raters))))
+    return {item: pairs[place % len(pairs)] for place, item in enumerate(items)}
 
 
-def progress(history: History, people: Sequence[str], items: Sequence[str]) -> dict[str, Any]:
-    """How many items each has rated, and where all stand."""
-    votes = latest(history, people)
-    rated = {who: sum(who in votes.get(item, {}) for item in items) for who in people}
-    states = Counter(str(state) for item, state in history.states().items() if item in set(items))
-    return {"items": len(items), "rated": rated, "states": dict(states)}
+def queue(history: History, lists: Mapping[str, Sequence[str]]) -> list[str]:
+    """Items on which somebody decides: objected to, not decided since, once all who see them have had their say."""
+    votes, states = latest(history), history.states()
+    return [
+        item
+        for item, people in lists.items()
+        if states.get(item) is ReviewState.DISPUTED and votes.get(item, {}).keys() >= {*people}
+    ]
 
 
-def agreement_of(
-    history: History, people: Sequence[str], videos: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], str]:
+def progress(history: History, raters: Sequence[str], lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """How many items of their list each has rated, and where all stand."""
+    votes, mine = latest(history), {who: [i for i, people in lists.items() if who in people] for who in raters}
+    rated = {who: [sum(who in votes.get(item, {}) for item in items), len(items)] for who, items in mine.items()}
+    return {"rated": rated, "states": dict(Counter(str(s) for i, s in history.states().items() if i in lists))}
+
+
+def agreement_of(history: History, videos: Mapping[str, str]) -> tuple[list[dict[str, Any]], str]:
     """Coefficients of agreement with intervals (whole videos resampled), or why there are none."""
     rows = [
         (item, videos[item], who, _label(entry))
-        for item, by in latest(history, people).items()
+        for item, by in latest(history).items()
         if item in videos and len(by) > 1
         for who, entry in by.items()
     ]
@@ -179,7 +178,6 @@ def agreement_of(
         result = agreement(table, rater="rater", label="verdict", unit="item", video="video", replicates=_REPLICATES)
     except SurgvalidError as error:
         return [], str(error)
-    chance = _ac1_row(table)
     texts = [finding.text for finding in result.findings]
     top = table["verdict"].value_counts(sort=True)["count"][0] / table.height
     if top >= NEARLY_ALL:
@@ -187,35 +185,7 @@ def agreement_of(
             f"{100 * top:.0f} % of the verdicts are the same. Kappa is then near 0 however well raters agree, since it "
             "takes nearly all agreement for chance; percent agreement and Gwet's AC1 say more."
         )
-    return [*result.table.to_dicts(), chance], " ".join(texts)
-
-
-def _ac1_row(table: pl.DataFrame) -> dict[str, Any]:
-    """Gwet's AC1 (Gwet 2008) over items that several raters have judged; whole videos are drawn for its interval."""
-    names = sorted(table["verdict"].unique())
-    counts = table.group_by("item", "video", maintain_order=True).agg(
-        *((pl.col("verdict") == name).sum().alias(name) for name in names)
-    )
-    votes, videos = counts.select(names).to_numpy().astype(float), counts["video"].to_numpy()
-    raters = votes.sum(axis=1)
-    same = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
-    shares = votes / raters[:, None]
-    groups = [np.flatnonzero(videos == video) for video in dict.fromkeys(videos.tolist())]
-
-    def value(rows: NDArray[np.int64]) -> float:
-        means = shares[rows].mean(axis=0)
-        chance = float((means * (1 - means)).sum() / max(len(names) - 1, 1))
-        return (float(same[rows].mean()) - chance) / (1 - chance)
-
-    row: dict[str, Any] = {"coefficient": "Gwet's AC1", "value": value(np.arange(len(same)))}
-    if len(groups) > 1:
-        draw = stream(42, "review", "ac1")
-        drawn = [
-            value(np.concatenate([groups[at] for at in draw.integers(0, len(groups), len(groups))]))
-            for _ in range(_REPLICATES)
-        ]
-        row["low"], row["high"] = np.quantile(drawn, [0.025, 0.975]).tolist()
-    return row
+    return result.table.to_dicts(), " ".join(texts)
 
 
 def _label(entry: HistoryEntry) -> str:

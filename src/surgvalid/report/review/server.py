@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,14 @@ from surgvalid.errors import Misuse, SurgvalidError
 from surgvalid.questions.stages.history import VERDICTS, Action, HistoryEntry
 from surgvalid.report.cases.frames import frame_bytes
 from surgvalid.report.review.items import Item, ReviewMaterial, stretch_of
-from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue
-from surgvalid.report.serving import NOT_HERE, LocalServer, PageReply
+from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue, work_lists
+from surgvalid.report.serving import CSS, HTML, NOT_HERE, POLICY, SCRIPT, LocalServer, PageReply, asset, json_reply
 from surgvalid.schema.questions.formats import build_format
 
 PROGRAM = "surgvalid"
 """Who proposed what nobody had proposed."""
-_KINDS = {"review.css": "text/css; charset=utf-8", "review.js": "text/javascript; charset=utf-8"}
+_KINDS = {"review.css": CSS, "review.js": SCRIPT}
 _FILM_KINDS = {".mp4": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska"}
-_PARTS = ("script", "style", "media", "connect")
-_POLICY = "; ".join(["default-src 'none'", "img-src 'self' data:", *(f"{kind}-src 'self'" for kind in _PARTS)])
 _SHOWN_FRAMES = 128
 
 
@@ -41,7 +38,8 @@ class ReviewServer(LocalServer):
     ) -> None:
         """Take a port, 0 for a free one, and propose what nobody proposed yet.
 
-        Where `blind`, a rater answers a question before its reference is shown.
+        Where `blind`, a rater answers a question before its reference is shown. Of more than two raters each has a
+        work list of their own, so that two see every item.
 
         Raises:
             Misuse: Nobody rates, a name is empty or given twice.
@@ -54,8 +52,8 @@ class ReviewServer(LocalServer):
         self.blind = blind
         self._agreed: tuple[int, Any] = (-1, None)
         self.items = {item.name: item for item in material.items}
-        self._video_files = list(material.video_files)
         self._numbers = {name: number for number, name in enumerate(self.items)}
+        self.lists = work_lists(list(self.items), self.raters)
         log.propose(self.items, PROGRAM)
         self._frame = lru_cache(maxsize=_SHOWN_FRAMES)(frame_bytes)
 
@@ -63,29 +61,29 @@ class ReviewServer(LocalServer):
         """The page, its parts, what is to be done, a frame or a video file."""
         del headers
         if rest == "":
-            return PageReply(
-                200, _asset("review.html"), "text/html; charset=utf-8", more={"Content-Security-Policy": _POLICY}
-            )
+            return PageReply(200, asset("review.html"), HTML, more=POLICY)
         if rest in _KINDS:
-            return PageReply(200, _asset(rest), _KINDS[rest])
+            return PageReply(200, asset(rest), _KINDS[rest])
         if rest == "work.json":
-            return _json(self._decisions() if name == self.adjudicator else self._ratings_of(name))
+            return json_reply(self._decisions() if name == self.adjudicator else self._ratings_of(name))
         kind, _, number = rest.partition("/")
-        if kind == "film" and number.isdecimal() and int(number) < len(self._video_files):
-            path = self.material.video_files[self._video_files[int(number)]]
+        if kind == "film" and (path := self._film(number)):
             return PageReply(200, file=path, kind=_FILM_KINDS.get(path.suffix.lower(), "application/octet-stream"))
         if kind == "boxes" and number.isdecimal() and int(number) < len(self.items):
             item = self.material.items[int(number)]
             hidden = self._is_hidden(item, name)
-            return _json({} if hidden else {second: self.material.boxes(item, second) for second in item.moments})
+            return json_reply({} if hidden else {second: self.material.boxes(item, second) for second in item.moments})
         return self._frame_at(number) if kind == "frame" else NOT_HERE
 
     def _frame_at(self, place: str) -> PageReply:
         film, _, second = place.removesuffix(".png").partition("/")
-        if not (film.isdecimal() and second.isdecimal() and int(film) < len(self._video_files)):
-            return NOT_HERE
-        data = self._frame(self.material.video_files[self._video_files[int(film)]], float(second))
+        path = self._film(film)
+        data = self._frame(path, float(second)) if path and second.isdecimal() else None
         return NOT_HERE if data is None else PageReply(200, data, "image/png")
+
+    def _film(self, number: str) -> Path | None:
+        known = dict(enumerate(self.material.video_files.values()))
+        return known.get(int(number)) if number.isdecimal() else None
 
     def post(self, name: str, rest: str, body: bytes) -> PageReply:
         """Keep a verdict, or say why it cannot be kept."""
@@ -95,13 +93,13 @@ class ReviewServer(LocalServer):
             message = json.loads(body)
             texts = {key: str(message.get(key) or "").strip() for key in ("item", "action", "answer", "note")}
             if rest == "answer":
-                return _json(self._take_answer(name, texts["item"], texts["answer"]))
+                return json_reply(self._take_answer(name, texts["item"], texts["answer"]))
             self._keep(name, **texts)
         except (ValueError, AttributeError):
-            return _json({"problem": "not understood"}, code=400)
+            return json_reply({"problem": "not understood"}, code=400)
         except SurgvalidError as problem:
-            return _json({"problem": str(problem)}, code=409)
-        return _json({"kept": True})
+            return json_reply({"problem": str(problem)}, code=409)
+        return json_reply({"kept": True})
 
     def _keep(self, who: str, *, item: str, action: str, answer: str, note: str) -> None:
         known = self.items.get(item)
@@ -115,7 +113,7 @@ class ReviewServer(LocalServer):
                 raise Misuse("an objection needs a reason or the right answer")
             if answer and (why := _wrong_answer(known, answer)):
                 raise Misuse(why)
-        if action == Action.UPHELD and item not in queue(self.log.history, self.raters):
+        if action == Action.UPHELD and item not in queue(self.log.history, self.lists):
             raise Misuse(f"{item!r} is not in dispute")
         if action == Action.UNDONE and not any(e.who == who and e.action in VERDICTS for e in self.log.of(item)):
             raise Misuse(f"there is no verdict of {who!r} on {item!r} to take back")
@@ -128,55 +126,54 @@ class ReviewServer(LocalServer):
         known = self.items.get(item)
         if known is None or who == self.adjudicator:
             raise Misuse(f"{who!r} cannot answer {item!r}")
-        kind = build_format(known.format, dict(known.parameters))
-        if why := kind.why(answer):
-            raise Misuse(f"{answer!r} is no answer of the format {known.format!r}: {why.message}")
-        if not self._answers(item, who):
+        if why := _illegal(known, answer):
+            raise Misuse(why)
+        if self._given(item, who) is None:
             self.log.add(item, Action.ANSWERED, who, field="answer", after=answer)
-        return {**self._shown(known), "given": self._answers(item, who)[0]}
+        return {**self._shown(known), "given": self._given(item, who)}
 
-    def _answers(self, item: str, who: str) -> list[str]:
-        return [entry.after for entry in self.log.of(item) if entry.action is Action.ANSWERED and entry.who == who]
+    def _given(self, item: str, who: str) -> str | None:
+        """The first answer of a rater."""
+        return next((e.after for e in self.log.of(item) if e.action is Action.ANSWERED and e.who == who), None)
 
     def _is_hidden(self, item: Item, who: str) -> bool:
         """Whether somebody has still to answer before the reference is shown."""
-        return self.blind and bool(item.kinds) and who in self.raters and not self._answers(item.name, who)
+        return self.blind and bool(item.kinds) and who in self.raters and self._given(item.name, who) is None
 
     # --- what each may see -----------------------------------------------------------------------
 
     def _ratings_of(self, who: str) -> dict[str, Any]:
-        """All items with what this rater said of them; nothing of what others said."""
-        votes = latest(self.log.history, [who])
-        items = []
-        for item in self.items.values():
+        """The items of this rater with what they said of them; nothing of what others said."""
+        votes, items = latest(self.log.history), []
+        for item in (self.items[name] for name, people in self.lists.items() if who in people):
             shown = {**self._shown(item), "mine": _verdict(votes.get(item.name, {}).get(who))}
             hidden = self._is_hidden(item, who)
-            given = next(iter(self._answers(item.name, who)), None)
-            items.append({**shown, "given": given, "hidden": hidden, **(_unseen(item) if hidden else {})})
+            items.append(
+                {**shown, "given": self._given(item.name, who), "hidden": hidden, **(_unseen(item) if hidden else {})}
+            )
         return {"role": "rater", "who": who, "items": items}
 
     def _decisions(self) -> dict[str, Any]:
         """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
         history = self.log.history
-        votes = latest(history, self.raters)
+        votes = latest(history)
         items = [
             {
                 **self._shown(self.items[name]),
                 "mine": None,
-                "said": [_verdict(votes[name][who]) for who in self.raters],
+                "said": [_verdict(votes[name][who]) for who in self.lists[name]],
             }
-            for name in queue(history, self.raters)
-            if name in self.items
+            for name in queue(history, self.lists)
         ]
         videos = {item.name: item.video for item in self.items.values()}
         if self._agreed[0] != len(history.entries):
-            self._agreed = len(history.entries), agreement_of(history, self.raters, videos)
+            self._agreed = len(history.entries), agreement_of(history, videos)
         rows, remark = self._agreed[1]
-        facts = {"progress": progress(history, self.raters, list(self.items)), "agreement": rows, "remark": remark}
+        facts = {"progress": progress(history, self.raters, self.lists), "agreement": rows, "remark": remark}
         return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
 
     def _shown(self, item: Item) -> dict[str, Any]:
-        film = self._video_files.index(item.video) if item.video in self.material.video_files else None
+        film = next((number for number, name in enumerate(self.material.video_files) if name == item.video), None)
         return {
             "item": item.name,
             "number": self._numbers[item.name],
@@ -205,18 +202,12 @@ def _verdict(entry: HistoryEntry | None) -> dict[str, str] | None:
 
 def _wrong_answer(item: Item, answer: str) -> str | None:
     """Why a corrected answer cannot be one, or None."""
-    if answer == item.answer:
-        return "that is the answer as it stands; approve it instead"
+    return "that is the answer as it stands; approve it instead" if answer == item.answer else _illegal(item, answer)
+
+
+def _illegal(item: Item, answer: str) -> str | None:
     why = build_format(item.format, dict(item.parameters)).why(answer)
     return None if why is None else f"{answer!r} is no answer of the format {item.format!r}: {why.message}"
-
-
-def _json(value: Any, *, code: int = 200) -> PageReply:
-    return PageReply(code, json.dumps(value, ensure_ascii=False).encode(), "application/json")
-
-
-def _asset(name: str) -> bytes:
-    return files("surgvalid.report").joinpath("assets", name).read_bytes()
 
 
 def history_file(folder: Path) -> Path:

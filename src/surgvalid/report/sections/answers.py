@@ -1,29 +1,24 @@
-"""Answers: what became of every question, where models fail most, and what they wrote there."""
+"""Answers: what became of every question, and where models fail most."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.section import Block, Prose, ReportTable, Section
 from surgvalid.report.wording import missing
-from surgvalid.report.words import count_of, name_of, plain
+from surgvalid.report.words import count_of
 from surgvalid.schema.outcomes import WITHOUT_ANSWER
 
 TITLE = "Answers"
-MOST_EXAMPLES = 30
-_LONGEST = 240
 _WORST_VIDEOS = 15
 
 
 def section(inputs: ReportInputs) -> Section:
-    """Outcomes per model, the hardest videos, targeted metrics and examples of failures."""
+    """Outcomes per model, the hardest videos and targeted metrics."""
     if inputs.rows.is_empty():
         return missing("answers", TITLE, "There are no scored answers.", "surgvalid score ... --out DIR/MODEL")
-    blocks = [*outcomes(inputs), *_videos(inputs), *_targeted(inputs), *examples(inputs)]
+    blocks = [*outcomes(inputs), *_videos(inputs), *_targeted(inputs)]
     return Section("answers", TITLE, tuple(blocks))
 
 
@@ -78,49 +73,9 @@ def _targeted(inputs: ReportInputs) -> list[Block]:
     if not frames:
         return []
     frame = pl.concat(frames, how="diagonal_relaxed").filter(pl.col("estimand") == "rows")
-    wanted = [
-        name for name in ("model", "format", "metric", "value", "n", "n_missing", "videos") if name in frame.columns
-    ]
+    wanted = [name for name in "model format metric value n n_missing videos".split() if name in frame.columns]
     caption = "How far wrong answers are off: error of times, counts and percentages, overlap of sets."
-    return [ReportTable("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=60)]
-
-
-def examples(inputs: ReportInputs) -> list[Block]:
-    """A few failures per model, in the models' own words."""
-    parts = inputs.of("score")
-    if not parts:
-        return []
-    each = max(2, MOST_EXAMPLES // len(parts))
-    rows = [row for result in parts for row in _taken(result, each)][:MOST_EXAMPLES]
-    if not rows:
-        return []
-    frame = pl.DataFrame(
-        rows, schema=dict.fromkeys(("model", "case", "what", "reference", "answer"), pl.String), orient="row"
-    )
-    caption = "Taken from the findings about the files and the judges' verdicts, as the models wrote them."
-    return [ReportTable("examples", "Examples of failures", frame, caption)]
-
-
-def _taken(result: StoredResult, most: int) -> Iterator[tuple[str, str, str, str, str]]:
-    model = name_of(_model(result))
-    verdicts = result.records["verdicts"].wrong if "verdicts" in result.records else ()
-    for verdict in verdicts[: (most + 1) // 2]:
-        yield (
-            model,
-            _cut(verdict.get("qID")),
-            f"judged wrong by {_cut(verdict.get('judge'))}",
-            _cut(verdict.get("reference")),
-            _cut(verdict.get("candidate")),
-        )
-    findings = result.records.get("lint", {}).get("findings")
-    listed = [f for f in findings if isinstance(f, dict)] if isinstance(findings, list) else []
-    worse = [f for f in listed if f.get("severity") == "error" and f.get("code") != "missing-response"]
-    for finding in worse[: most - min(len(verdicts), (most + 1) // 2)]:
-        yield model, _cut(finding.get("case")), _cut(finding.get("code")), "", _cut(finding.get("message"))
-
-
-def _cut(value: Any) -> str:
-    return "" if value is None else plain(value, limit=_LONGEST)
+    return [ReportTable("targeted", "Metrics by answer format", frame.select(wanted), caption, shown_rows=30)]
 
 
 def _model(result: StoredResult) -> str:

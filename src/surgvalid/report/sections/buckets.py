@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from surgvalid.report.figures import buckets_title, picture
-from surgvalid.report.inputs import ReportInputs, StoredResult
+from surgvalid.report.inputs import ReportInputs, StoredResult, ceiling_of
 from surgvalid.report.section import Block, Note, Prose, ReportTable, Section, of_leaderboards
 from surgvalid.report.wording import bucket_label, leaderboards_of, missing, on_leaderboard, slice_label
 from surgvalid.report.words import name_of, names_of, slug
@@ -21,7 +21,7 @@ def section(inputs: ReportInputs) -> Section:
         blocks += [(block, board) for board in leaderboards_of(ranking) for block in _of_board(ranking, board)]
     else:
         blocks += [(block, "") for block in _of_scores(inputs)]
-    blocks += [(block, "") for block in _floors(inputs)]
+    blocks += [(block, "") for block in (*_floors(inputs), *_people(inputs))]
     if not blocks:
         return missing("buckets", TITLE, "There are no buckets.", "surgvalid score ... --out DIR/MODEL")
     return of_leaderboards("buckets", TITLE, blocks)
@@ -34,19 +34,12 @@ def _of_board(result: StoredResult, board: str) -> list[Block]:
     frame = frame.with_columns(
         pl.struct("capability", "ood").map_elements(_label, return_dtype=pl.String).alias("bucket")
     )
-    order = ["bucket", "model", "accuracy", "low", "high", "rank", "letters", "questions", "videos"]
-    caption = (
-        "Accuracy: mean over the questions of the bucket; 95 % interval over videos."
-        " Models that share a letter cannot be told apart in the bucket (Holm within the bucket)."
-    )
     ranked = on_leaderboard(result, "places", board).sort("place").select(pl.col("model").cast(pl.String))
     wide = frame.with_columns(pl.col("model").cast(pl.String)).pivot("bucket", index="model", values="accuracy")
     wide = ranked.join(wide, on="model", maintain_order="left")
-    name, title = slug(board), f"{buckets_title(frame)}, {board} leaderboard"
-    return [
-        ReportTable(f"accuracy-{name}", title, wide, "The share of questions of each bucket answered rightly."),
-        ReportTable(f"buckets-{name}", f"Buckets, {board} leaderboard", frame.select(order), caption, folded=True),
-    ]
+    title = f"{buckets_title(frame)}, {board} leaderboard"
+    caption = "The share of questions of each kind answered rightly; buckets.csv of the ranking has intervals and n."
+    return [ReportTable(f"accuracy-{slug(board)}", title, wide, caption)]
 
 
 def _label(row: dict[str, object]) -> str:
@@ -63,7 +56,7 @@ def summary_rows(inputs: ReportInputs, level: str) -> pl.DataFrame:
             continue
         if "estimand" in frame.columns:
             frame = frame.filter(pl.col("estimand") == "rows")
-        wanted = [name for name in ("name", "accuracy", "low", "high", "count", "videos") if name in frame.columns]
+        wanted = [name for name in "name accuracy low high count videos".split() if name in frame.columns]
         model = str(result.options.get("model", result.label))
         frames.append(frame.filter(pl.col("level") == level).select(pl.lit(model).alias("model"), *wanted))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
@@ -111,6 +104,13 @@ def _floors(inputs: ReportInputs) -> list[Block]:
     if not margins.is_empty():
         blocks += _margins(margins)
     return blocks
+
+
+def _people(inputs: ReportInputs) -> list[Block]:
+    """How well people do on the same questions, where their release says it."""
+    people = ceiling_of(inputs)
+    caption = "Answers that people gave before they saw a reference, to closed questions; 95 % intervals over videos."
+    return [ReportTable("ceiling", "People on these questions", people, caption, folded=True)] if people.height else []
 
 
 def _floor(name: str) -> str:

@@ -39,10 +39,10 @@ def _card(result: StoredResult) -> list[Block]:
     keys = [name for name in ("split", "track", "capability", "ood") if name in counts.columns]
     if keys:
         shown = _in_words(counts.group_by(keys, maintain_order=True).agg(pl.col("questions").sum()))
-        blocks.append(ReportTable("question-counts", "Questions by split, track and capability", shown, folded=True))
-    for key, title in (("classes", "Classes of foreign objects"), ("videos", "Videos")):
-        if not (frame := _rows(card, key)).is_empty():
-            blocks.append(ReportTable(key, title, frame, shown_rows=60, folded=True))
+        title = "Questions by split, track and capability"
+        blocks.append(ReportTable("question-counts", title, shown, shown_rows=20, folded=True))
+    if not (classes := _rows(card, "classes")).is_empty():
+        blocks.append(ReportTable("classes", "Classes of foreign objects", classes, shown_rows=60, folded=True))
     defects = card.get("defects")
     listed = [str(defect) for defect in defects] if isinstance(defects, list) else []
     blocks += [Note(plain(defect, limit=300)) for defect in listed[:_MOST_DEFECTS]]
@@ -86,4 +86,4 @@ def _procedures(result: StoredResult) -> list[Block]:
         return []
     hours = frame["duration_s"].sum() / 3600
     text = f"{count_of(frame.height, 'procedure')} were simulated ({hours:.1f} hours); no patient is in these data."
-    return [Prose(text), ReportTable("procedures", "Simulated procedures", frame, shown_rows=40, folded=True)]
+    return [Prose(text)]

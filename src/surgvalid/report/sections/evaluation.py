@@ -30,9 +30,7 @@ def _evaluated(result: StoredResult) -> list[Block]:
         blocks.append(within)
     if (curve := _calibration(result)) is not None:
         blocks.append(curve)
-    wanted = [
-        name for name in ("metric", "value", "low", "high", "videos", "estimand", "note") if name in metrics.columns
-    ]
+    wanted = [name for name in "metric value low high videos estimand note".split() if name in metrics.columns]
     caption = "Intervals have whole videos as units; conventions are in conventions.json beside the table."
     blocks.append(ReportTable("metrics", f"Metrics of {model}", metrics.select(wanted), caption))
     for name, title in (("per_class", "By class"), ("per_stratum", "By condition")):

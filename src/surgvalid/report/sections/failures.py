@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -53,11 +54,6 @@ def _analysis(result: StoredResult) -> list[Block]:
     title = effects_title(effects)
     blocks.append(picture("effects_forest", marked, rows=rows, p_column=p_column, title=title))
     blocks.append(ReportTable("effects", "Effects of properties", effects, caption, labels=_LABELS, folded=True))
-    if not result.frame("variance").is_empty():
-        caption = "Spread on the scale of the log odds; ICC: share of the variance that is not explained otherwise."
-        blocks.append(
-            ReportTable("variance", "Spread between models, videos and units", result.frame("variance"), caption)
-        )
     per_model = result.frame("per_model")
     if not per_model.is_empty():
         corrected = corrected_over_all(per_model)
@@ -65,9 +61,11 @@ def _analysis(result: StoredResult) -> list[Block]:
         title = marked_title(terms)
         blocks.append(picture("model_effects", corrected, p_column="p_corrected", title=title))
         caption = "Each model fitted by itself; p, corrected: Holm over all models and properties together."
-        blocks.append(ReportTable("per-model", "Effects model by model", terms, caption, labels=_LABELS, folded=True))
+        table = ReportTable("per-model", "Effects model by model", terms, caption, labels=_LABELS, folded=True)
+        blocks.append(replace(table, shown_rows=20))
     blocks += next_steps(result)
-    blocks += _pictures(result, fit)
+    if not (tests := result.frame("residual_tests")).is_empty():
+        blocks.append(Prose(residual_words({row["test"]: row["value"] for row in tests.to_dicts()})))
     blocks += [Note(_spoken(warning), "hint") for warning in _warnings(fit)]
     return blocks
 
@@ -86,23 +84,6 @@ def marked_title(cells: pl.DataFrame) -> str:
     return f"What harms single models, after correction over {tests}: {names_of(pairs)}"
 
 
-def _pictures(result: StoredResult, fit: dict[str, Any]) -> list[Block]:
-    """How common properties are, expected outcomes, and whether the model fits, where that was written."""
-    blocks: list[Block] = []
-    prevalence = _prevalence(fit)
-    if not prevalence.is_empty():
-        caption = "Share of the rows that have the property, and of independent units that have it at least once."
-        shown = prevalence.sort("share", descending=True)
-        blocks.append(ReportTable("prevalence", "How common the properties are", shown, caption, folded=True))
-    if not result.frame("marginal_means").is_empty():
-        caption = "Conditional: for a typical case; population: averaged over random effects. Not to be mixed."
-        means = result.frame("marginal_means")
-        blocks.append(ReportTable("marginal-means", "Expected outcome with and without each property", means, caption))
-    if not (tests := result.frame("residual_tests")).is_empty():
-        blocks.append(Prose(residual_words({row["test"]: row["value"] for row in tests.to_dicts()})))
-    return blocks
-
-
 def residual_words(tests: Mapping[str, Any]) -> str:
     """What the tests of simulated residuals say on whether the model fits.
 
@@ -118,16 +99,6 @@ def residual_words(tests: Mapping[str, Any]) -> str:
     if "outliers" in tests:
         listed.append(f"{tests['outliers']:.0f} outliers ({p_phrase(tests.get('outlier_p'))})")
     return f"Residuals against data simulated from the model: {', '.join(listed) or 'no test was made'}."
-
-
-def _prevalence(fit: dict[str, Any]) -> pl.DataFrame:
-    rows = fit.get("prevalence")
-    listed = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    kinds = {"term": pl.String, "share": pl.Float64, "rows": pl.Int64, "units": pl.Int64}
-    try:
-        return pl.DataFrame([{name: row.get(name) for name in kinds} for row in listed], schema=kinds)
-    except (pl.exceptions.PolarsError, TypeError, OverflowError):
-        return pl.DataFrame()
 
 
 def _spoken(warning: str) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 from surgvalid.report.figures import picture
 from surgvalid.report.inputs import ReportInputs, StoredResult
 from surgvalid.report.section import Block, Prose, ReportTable, Section
-from surgvalid.report.wording import in_redraws, missing
+from surgvalid.report.wording import missing
 from surgvalid.report.words import count_of, names_of, slug
 
 TITLE = "Rankings by task"
@@ -49,35 +49,6 @@ def _ranking(inputs: ReportInputs, result: StoredResult) -> list[Block]:
                 labels={"rank_low": "rank from", "rank_high": "rank to"},
                 folded=True,
             )
-        )
-    if not result.frame("stability").is_empty():
-        caption = (
-            "Ranks over resamples of whole videos (of cases, where the table names no video); shared ranks split the"
-            " numbers of first ranks, which are no probability of being the best."
-        )
-        blocks.append(
-            ReportTable(
-                "rank-stability",
-                f"Ranks under resampling, {rule}",
-                in_redraws(result.frame("stability")),
-                caption,
-                folded=True,
-            )
-        )
-    if not result.frame("kendall").is_empty():
-        blocks.append(
-            ReportTable(
-                "kendall",
-                "Agreement of tasks",
-                result.frame("kendall"),
-                "Kendall's tau-b of two tasks' ranks.",
-                folded=True,
-            )
-        )
-    if not result.frame("pairs").is_empty():
-        shown = result.frame("pairs").sort("p_adjusted", nulls_last=True)
-        blocks.append(
-            ReportTable("task-pairs", "Tests of pairs", shown, "Two-sided, paired by case.", shown_rows=60, folded=True)
         )
     return blocks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from surgvalid.report.inputs import ReportInputs
 from surgvalid.report.limits import FEW_VIDEOS
@@ -16,17 +16,15 @@ MOST_ADVICE = 3
 NOTHING = "Nothing further follows from these results alone; confirm them on videos of another hospital before use."
 
 
-def advice(inputs: ReportInputs, examined: Examined, power: Sequence[str] = ()) -> list[str]:
-    """At most three things to do, each a sentence.
+def advice(inputs: ReportInputs, examined: Examined) -> list[str]:
+    """What to do, each a sentence, the most useful first.
 
     Args:
         inputs: Of the report.
         examined: What is known about why models fail.
-        power: What the verdict says on how many units show the margin, where there is no leaderboard.
     """
     sources = (
         _unfinished(inputs),
-        power,
         _properties(examined),
         _late(examined),
         _judges(inputs),
@@ -34,8 +32,7 @@ def advice(inputs: ReportInputs, examined: Examined, power: Sequence[str] = ()) 
         _floors(inputs),
         _few_videos(inputs),
     )
-    listed = list(dict.fromkeys(sentence for source in sources for sentence in source))
-    return listed[:MOST_ADVICE] or [NOTHING]
+    return list(dict.fromkeys(sentence for source in sources for sentence in source))
 
 
 def _unfinished(inputs: ReportInputs) -> Iterator[str]:
@@ -86,4 +83,5 @@ def _few_videos(inputs: ReportInputs) -> Iterator[str]:
     if inputs.scores is None or not inputs.scores.has_videos:
         return
     if inputs.rows["video"].n_unique() < FEW_VIDEOS:
-        yield "Collect more videos, from more than one hospital, before a claim is made for others than these."
+        unit = inputs.scores.unit.word
+        yield f"Collect more {unit}s, from more than one hospital, before a claim is made for others than these."

@@ -18,6 +18,7 @@ from surgvalid.report.inputs import ReportInputs, StoredResult, competitions
 from surgvalid.report.wording import competitors, leaderboards_of, on_leaderboard, perhaps_best
 from surgvalid.report.words import names_of, plain
 from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.tables.shown_tables import spelled
 from surgvalid.stats.verdict.sentences import amount
 
 ACCURACY = "correct"
@@ -49,12 +50,6 @@ class Measure(NamedTuple):
         """A difference of two values."""
         return f"{100 * gap:.1f} points" if self.is_accuracy else amount(gap, self.facts)
 
-    def gap_ends(self, low: float, high: float) -> str:
-        """The ends of the interval of a difference."""
-        if self.is_accuracy:
-            return f"{100 * low:.1f} to {100 * high:.1f}"
-        return f"{amount(low, self.facts)} to {amount(high, self.facts)}"
-
     def reaches(self, value: float, low: float | None, high: float | None) -> str:
         """What a model reaches, with the interval where there is one."""
         name = plain(self.facts.name, limit=40)
@@ -73,10 +68,6 @@ class Measure(NamedTuple):
 def measure_of(inputs: ReportInputs) -> Measure:
     """The metric that the report is about."""
     return Measure(MetricFacts(ACCURACY) if inputs.scores is None else inputs.scores.facts_of(inputs.metric))
-
-
-MOST_NAMES = 6
-"""Names that a cell of the table lists."""
 
 
 class Firmness(Enum):
@@ -115,10 +106,7 @@ class Lead(NamedTuple):
     next_best: str = ""
     """The other competitor with the highest mean accuracy."""
     gap: float | None = None
-    gap_low: float | None = None
-    gap_high: float | None = None
-    videos: int = 0
-    """Videos of the track; 0 where it is not known."""
+    """By how much the leader is ahead of it on average; negative where it is behind."""
 
     @property
     def firmness(self) -> Firmness:
@@ -142,144 +130,120 @@ class Lead(NamedTuple):
             f"the {self.board} leaderboard of the {self.track} track" if self.track else f"the {self.board} leaderboard"
         )
 
+    @property
+    def may_be_first(self) -> tuple[str, ...] | None:
+        """Every model that may be first by mean accuracy; None where it is not known."""
+        if self.also is None:
+            return None
+        return self.also if self.beaten else (*self.models, *self.also)
+
 
 def title_of(leads: Sequence[Lead]) -> str:
     """The finding over all leaderboards, as a title."""
     if not leads:
         return "Nobody competes"
     if len(leads) == 1:
-        return _short(leads[0])
-    return f"{_most(leads)}{_how_firmly(leads)}"
+        return _of_one(leads[0])
+    if all(lead.firmness is Firmness.ALONE for lead in leads):
+        return "Every model competes alone"
+    clear = Counter(lead.models[0] for lead in leads if lead.firmness is Firmness.CLEAR)
+    number = len(leads)
+    if not clear:
+        on = "either of the two" if number == 2 else f"any of the {spelled(number)}"
+        known = any(lead.also is not None for lead in leads)
+        return f"No clear winner on {on} leaderboards" if known else "How firm the ranks are was not computed"
+    most = [model for model, count in clear.items() if count == max(clear.values())]
+    count = clear[most[0]]
+    if count == number:
+        return f"{names_of(most)} is the best on {'both' if number == 2 else f'all {spelled(number)}'} leaderboards"
+    if len(most) == 1:
+        return f"{names_of(most)} is clearly the best on {count} of {number} leaderboards"
+    return f"{names_of(most)} are each clearly the best on {count} of {number} leaderboards"
 
 
-def sentences(lead: Lead, measure: Measure) -> list[str]:
-    """One leaderboard in words: who is first and how sure, by how much, and what a tie-break decided."""
-    decided = lead.tied > 1 and len(lead.models) == 1
-    tie = f" The tie-break decided among {lead.tied} models that were level." if decided else ""
-    return [f"On {lead.where}, {_short(lead)}.{tie}", *_margin(lead, measure)]
+def _of_one(lead: Lead) -> str:
+    names = names_of(lead.models)
+    return {
+        Firmness.ALONE: f"{names} competes alone",
+        Firmness.SHARED: f"{names} share rank 1",
+        Firmness.AGAINST: f"{names} ranks first, but others are better on average",
+        Firmness.UNKNOWN: f"{names} ranks first; how firmly was not computed",
+        Firmness.CLEAR: f"{names} is the best of {lead.rivals} models",
+        Firmness.OPEN: f"No clear winner: {names} ranks first",
+        Firmness.NOTHING: f"No clear winner: {names} ranks first",
+    }[lead.firmness]
+
+
+def lead_of(leads: Sequence[Lead], measure: Measure) -> str:
+    """The finding in a sentence or two: how many may be first, who ranks first, and where the two contradict."""
+    if not leads:
+        return ""
+    spoken = [_in_numbers(leads[0], measure)] if len(leads) == 1 else [*_how_many(leads), _who(leads)]
+    against = [lead for lead in leads if lead.firmness is Firmness.AGAINST]
+    if against:
+        others = names_of(dict.fromkeys(model for lead in against for model in lead.also or ()))
+        where = "On " + names_of([lead.where for lead in against]) if len(leads) > 1 else "By the mean"
+        spoken.append(f"{where}, {others} may be the best and {names_of(_firsts(against))}, first by the rule, is not.")
+    return " ".join(spoken)
+
+
+def _how_many(leads: Sequence[Lead]) -> list[str]:
+    """How many models may be first on each leaderboard; nothing where it is not known everywhere."""
+    known = [lead.may_be_first for lead in leads if lead.may_be_first is not None]
+    if len(known) < len(leads):
+        return []
+    counts, rivals = [len(models) for models in known], max(lead.rivals for lead in leads)
+    least, most = spelled(min(counts)), spelled(max(counts))
+    span = least if least == most else f"{least} to {most}"
+    verb = "model may" if most == "one" else f"of the {spelled(rivals)} models may"
+    return [f"On each, {span} {verb} be first."]
+
+
+def _who(leads: Sequence[Lead]) -> str:
+    """Who ranks first most often by the rule, and who may be first most often where that is somebody else."""
+    ranked = Counter(model for lead in leads for model in lead.models)
+    able = Counter(model for lead in leads for model in lead.may_be_first or ())
+    first, count = ranked.most_common(1)[0]
+    most = [model for model, times in able.items() if times == max(able.values())]
+    text = f"{names_of([first])} ranks first on {count} of {len(leads)}"
+    if not most or most == [first]:
+        return f"{text}."
+    return f"{text}; {names_of(most)} may be first on {max(able.values())}."
+
+
+def _firsts(leads: Sequence[Lead]) -> list[str]:
+    return list(dict.fromkeys(model for lead in leads for model in lead.models))
+
+
+def _in_numbers(lead: Lead, measure: Measure) -> str:
+    """What the first of the only leaderboard reaches, by how much more than the next, and who else may be first."""
+    others = [model for model in lead.also or () if model not in lead.models]
+    held = f" With all {lead.rivals} models compared at once, {names_of(others)} may be first too." if others else ""
+    held = "" if lead.firmness is Firmness.AGAINST else held
+    if lead.accuracy is None or len(lead.models) > 1:
+        return f"{names_of(lead.models)} have the same score by the ranking rule.{held}"
+    text = f"{names_of(lead.models)} {measure.reaches(lead.accuracy, lead.low, lead.high)}"
+    if lead.gap is not None and lead.gap:
+        text += f", {measure.gap(abs(lead.gap))} {'more' if lead.gap > 0 else 'less'} than {names_of([lead.next_best])}"
+    elif lead.gap is not None:
+        text += f", exactly as much as {names_of([lead.next_best])}"
+    tie = f" A tie-break decided among {lead.tied} models that were level." if lead.tied > 1 else ""
+    return f"{text}.{held}{tie}"
 
 
 def leads_of(inputs: ReportInputs) -> list[Lead]:
     """Final rank 1 of every leaderboard of every ranking on which somebody competes."""
     return [
-        lead._replace(track=one.label, videos=_videos(one.inputs))
+        lead._replace(track=one.label)
         for one in competitions(inputs)
         for result in one.inputs.of("rank")
         for lead in leaderboard_leads(result)
     ]
 
 
-def _videos(inputs: ReportInputs) -> int:
-    return 0 if inputs.rows.is_empty() else int(inputs.rows["video"].n_unique())
-
-
 def leaderboard_leads(result: StoredResult) -> list[Lead]:
     """Final rank 1 of every leaderboard of one ranking."""
     return [_lead(result, board) for board in leaderboards_of(result) if competitors(result, board)]
-
-
-def lead_table(leads: Sequence[Lead], measure: Measure) -> pl.DataFrame:
-    """The leads as a table in words, one row per leaderboard."""
-    listed = [
-        (
-            lead.track,
-            lead.board,
-            names_of(lead.models, most=MOST_NAMES),
-            _value(lead, measure),
-            _ahead(lead, measure),
-            _may_be_best(lead),
-        )
-        for lead in leads
-    ]
-    columns = ("track", "board", "first", "value", "ahead", "also")
-    frame = pl.DataFrame(listed, schema=dict.fromkeys(columns, pl.String), orient="row")
-    return frame if any(lead.track for lead in leads) else frame.drop("track")
-
-
-def _value(lead: Lead, measure: Measure) -> str:
-    if lead.accuracy is None:
-        return "shared"
-    ends = "" if lead.low is None or lead.high is None else f" ({measure.ends(lead.low, lead.high)})"
-    return f"{measure.value(lead.accuracy)}{ends}"
-
-
-def _ahead(lead: Lead, measure: Measure) -> str:
-    """The difference to the next best in a few words."""
-    if lead.gap is None:
-        return "not known" if lead.next_best else ""
-    if not lead.gap:
-        return f"level with {names_of([lead.next_best])}"
-    way = "ahead of" if lead.gap > 0 else "behind"
-    ends = "" if lead.gap_low is None or lead.gap_high is None else f" ({measure.gap_ends(*_gap_ends(lead))})"
-    return f"{measure.gap(abs(lead.gap))} {way} {names_of([lead.next_best])}{ends}"
-
-
-def _gap_ends(lead: Lead) -> tuple[float, float]:
-    """The interval of the amount by which the first is ahead, or behind where it is."""
-    low, high = lead.gap_low or 0.0, lead.gap_high or 0.0
-    return (low, high) if (lead.gap or 0.0) >= 0 else (-high, -low)
-
-
-def _may_be_best(lead: Lead) -> str:
-    if lead.also is None:
-        return "not known"
-    if len(lead.also) >= lead.rivals - 1 > 1:
-        return "every other model"
-    return names_of(lead.also, most=MOST_NAMES) if lead.also else "nobody else"
-
-
-def _short(lead: Lead) -> str:
-    names, also = names_of(lead.models), lead.also or ()
-    return {
-        Firmness.ALONE: f"{names} competes alone, without a model to compare with",
-        Firmness.SHARED: f"{names} share final rank 1",
-        Firmness.AGAINST: f"{names} comes first by the ranking rule, although {names_of(also)}"
-        f" {'is' if len(also) == 1 else 'are'} significantly better on average",
-        Firmness.UNKNOWN: f"{names} comes first; how firmly was not computed",
-        Firmness.CLEAR: f"{names} is the best of {lead.rivals} models",
-        Firmness.OPEN: f"{names} comes first, but with all models compared at once {names_of(also)} may be as good or"
-        " better",
-        Firmness.NOTHING: f"{names} comes first, but which model does better is open",
-    }[lead.firmness]
-
-
-def _most(leads: Sequence[Lead]) -> str:
-    boards = Counter(lead.models for lead in leads).most_common()
-    most = [models for models, count in boards if count == boards[0][1]]
-    first = f"{names_of(most[0])} {'comes first' if len(most[0]) == 1 else 'share final rank 1'}"
-    if len(boards) == 1:
-        return f"{first} on {'both' if len(leads) == 2 else f'all {len(leads)}'} leaderboards"
-    if len(most) == 1:
-        return f"{first} on {boards[0][1]} of {len(leads)} leaderboards"
-    listed = names_of([names_of(models) for models in most])
-    return f"No model leads: {listed} come first on {boards[0][1]} of {len(leads)} leaderboards each"
-
-
-def _how_firmly(leads: Sequence[Lead]) -> str:
-    clear = sum(lead.firmness is Firmness.CLEAR for lead in leads)
-    if clear == len(leads):
-        return "; every lead is clear"
-    if clear:
-        return f"; {'one lead is' if clear == 1 else f'{clear} leads are'} clear"
-    if all(lead.firmness in (Firmness.NOTHING, Firmness.ALONE) or len(lead.models) == lead.rivals for lead in leads):
-        return ", but which model does better is open"
-    return "; no lead is clear"
-
-
-def _margin(lead: Lead, measure: Measure) -> list[str]:
-    """By how much the first is ahead of the best of the others, with the interval."""
-    if lead.accuracy is None or len(lead.models) > 1:
-        return []
-    reach = measure.reaches(lead.accuracy, lead.low, lead.high)
-    head = f"{names_of(lead.models)} {reach}, where every kind of question counts the same"
-    if lead.gap is None:
-        return [f"{head}."]
-    if not lead.gap:
-        return [f"{head}, exactly as much as {lead.next_best}."]
-    more = f"{measure.gap(abs(lead.gap))} {'more' if lead.gap > 0 else 'less'} than {names_of([lead.next_best])}"
-    if lead.gap_low is None or lead.gap_high is None:
-        return [f"{head}, {more}; so few videos carry no interval of the difference."]
-    return [f"{head}, {more} (95 % interval {measure.gap_ends(*_gap_ends(lead))} for this pair alone)."]
 
 
 def _lead(result: StoredResult, board: str) -> Lead:
@@ -316,8 +280,7 @@ def _with_next_best(lead: Lead, result: StoredResult, places: pl.DataFrame) -> L
     rows = gaps.filter((pl.col("model") == leader) & (pl.col("other") == rival)) if "other" in gaps.columns else gaps
     if rows.is_empty():
         return lead._replace(next_best=rival)
-    row = rows.row(0, named=True)
-    return lead._replace(next_best=rival, gap=row["gap"], gap_low=row["low"], gap_high=row["high"])
+    return lead._replace(next_best=rival, gap=rows["gap"][0])
 
 
 def _of(frame: pl.DataFrame, model: str, column: str) -> float | None:

@@ -33,8 +33,6 @@ MOST_MODELS = 8
 _KINDS = ("group", "capability", "task")
 """Columns that say what a question asks for, the coarsest first."""
 _OTHERS = "the other models"
-NEARLY = 0.2
-"""Corrected p-values up to which a property that does not stand out is named all the same."""
 _FEWEST_VIDEOS = 6
 """Below, no difference could be significant, so a kind of question counts as not examined."""
 
@@ -85,8 +83,6 @@ class Weaknesses(NamedTuple):
     """How many kinds of question."""
     wrong: float | None = None
     """Share of its questions that it has wrong; None where scores are no right or wrong."""
-    nearest: Effect | None = None
-    """The surest harmful property that does not stand out after correction, but nearly."""
     skipped: tuple[str, ...] = ()
     """Kinds of question of which it has no score at all though others do."""
     elsewhere: tuple[str, ...] = ()
@@ -108,8 +104,8 @@ class Examined(NamedTuple):
 
 def weaknesses(inputs: ReportInputs, *, most: int = MOST_MODELS) -> Examined:
     """What the folder shows about why each model fails, the foremost models first."""
-    everybody = _ordered(inputs)
-    shown = everybody[:most]
+    everybody, competing = _ordered(inputs)
+    shown = (competing or everybody)[:most]
     effects = _effects(inputs)
     compared_by, behind = _behind(inputs, shown)
     column = compared_by or ("" if inputs.rows.is_empty() else _kinds_column(inputs, inputs.rows))
@@ -121,7 +117,6 @@ def weaknesses(inputs: ReportInputs, *, most: int = MOST_MODELS) -> Examined:
         kinds = behind.filter((pl.col("model") == model) & ~pl.col("kind").is_in(skipped))
         lost, harmful, worse = _lost(inputs, model, apart.get(model, ())), _harmful(of_model, inputs), _worse(kinds)
         looked_at = of_model["p"].count(), kinds["p"].count()
-        nearly = [effect for effect in _harmful(of_model, inputs, up_to=NEARLY) if effect not in harmful]
         listed.append(
             Weaknesses(
                 model,
@@ -130,7 +125,6 @@ def weaknesses(inputs: ReportInputs, *, most: int = MOST_MODELS) -> Examined:
                 tuple(worse),
                 *looked_at,
                 _wrong(inputs, model),
-                nearly[0] if nearly else None,
                 skipped,
                 apart.get(model, ()),
             )
@@ -144,12 +138,12 @@ def harmful_effects(inputs: ReportInputs) -> dict[str, list[Effect]]:
     return {str(model): _harmful(cells, inputs) for (model,), cells in effects.group_by("model", maintain_order=True)}
 
 
-def _ordered(inputs: ReportInputs) -> list[str]:
-    """Competitors by their final ranks on the first leaderboard, then everybody else as they come."""
+def _ordered(inputs: ReportInputs) -> tuple[list[str], list[str]]:
+    """All models, competitors first by their final ranks on the first leaderboard; and the competitors alone."""
     ranking = inputs.first("rank")
     boards = leaderboards_of(ranking) if ranking is not None else []
-    first = competitors(ranking, boards[0]) if ranking is not None and boards else _by_value(inputs)
-    return list(dict.fromkeys([*first, *inputs.models]))
+    first = competitors(ranking, boards[0]) if ranking is not None and boards else []
+    return list(dict.fromkeys([*(first or _by_value(inputs)), *inputs.models])), first
 
 
 def _by_value(inputs: ReportInputs) -> list[str]:
@@ -245,9 +239,9 @@ def _cells(result: StoredResult) -> pl.DataFrame:
     return frame.filter(pl.col("term") != INTERCEPT).with_columns(*absent).drop_nulls("p_value")
 
 
-def _harmful(cells: pl.DataFrame, inputs: ReportInputs, *, up_to: float = ALPHA) -> list[Effect]:
+def _harmful(cells: pl.DataFrame, inputs: ReportInputs) -> list[Effect]:
     sign = {"larger": 1.0, "smaller": -1.0}.get(inputs.better or "", 0.0)
-    kept = cells.filter((pl.col("p") <= up_to) & (pl.col("estimate") * sign < 0)).sort("p", "term")
+    kept = cells.filter((pl.col("p") <= ALPHA) & (pl.col("estimate") * sign < 0)).sort("p", "term")
     return [
         Effect(row["term"], row["odds_ratio"], row["estimate"], row["low"], row["high"], row["p"])
         for row in kept.iter_rows(named=True)

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from surgvalid.results.tables import failures, ranking, scoring, statistics
-from surgvalid.results.tables.table import Column, Mark, Table, number, text, whole
+from surgvalid.results.tables.table import Column, Mark, Table, declared, text
 
-CONTENTS = Table(
-    "contents",
-    "One table or figure of the supplement.",
-    "unread",
-    number=text("under which the page shows it"),
-    file=text,
-    section=text,
-    title=text,
-    caption=text,
-)
+_TABLES = declared(__name__)
+CONTENTS = _TABLES["contents"]
 
 
 def _named(name: str, table: Table, /, **first: Column) -> Table:
@@ -44,38 +36,8 @@ STABILITY = _named("place_stability", ranking.STABILITY)
 FREQUENCIES = _named("place_frequencies", ranking.PLACE_FREQUENCIES)
 DIFFERENCES = _named("differences", statistics.COMPARE)
 ENSEMBLES = _named("ensembles", statistics.ENSEMBLES)
-OUTCOMES = Table(
-    "outcomes",
-    "What became of the answers of one model, a column for each outcome.",
-    "more",
-    "unread",
-    model=text,
-    questions=whole,
-    not_scored=whole,
-)
-HARDEST = Table(
-    "hardest",
-    "One question, those that the fewest models answered first.",
-    "unread",
-    case=text,
-    video=text,
-    capability=text,
-    format=text,
-    template=text("wording without its particulars"),
-    models_right=number("models that answered it; fractions where a score is one"),
-    models=whole("scored on it"),
-    reasons=text("why the others failed"),
-)
-EXAMPLES = Table(
-    "examples",
-    "One failure in the model's own words.",
-    "unread",
-    model=text,
-    case=text,
-    what=text("went wrong"),
-    reference=text,
-    answer=text,
-)
+OUTCOMES = _TABLES["outcomes"]
+HARDEST = _TABLES["hardest"]
 
 SUPPLEMENT = (
     CONTENTS,
@@ -96,5 +58,4 @@ SUPPLEMENT = (
     ENSEMBLES,
     OUTCOMES,
     HARDEST,
-    EXAMPLES,
 )

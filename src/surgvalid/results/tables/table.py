@@ -5,7 +5,9 @@ Kinds are few on purpose: what a CSV file can carry and a reader can tell apart 
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -40,6 +42,25 @@ class Column(NamedTuple):
 
 
 text, number, whole, yes_no = (Column(kind) for kind in KINDS)
+
+
+def declared(module: str) -> dict[str, Table]:
+    """The tables in the TOML file of a module's name, by the section of each.
+
+    A section has `about`, `columns` (names in the order of the file; `?`: a reader does not need it), and where needed
+    `name`, `marks` and `own`: what columns hold (`number: share of resamples`) where `[usual]` says something else.
+    """
+    given = tomllib.loads((Path(__file__).with_name(f"{module.rpartition('.')[2]}.toml")).read_text(encoding="utf-8"))
+    usual = given.pop("usual", {})
+    return {name: _declared(one.get("name", name), one, usual | one.get("own", {})) for name, one in given.items()}
+
+
+def _declared(name: str, one: Mapping[str, Any], holds: Mapping[str, str]) -> Table:
+    columns = {}
+    for column in one["columns"].split():
+        kind, _, meaning = holds[column.rstrip("?")].partition(": ")
+        columns[column.rstrip("?")] = Column(kind, meaning, not column.endswith("?"))
+    return Table(name, one["about"], *one.get("marks", ()), **columns)
 
 
 class Table:

@@ -3,142 +3,19 @@
 from __future__ import annotations
 
 from surgvalid.results.tables.evaluation import METRICS, PER_CLASS, PER_STRATUM, PER_VIDEO, SANITY
-from surgvalid.results.tables.table import Table, number, text, whole, yes_no
+from surgvalid.results.tables.table import declared
 
-POLICIES = Table(
-    "policies",
-    "One metric under one rule for answers that could not be read.",
-    policy=text("what becomes of a case without an answer: wrong, excluded, or the study's default"),
-    labels=text("which classes count in an average over classes; empty where there are none"),
-    metric=text,
-    value=number,
-    low=number("of the interval over videos"),
-    high=number,
-    cases=whole("that the value rests on"),
-    videos=whole,
-)
-READINGS = Table(
-    "readings",
-    "How the answers of one stratum could be read.",
-    stratum=text("column; `all` for all cases"),
-    stratum_value=text,
-    cases=whole,
-    ok=whole,
-    repaired=whole,
-    failed=whole("an answer that could not be read"),
-    refused=whole,
-    cut=whole("the token limit came before an answer", needed=False),
-    no_answer=whole("nothing came back"),
-    share_lost=number("of the cases that have no answer"),
-)
-READING_POLICIES = Table(
-    "reading_policies",
-    "The primary metric under one policy of reading the same replies, or as a study printed it.",
-    reading_policy=text(
-        "strict: in the form asked for; careful: what a reply commits to; lenient: with guesses; or published"
-    ),
-    model=text,
-    metric=text,
-    value=number,
-    low=number("of the interval over videos", needed=False),
-    high=number(needed=False),
-    cases=whole(needed=False),
-    usable=whole("replies with a value", needed=False),
-)
-READING_PATHS = Table(
-    "reading_paths",
-    "One rule by which replies of this run were read, and its error on labelled replies.",
-    path=text("the rule; how it failed where there is no value"),
-    cases=whole("of this run"),
-    labelled=whole("labelled replies that the rule reads"),
-    misread=whole("of these"),
-    misread_at_most=number("upper 95 % bound of its share on the labelled replies; of no run", needed=False),
-)
-ANSWERS = Table(
-    "answers",
-    "One case and what became of it.",
-    case=text,
-    video=text,
-    outcome=text("status of the request"),
-    reading=text("how its answer was come by"),
-    path=text("the rule that read it", needed=False),
-    answer=text("as it was read, as JSON"),
-    problem=text("why there is none"),
-    notes=text("what was passed over"),
-    seconds=number("that the model took"),
-    tokens_in=whole,
-    tokens_out=whole,
-    reused=yes_no("from the store"),
-)
-COSTS = Table(
-    "costs",
-    "What a run took.",
-    model=text,
-    requests=whole("that were sent"),
-    reused=whole("answers from the store"),
-    failed=whole,
-    refused=whole,
-    not_asked=whole("since the money was spent"),
-    tokens_in=whole,
-    tokens_out=whole,
-    cost=number("empty where the price is not known"),
-    median_s=number("per request"),
-    slowest_s=number("95 of 100 requests are quicker"),
-)
-TASKS = Table(
-    "tasks",
-    "One task instance.",
-    task=text,
-    title=text,
-    study=text,
-    level=text,
-    demands=text("recognition or reasoning"),
-    form=text("of an answer"),
-    data=text("data set, or layout of a folder of one's own"),
-    access=text("public, by form, or private"),
-    classes=whole,
-    samples=whole("cases that the study printed"),
-    metric=text("the primary metric"),
-    published=whole("rows that the study printed"),
-    runnable=yes_no,
-    summary=text,
-)
-BOARD = Table(
-    "board",
-    "One model on one task: this run, or a published row.",
-    task=text,
-    model=text,
-    source=text("run, or where the row was printed"),
-    metric=text,
-    value=number,
-    low=number("of the interval over videos"),
-    high=number,
-    floor=number("best value of an input-blind predictor"),
-    cases=whole,
-    videos=whole,
-    share_lost=number("of the cases that have no answer and count as wrong"),
-    shots=whole,
-    prompts=text("family, version and hash"),
-    labels=text("which classes count"),
-    doubt=text("what speaks against it"),
-)
-CONTRASTS = Table(
-    "contrasts",
-    "One difference that a statement rests on.",
-    statement=text,
-    task=text("all for the mean over tasks"),
-    first=text,
-    second=text,
-    metric=text,
-    first_value=number,
-    second_value=number,
-    difference=number("first minus second"),
-    low=number("of the difference"),
-    high=number,
-    tasks=whole("that it rests on"),
-    note=text,
-)
-MATRIX = Table("matrix", "One model; a column per task with its primary metric value.", "more", "unread", model=text)
+_TABLES = declared(__name__)
+POLICIES = _TABLES["policies"]
+READINGS = _TABLES["readings"]
+READING_POLICIES = _TABLES["reading_policies"]
+READING_PATHS = _TABLES["reading_paths"]
+ANSWERS = _TABLES["answers"]
+COSTS = _TABLES["costs"]
+TASKS = _TABLES["tasks"]
+BOARD = _TABLES["board"]
+CONTRASTS = _TABLES["contrasts"]
+MATRIX = _TABLES["matrix"]
 TASK = (
     METRICS,
     SANITY,
@@ -155,61 +32,9 @@ TASK = (
     MATRIX,
     CONTRASTS,
 )
-OUTCOMES = Table(
-    "outcomes",
-    "What became of one question to a model.",
-    "unread",
-    case=text,
-    video=text,
-    status=text("answered, refused, unreadable, failed, timed_out, infrastructure or not_asked"),
-    trouble=text("refusal, cut, overflow, transient, permanent or budget; empty where all went well", needed=False),
-    reason=text("what went wrong, in words", needed=False),
-    text=text("what the model said, as it said it", needed=False),
-    finish=text("why it stopped, in its server's words", needed=False),
-    seconds=number("until the reply was there"),
-    tokens_in=whole,
-    tokens_out=whole,
-    pictures=whole("that it was shown"),
-    reused=yes_no("from the store"),
-)
+OUTCOMES = _TABLES["outcomes"]
 ASK = (OUTCOMES,)
-CHECKS = Table(
-    "checks",
-    "One thing that was looked at before a submission is run.",
-    about=text("image, weights, description, engine or gpu"),
-    verdict=text("taken or refused"),
-    detail=text("what was seen, or why it was refused; never the submission's own words"),
-)
-SHARDS = Table(
-    "shards",
-    "One shard of a submission.",
-    shard=text("I/N"),
-    stage=text,
-    questions=whole,
-    ok=whole("answers that count"),
-    timeout=whole,
-    invalid=whole,
-    crashed=whole,
-    not_asked=whole("questions without a video or frame"),
-    infra_error=whole("failures on our side"),
-    restarts=whole("containers started because one was lost"),
-    exchanged=whole("after a late answer"),
-    p50_s=number("median latency of the answers that count"),
-    p95_s=number,
-    p95_most_s=number("above the 95th percentile at 95 % confidence, for independent answers; empty below 59"),
-    first_s=number("slowest first answer of a container"),
-    verdict=text("of the canary: ok, slower or unknown"),
-    began=text("UTC"),
-    last=text("UTC, of its last event"),
-    codes=text("what an organiser should know"),
-)
-HISTORY = Table(
-    "history",
-    "One stage that a submission reached.",
-    stage=text,
-    at=text("UTC"),
-    shard=text("where the stage is that of one"),
-    code=text,
-    reason=text("of a decision of the organisers"),
-)
+CHECKS = _TABLES["checks"]
+SHARDS = _TABLES["shards"]
+HISTORY = _TABLES["history"]
 SUBMISSION = (CHECKS, SHARDS, HISTORY)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -377,10 +377,39 @@ class Ledger:
     def _event_seconds(self) -> Seconds:
         return np.array([event.second for event in self.procedure.events], dtype=np.int64)
 
+    def generous(self, window: Window) -> tuple[Ledger, ...]:
+        """The ledgers of those who take what is doubtful in the window for seen: all of it, or one object alone."""
+        doubted = [
+            entry.instance
+            for entry in self.entries
+            if entry.track.doubtful[
+                slice(*entry.track.seconds.searchsorted((window.start_s, window.end_s + 1)).tolist())
+            ].any()
+        ]
+        readings = [frozenset(doubted)] if doubted else []
+        return tuple(map(self._trusting, dict.fromkeys([*readings, *(frozenset({one}) for one in doubted)])))
+
+    def _trusting(self, instances: frozenset[str]) -> Ledger:
+        """The ledger of somebody who takes every doubtful point of some objects for seen."""
+        if instances not in self._trusted:
+            tracks = [_trusted(t) if t.instance in instances else t for t in self.procedure.tracks]
+            procedure = replace(self.procedure, tracks=tuple(tracks))
+            self._trusted[instances] = Ledger(procedure, objects=self.objects, least_view_s=self.least_view_s)
+        return self._trusted[instances]
+
+    @cached_property
+    def _trusted(self) -> dict[frozenset[str], Ledger]:
+        return {}
+
     @cached_property
     def blinking(self) -> Ledger:
         """The ledger of somebody who overlooks every appearance of a single second."""
         return Ledger(self.procedure, objects=self.objects, least_view_s=2)
+
+
+def _trusted(track: Track) -> Track:
+    codes = np.where(track.doubtful, Visibility.VISIBLE, track.visibility)
+    return replace(track, visibility=codes, doubtful=np.zeros(len(track), dtype=bool))
 
 
 def _views_of(entries: Sequence[Entry]) -> tuple[Seconds, Seconds, list[Entry]]:

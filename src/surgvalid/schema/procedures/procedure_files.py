@@ -3,7 +3,8 @@
     {"surgvalid_procedure": 1, "video": ..., "procedure_type": ..., "center": ..., "patient": ...,
      "duration_s": ..., "width_px": ..., "height_px": ...,
      "tracks": [{"instance", "class", "seconds": [[first, count], ...], "boxes": [x, y, width, height, ...],
-                 "visibility": [["visible", count], ...], "attributes": {}, "changes": [[second, name, value]]}],
+                 "visibility": [["visible", count], ...], "attributes": {}, "changes": [[second, name, value]],
+                 "doubtful": [[first, count], ...] where that is not sure}],
      "events": [[second, kind, instance, {details}], ...], "phases": [[name, start_s, end_s], ...],
      "instruments": [tracks], "masked": [[start_s, end_s], ...], "facts": {},
      "declared": {"classes": [...] or null, "events": [kinds], "phases": true, "attributes": true,
@@ -129,6 +130,7 @@ def _track_to_dict(track: Track) -> dict[str, Any]:
         "visibility": _runs_of_visibility(track.visibility),
         "attributes": dict(track.attributes),
         "changes": [list(change) for change in track.changes],
+        **({"doubtful": _runs_of_seconds(track.seconds[track.doubtful])} if track.doubtful.any() else {}),
     }
 
 
@@ -291,14 +293,17 @@ def _read_track(row: Any) -> Track:
             problems.append(f"{key!r} must be {_KINDS[kind]}, got {_shown(value)}")
     if problems:
         raise ProcedureInvalid("track", problems)
+    seconds = _seconds_of(_runs(row, "seconds", int))
+    doubtful = _seconds_of(_runs(row, "doubtful", int)) if "doubtful" in row else seconds[:0]
     return Track(
         instance,
         name,
-        _seconds_of(_runs(row, "seconds", int)),
+        seconds,
         boxes,
         _visibility_of(_runs(row, "visibility", str)),
         {str(key): str(value) for key, value in attributes.items()},
         tuple(AttributeChange(*_row(change, int, str, str)) for change in changes),
+        np.isin(seconds, doubtful),
     )
 
 

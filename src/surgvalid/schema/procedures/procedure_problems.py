@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from surgvalid.errors import ProcedureInvalid, nearest
-from surgvalid.schema.procedures.tracks import Detail, Event, EventKind, Procedure, Span, Track, Visibility
+from surgvalid.schema.procedures.tracks import UNTOLD, Detail, Event, EventKind, Procedure, Span, Track, Visibility
 
 _OF_THE_VIEW = (EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED)
 MEASURES = ("duration_s", "width_px", "height_px")
 """What may be assumed where nobody told it."""
 RATE = "fps"
 """May be assumed as well: the rate of frame numbers, on which every time of the procedure rests."""
+_ASSUMABLE = (*MEASURES, RATE, *UNTOLD)
 _ONCE = (
     EventKind.INSERTED,
     EventKind.FIRST_SEEN,
@@ -122,7 +123,9 @@ def _point_problems(track: Track, procedure: Procedure, where: str) -> Iterator[
         yield f"{where}: {out.sum()} points outside the {procedure.duration_s} s of the video (first: second {first})"
     if (track.visibility > max(Visibility)).any():
         yield f"{where}: unknown visibility code {track.visibility[(track.visibility > max(Visibility)).argmax()]}"
-    seen = track.boxes[track.in_view]
+    if (both := track.doubtful & track.in_view).any():
+        yield f"{where}: {both.sum()} points are in view and doubtful (first: second {track.seconds[both.argmax()]})"
+    seen = track.boxes[track.in_view | track.doubtful]
     if not np.isfinite(seen).all():
         yield f"{where}: {(~np.isfinite(seen)).any(axis=1).sum()} boxes are not finite numbers"
     elif (flat := (seen[:, 2:] <= 0).any(axis=1)).any():
@@ -178,8 +181,8 @@ def _declaration_problems(procedure: Procedure) -> Iterator[str]:
         if instance not in known:
             yield f"the proposed instance {instance!r} has no track"
     for name in procedure.assumed:
-        if name not in (*MEASURES, RATE):
-            yield f"{name!r} cannot be assumed; known: {', '.join((*MEASURES, RATE))}"
+        if name not in _ASSUMABLE:
+            yield f"{name!r} cannot be assumed; known: {', '.join(_ASSUMABLE)}"
     if (declared := procedure.declared) is None:
         return
     if declared.spans is not None:

@@ -8,7 +8,8 @@ What the visibility of a point means:
     visible   the object is seen
     occluded  it is seen in part, something lies before it; it still counts as in view
     outside   it is not in view at all and its box means nothing
-A second without a point means the same as `outside`.
+A second without a point means the same as `outside`. A point that is outside may be *doubtful*: something of the object
+shows, and nobody can be sure of it. Such points count as not in view, and no answer may rest on that.
 
 These classes only hold data. `procedure_problems` says what is wrong with it, `procedure_files` reads
 and writes it, `ledger` derives from it where every object is at any second.
@@ -17,7 +18,7 @@ and writes it, `ledger` derives from it where every object is at any second.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Any, NamedTuple
 
@@ -106,13 +107,18 @@ class Track:
     """What holds from the start, such as `{"colour": "white"}`."""
     changes: tuple[AttributeChange, ...] = ()
     """What changes later, in order of time."""
+    doubtful: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Per point, whether it is doubtful; none is where nothing is said."""
 
     def __post_init__(self) -> None:
         columns: dict[str, NDArray[Any]] = {
             "seconds": np.array(self.seconds, dtype=np.int64).reshape(-1),
             "boxes": _rectangles(self.boxes, self.instance),
             "visibility": np.array(self.visibility, dtype=np.uint8).reshape(-1),
+            "doubtful": np.array(self.doubtful, dtype=bool).reshape(-1),
         }
+        if not columns["doubtful"].size:
+            columns["doubtful"] = np.zeros(len(columns["seconds"]), dtype=bool)
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             sizes = ", ".join(f"{count} {name}" for name, count in lengths.items())
@@ -135,6 +141,7 @@ class Track:
             and np.array_equal(self.seconds, other.seconds)
             and np.array_equal(self.boxes, other.boxes, equal_nan=True)
             and np.array_equal(self.visibility, other.visibility)
+            and np.array_equal(self.doubtful, other.doubtful)
         )
 
     def __hash__(self) -> int:
@@ -145,6 +152,11 @@ class Track:
         """Per point, whether the object is seen, wholly or in part."""
         seen: NDArray[np.bool_] = self.visibility != Visibility.OUTSIDE
         return seen
+
+    def at_points(self, kept: NDArray[np.bool_]) -> Track:
+        """The track with some of its points only."""
+        columns = ("seconds", "boxes", "visibility", "doubtful")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
 
     def point_at(self, second: int) -> TrackPoint | None:
         """The point of that second, or None when the track has none."""
@@ -264,6 +276,15 @@ class Phase:
     end_s: int
 
 
+UNTOLD = ("instances", "boxes", "visibility")
+"""What labels of whole images leave open: how many objects of a class there are and which is which, where in the image
+they lie, and whether something lies before them."""
+THING, STAGE = "thing", "stage"
+"""Facts of a procedure of a data set: what its tracks are called where they are no foreign objects, and its phases."""
+CRITERION = "criterion"
+"""The class of a track of `Procedure.instruments` that says in which images raters agree that a criterion is met."""
+
+
 @dataclass(frozen=True, slots=True)
 class Procedure:
     """One recorded procedure with everything annotated in it."""
@@ -294,7 +315,7 @@ class Procedure:
     """Instances that a program proposed and nobody has confirmed."""
     assumed: tuple[str, ...] = ()
     """Which of `duration_s`, `width_px` and `height_px` nobody told, so that they are only a guess; `fps` where nobody
-    told the rate of frame numbers, which were interpreted as seconds."""
+    told the rate of frame numbers, which were interpreted as seconds; and of `UNTOLD`."""
 
     def __post_init__(self) -> None:
         for name in ("tracks", "phases", "instruments", "masked", "proposed", "assumed"):

@@ -8,12 +8,13 @@ Arrow, dictionaries and `Request`, `Reference` and `Response` objects are taken 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from itertools import chain, islice
+from functools import cached_property, lru_cache
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from surgvalid.errors import FileUnreadable, Misuse, QuestionsInvalid, UnknownName
 from surgvalid.schema import file_kinds
@@ -22,58 +23,99 @@ from surgvalid.schema.finding_log import FindingLog, short
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.questions.formats import AnswerFormat, BadParameters, Unreadable, build_format, shown
-from surgvalid.schema.questions.questions import (
-    Complain,
-    Reference,
-    Request,
-    Response,
-    reference_from_row,
-    request_from_row,
-    response_from_row,
-    seconds_in,
+from surgvalid.schema.questions.question_rows import (
+    TEXTS,
+    Columns,
+    Notice,
+    is_data_set_row,
+    reference_columns,
+    request_columns,
+    response_columns,
 )
-from surgvalid.schema.rows import Report, Row, TooDeep, frame_rows, read_rows
+from surgvalid.schema.questions.questions import ItemColumns, Reference, Request, Response, columns_of
+from surgvalid.schema.rows import Report, Row, TooDeep, frame_rows, row_batches
 from surgvalid.schema.tables.tabular import as_frame, is_frame
 
-Item = TypeVar("Item", Request, Reference, Response)
 Source = str | Path
 Sources = Any
 """A path, `NAME=PATH`, a table (polars, pandas, Arrow), or several of these, dictionaries or objects of ours."""
 
 _REMEMBERED_FORMATS = 4096
 _REMEMBERED_VALUES, _LONGEST_REMEMBERED = 1 << 16, 100
+_TOGETHER = 1 << 12
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True, slots=True)
+class ReadReferences(NamedTuple):
+    """What the references say, in their order."""
+
+    formats: list[AnswerFormat | None]
+    """None where the name or the parameters cannot be used."""
+    values: list[Any]
+    """What each answer stands for; `UNREADABLE` where it breaks its format or has none."""
+    problems: list[tuple[int, str, str, str | None]]
+    """Place, code and message of what cannot be used, and the answer that was probably meant."""
+
+
+UNREADABLE: Any = object()
+"""The value of a text that does not follow its format."""
+
+
+@dataclass(frozen=True)
 class QuestionSet:
     """Questions with their references, matched by case, in the order of the references."""
 
-    requests: Mapping[str, Request]
-    references: Mapping[str, Reference]
+    requests: ItemColumns[Request]
+    references: ItemColumns[Reference]
     class_names: tuple[str, ...] = CLASS_NAMES
     findings: tuple[Finding, ...] = ()
-    _formats: dict[tuple[str, str], AnswerFormat] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _values: dict[tuple[int, str], tuple[AnswerFormat, Any]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """Values with their formats, which stay alive here, so that no other one comes to have the same `id`."""
 
-    def parsed(self, answer_format: AnswerFormat, text: str) -> Any:
-        """What the text stands for in the format. Closed answers repeat by the thousand, so each is read once.
+    @cached_property
+    def read(self) -> ReadReferences:
+        """The references with their formats built and their answers parsed, each distinct one once."""
+        columns = self.references.columns
+        formats: list[AnswerFormat | None] = []
+        built: dict[tuple[str, int], AnswerFormat | None] = {}
+        faults: dict[tuple[str, int], tuple[str, str]] = {}
+        for name, parameters in zip(columns["format"], columns["parameters"], strict=True):
+            if (key := (name, id(parameters))) not in built:
+                try:
+                    built[key] = format_named(name, parameters, self.class_names)
+                except (UnknownName, BadParameters) as error:
+                    built[key] = None
+                    faults[key] = "unknown-format" if isinstance(error, UnknownName) else "bad-parameters", str(error)
+            formats.append(built[key])
+        values = self.parsed(formats, columns["answer"])
+        problems: list[tuple[int, str, str, str | None]] = []
+        for place in [place for place, value in enumerate(values) if value is UNREADABLE]:
+            if (answer_format := formats[place]) is None:
+                key = columns["format"][place], id(columns["parameters"][place])
+                problems.append((place, *faults[key], None))
+                continue
+            why = answer_format.explain(columns["answer"][place])
+            message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
+            problems.append((place, "reference-unreadable", message, why.nearest))
+        return ReadReferences(formats, values, problems)
 
-        Raises:
-            Unreadable: The text does not follow the format.
-        """
-        if answer_format.judged:
-            return answer_format.parse(text)
-        key = (id(answer_format), text)
-        if (known := self._values.get(key)) is not None:
-            return known[1]
-        value = answer_format.parse(text)
-        if len(self._values) < _REMEMBERED_VALUES and len(text) <= _LONGEST_REMEMBERED:
-            self._values[key] = (answer_format, value)
-        return value
+    @cached_property
+    def _values(self) -> dict[tuple[int, str | None], Any]:
+        return {}
+
+    def parsed(self, formats: Sequence[AnswerFormat | None], texts: Sequence[str | None]) -> list[Any]:
+        """What each text stands for in its format. Closed answers repeat by the thousand, so each is read once."""
+        values, known = [], self._values
+        for answer_format, text in zip(formats, texts, strict=True):
+            value = known.get((id(answer_format), text), _ABSENT)
+            if value is _ABSENT:
+                value = UNREADABLE
+                if answer_format is not None and text is not None:
+                    with suppress(Unreadable):
+                        value = answer_format.parse(text)
+                    is_closed = not answer_format.judged and len(text) <= _LONGEST_REMEMBERED
+                    if is_closed and len(known) < _REMEMBERED_VALUES:
+                        known[id(answer_format), text] = value
+            values.append(value)
+        return values
 
     def format_of(self, reference: Reference) -> AnswerFormat:
         """The answer format of a reference. Equal formats are built once.
@@ -82,20 +124,24 @@ class QuestionSet:
             UnknownName: No such format.
             BadParameters: The parameters cannot be used.
         """
-        key = (reference.format, _spelt(reference, repr))
-        if (known := self._formats.get(key)) is None:
-            parameters = _spelt(reference, partial(json.dumps, sort_keys=True))
-            known = _built(reference.format, parameters, self.class_names)
-            if len(self._formats) < _REMEMBERED_FORMATS:
-                self._formats[key] = known
-        return known
+        return format_named(reference.format, reference.parameters, self.class_names)
 
 
-def _spelt(reference: Reference, spell: Callable[[Any], str]) -> str:
+_ABSENT: Any = object()
+
+
+def format_named(name: str, parameters: Mapping[str, Any], class_names: tuple[str, ...]) -> AnswerFormat:
+    """The answer format with these parameters. Equal formats are built once.
+
+    Raises:
+        UnknownName: No such format.
+        BadParameters: The parameters cannot be used.
+    """
     try:
-        return spell(reference.parameters) if reference.parameters else "{}"
+        spelt = json.dumps(parameters, sort_keys=True) if parameters else "{}"
     except (TypeError, ValueError, RecursionError):
-        raise BadParameters(f"answer format {reference.format!r}: parameters must be plain data") from None
+        raise BadParameters(f"answer format {name!r}: parameters must be plain data") from None
+    return _built(name, spelt, class_names)
 
 
 @lru_cache(maxsize=_REMEMBERED_FORMATS)
@@ -148,27 +194,26 @@ class RowSource:
         """Whether it is a file in which numbers and texts are told apart."""
         return self.path is not None and self.path.suffix.lower() in _JSON
 
-    def read(self, report: Report) -> Iterator[Any]:
-        """Rows and objects, one after the other.
+    def read(self, report: Report) -> Iterator[list[Any]]:
+        """Rows and objects, many at once.
 
         Raises:
             FileUnreadable: The file is missing, truncated, wrongly encoded or of an unknown kind.
         """
         if self.path is None:
-            return iter(self.rows)
-        return self._kept(self.path, report) if self.keep else read_rows(self.path, report=report)
+            return (self.rows[start : start + _TOGETHER] for start in range(0, len(self.rows), _TOGETHER))
+        return self._kept(self.path, report) if self.keep else row_batches(self.path, report=report)
 
-    def _kept(self, path: Path, report: Report) -> Iterator[Row]:
+    def _kept(self, path: Path, report: Report) -> Iterator[list[Row]]:
         def both(finding: Finding) -> None:
             self.findings.append(finding)
             report(finding)
 
         self.is_read = True
         try:
-            for row in read_rows(path, report=both, deep=True):
-                self.rows.append(row)
-                if type(row) is not TooDeep:
-                    yield row
+            for rows in row_batches(path, report=both):
+                self.rows += rows
+                yield rows
         except FileUnreadable as error:
             self.broken = error
             raise
@@ -206,23 +251,32 @@ class Part(NamedTuple):
 
     role: file_kinds.Role
     kind: type[Any]
-    from_row: Callable[[Mapping[str, Any], str | None, Complain], Any]
+    columns: Callable[[list[Row], str | None, Notice], Columns]
 
 
-REQUESTS = Part(file_kinds.REQUESTS, Request, request_from_row)
-REFERENCES = Part(file_kinds.REFERENCES, Reference, reference_from_row)
-RESPONSES = Part(file_kinds.RESPONSES, Response, response_from_row)
+REQUESTS = Part(file_kinds.REQUESTS, Request, request_columns)
+REFERENCES = Part(file_kinds.REFERENCES, Reference, reference_columns)
+RESPONSES = Part(file_kinds.RESPONSES, Response, response_columns)
 
 
-def items_of(sources: Sources, reading: Part, log: FindingLog) -> Iterator[Any]:
-    """Requests, references or responses, one after the other; what is odd about them goes into the log.
+class Batch(NamedTuple):
+    """Requests, references or responses that were read together."""
+
+    numbers: Sequence[int]
+    """Of their rows in the file."""
+    columns: list[list[Any]]
+    """One list per field."""
+
+
+def batches_of(sources: Sources, reading: Part, log: FindingLog) -> Iterator[Batch]:
+    """Requests, references or responses, many at once; what is odd about them goes into the log.
 
     Nothing stops it: a file that cannot be read gives what stands before the broken place, and a file that is
     recognisably another one gives nothing.
     """
     for source in opened(sources, reading):
         try:
-            yield from _items(source, reading, log)
+            yield from _batches(source, reading, log)
             log.leave()
         except FileUnreadable as error:
             before = [f"the {log.number} rows before it were checked"] if log.number else []
@@ -230,29 +284,55 @@ def items_of(sources: Sources, reading: Part, log: FindingLog) -> Iterator[Any]:
             log.unreadable(error, *before)
 
 
-def _items(source: RowSource, reading: Part, log: FindingLog) -> Iterator[Any]:
-    rows = source.read(log.add)
-    first, broken = _first(rows)
-    if why := mistaken({str(key) for row in first if isinstance(row, dict) for key in row}, reading.role):
+def _batches(source: RowSource, reading: Part, log: FindingLog) -> Iterator[Batch]:
+    batches = _usable_rows(source.read(log.add))
+    first, broken = _first(batches)
+    looked_at = [row for rows in first for row in rows][:LOOKED_AT]
+    if why := mistaken({str(key) for row in looked_at if isinstance(row, dict) for key in row}, reading.role):
         log.note("another-file", why, where=source.name)
         return
-    log.source = source.name if first and isinstance(first[0], dict) else ""
-    for log.number, row in enumerate(chain(first, rows), start=1):
-        if isinstance(row, dict):
-            log.row = row
-            row = reading.from_row(row, source.namespace, log.complain)
-        if row is not None:
-            yield row
+    log.source = source.name if looked_at and isinstance(looked_at[0], dict) else ""
+    for rows in chain(first, batches):
+        for is_row, run in [(True, rows)] if _is_plain(rows) else [(k[0], list(m)) for k, m in groupby(rows, _layout)]:
+            before, log.number = log.number, log.number + len(run)
+            numbers = range(before + 1, log.number + 1)
+            objects = None if is_row else Batch(numbers, columns_of(reading.kind, run))
+            yield objects or _batch(run, numbers, source, reading, log)
+            log.number = numbers.stop - 1
     if broken is not None:
         raise broken
 
 
-def _first(rows: Iterator[Any]) -> tuple[list[Any], FileUnreadable | None]:
+def _batch(rows: list[Row], numbers: range, source: RowSource, reading: Part, log: FindingLog) -> Batch:
+    noticed: list[tuple[int, str, str]] = []
+    kept, columns = reading.columns(rows, source.namespace, lambda *finding: noticed.append(finding))
+    for place, code, text in sorted(noticed, key=lambda finding: finding[0]):
+        if code not in TEXTS or source.is_json:
+            log.number, log.row = numbers[place], rows[place]
+            log.complain(code, text)
+    return Batch(numbers if len(kept) == len(rows) else [numbers[place] for place in kept], columns)
+
+
+def _is_plain(rows: list[Any]) -> bool:
+    """Whether all are rows in the official layout."""
+    return set(map(type, rows)) == {dict} and all("qID" in row for row in rows)
+
+
+def _layout(row: Any) -> tuple[bool, bool]:
+    return isinstance(row, dict), isinstance(row, dict) and is_data_set_row(row)
+
+
+def _usable_rows(batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    for rows in batches:
+        yield rows if TooDeep not in set(map(type, rows)) else [row for row in rows if type(row) is not TooDeep]
+
+
+def _first(batches: Iterator[list[Any]]) -> tuple[list[list[Any]], FileUnreadable | None]:
     """The first rows, and the reason where there are no more."""
-    first: list[Any] = []
+    first: list[list[Any]] = []
     try:
-        for row in islice(rows, LOOKED_AT):
-            first.append(row)
+        while sum(map(len, first)) < LOOKED_AT and (rows := next(batches, None)) is not None:
+            first.append(rows)
     except FileUnreadable as error:
         return first, error
     return first, None
@@ -298,7 +378,7 @@ def load_references(references: Sources) -> list[Reference]:
         QuestionsInvalid: Rows that are no reference, or identifiers that repeat; every problem is listed.
     """
     log = FindingLog()
-    by_case = _unique(items_of(references, REFERENCES, log), "reference", log)
+    by_case = _unique(references, REFERENCES, log)
     log.refuse_files()
     refuse_errors(log.kept, "references")
     return list(by_case.values())
@@ -316,30 +396,15 @@ def collect_questions(
     A file that cannot be read is a finding too, and what stands before the broken place is kept.
     """
     log = FindingLog() if log is None else log
-    asked = _unique(_requests_of(requests, log), "request", log)
-    known = _unique(items_of(references, REFERENCES, log), "reference", log)
+    asked, known = _unique(requests, REQUESTS, log), _unique(references, REFERENCES, log)
     questions = QuestionSet(asked, known, class_names or CLASS_NAMES)
     _cross_check(questions, log)
-    return QuestionSet(asked, known, questions.class_names, tuple(log.kept))
-
-
-def _requests_of(sources: Sources, log: FindingLog) -> Iterator[Request]:
-    for source in opened(sources, REQUESTS):
-        is_json = source.is_json
-        for request in items_of([source], REQUESTS, log):
-            if is_json and (type(log.row.get("start_time")) is str or type(log.row.get("end_time")) is str):
-                _complain_of_text_times(log)
-            yield request
-
-
-def _complain_of_text_times(log: FindingLog) -> None:
-    for key in ("start_time", "end_time"):
-        if type(text := log.row.get(key)) is str and seconds_in(text) is not None:
-            log.complain("time-is-text", f"{key!r} is the text {shown(text)}")
+    object.__setattr__(questions, "findings", tuple(log.kept))
+    return questions
 
 
 def _cross_check(questions: QuestionSet, log: FindingLog) -> None:
-    asked, known = questions.requests, questions.references
+    asked, known = questions.requests.places, questions.references.places
     is_other = bool(known) and known.keys().isdisjoint(asked) and (len(known) > 1 or not asked)
     if is_other and not log.explains:
         what = f"none of the {len(known):,} references (first: {shown(next(iter(known)))}) has a request"
@@ -349,42 +414,28 @@ def _cross_check(questions: QuestionSet, log: FindingLog) -> None:
         else:
             message, where = f"{what}: there is not a single one; pass the questions as --requests", "requests"
         log.note("nothing-matches", message, where=where)
-    for case, reference in known.items():
+    faults = {place: fault for place, *fault in questions.read.problems}
+    for place, case in enumerate(known) if faults or not known.keys() <= asked.keys() else ():
         if case not in asked and not is_other:
             log.note("no-request", "the reference has no matching request", case=case)
-        _check_reference(questions, reference, log)
-    unasked = [case for case in asked if case not in known]
+        if place in faults:
+            code, text, nearest = faults[place]
+            log.note(str(code), str(text), case=case, nearest=nearest)
+    unasked = [] if asked.keys() <= known.keys() else [case for case in asked if case not in known]
     if unasked and known and not is_other:
         log.note(
             "no-reference", f"{len(unasked)} requests have no reference (first: {unasked[0]}); they are not scored"
         )
 
 
-def _check_reference(questions: QuestionSet, reference: Reference, log: FindingLog) -> None:
-    try:
-        answer_format = questions.format_of(reference)
-    except UnknownName as error:
-        log.note("unknown-format", str(error), case=reference.case)
-    except BadParameters as error:
-        log.note("bad-parameters", str(error), case=reference.case)
-    else:
-        try:
-            questions.parsed(answer_format, reference.answer)
-        except Unreadable:
-            why = answer_format.explain(reference.answer)
-            message = f"the reference breaks its own format ({why.message}); the question cannot be scored"
-            log.note("reference-unreadable", message, case=reference.case, nearest=why.nearest)
-
-
-def _unique(items: Iterable[Item], what: str, log: FindingLog) -> dict[str, Item]:
-    by_case: dict[str, Item] = {}
-    code = "duplicate-request" if what == "request" else "duplicate-reference"
-    for item in items:
-        if item.case in by_case:
-            message = f"the {what} appears twice; if two data sets are merged, give each a namespace (NAME=PATH)"
-            log.note(code, message, case=item.case)
-        else:
-            by_case[item.case] = item
+def _unique(sources: Sources, reading: Part, log: FindingLog) -> ItemColumns[Any]:
+    by_case: ItemColumns[Any] = ItemColumns(reading.kind)
+    what = reading.kind.__name__.lower()
+    message = f"the {what} appears twice; if two data sets are merged, give each a namespace (NAME=PATH)"
+    for batch in batches_of(sources, reading, log):
+        for row in by_case.add(batch.columns):
+            log.number = batch.numbers[row]
+            log.note(f"duplicate-{what}", message, case=batch.columns[0][row])
     return by_case
 
 
@@ -407,20 +458,18 @@ def load_responses(source: Sources) -> Loaded:
         FileUnreadable: A file is missing, truncated, wrongly encoded or of an unknown kind.
     """
     log = FindingLog()
-    responses = list(responses_of(source, log))
+    batches = list(responses_of(source, log))
     log.refuse_files()
-    return Loaded(responses, log.kept)
+    return Loaded([response for batch in batches for response in map(Response, *batch.columns)], log.kept)
 
 
-def responses_of(sources: Sources, log: FindingLog) -> Iterator[Response]:
-    """The responses of one or more answer files, one after the other, as `items_of` gives them."""
+def responses_of(sources: Sources, log: FindingLog) -> Iterator[Batch]:
+    """The responses of one or more answer files, many at once, as `batches_of` gives them."""
     for source in opened(sources, RESPONSES):
         ending = "" if source.path is None else source.path.suffix.lower()
-        rows, is_json = 0, source.is_json
-        for response in items_of([source], RESPONSES, log):
-            rows += 1
-            if is_json and type(log.row.get("latency")) is str and response.latency_s == response.latency_s:
-                log.complain("latency-is-text", f"the latency is the text {shown(log.row['latency'])}")
-            yield response
-        if ending not in ("", ".json") and rows:
+        has_rows = False
+        for batch in batches_of([source], RESPONSES, log):
+            has_rows = has_rows or bool(batch.columns[0])
+            yield batch
+        if ending not in ("", ".json") and has_rows:
             log.note("not-json", f"the answers are {ending}, not .json", where=source.name)

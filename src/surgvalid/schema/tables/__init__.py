@@ -8,6 +8,8 @@ __all__ = [
     "score_matrix",
     "score_table",
     "shown_tables",
+    "spellings",
+    "splits",
     "statistics_table",
     "table_facts",
     "table_files",

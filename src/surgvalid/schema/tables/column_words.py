@@ -10,43 +10,56 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
-MODELS = {
-    "model", "algorithm", "method", "team", "network", "net", "system", "approach", "architecture", "submission",
-    "entrant", "classifier", "modell", "algorithmus", "methode", "netz", "netzwerk", "verfahren", "modele", "reseau",
-}  # fmt: skip
-PATIENTS = {
-    "patient", "patientin", "patienten", "subject", "subj", "person", "proband", "participant", "pat", "pid", "mrn",
-}  # fmt: skip
-RECORDINGS = {
-    "procedure": "procedure", "surgery": "procedure", "operation": "procedure", "intervention": "procedure",
-    "eingriff": "procedure", "op": "procedure", "video": "video",
-}  # fmt: skip
+MODELS = set(
+    """
+    model algorithm method team network net system approach architecture submission entrant classifier modell
+    algorithmus methode netz netzwerk verfahren modele reseau
+    """.split()
+)
+PATIENTS = set(
+    """
+    patient patients patientin patienten subject subjects subj person proband participant pat pid mrn pt pts
+    paciente pacientes paziente pazienti pacjent hasta 患者 пациент pseudonym animal animals
+    """.split()
+)
+RECORDINGS = dict.fromkeys("procedure surgery operation intervention eingriff op".split(), "procedure") | {
+    "video": "video"
+}
 """What was recorded, with what sentences call it; all but `video` may name a kind of operation instead."""
 HOLDERS = {
-    "case": "case", "id": "case", "fall": "case", "cas": "case", "scan": "scan", "study": "study", "exam": "exam",
-    "record": "record",
-}  # fmt: skip
+    **dict.fromkeys("case id fall cas".split(), "case"),
+    **dict.fromkeys(("study", "studien", "study instance", "studyinstanceuid"), "study"),
+    **{word: word for word in ("scan", "exam", "record")},
+}
 """May be another patient each; nobody says so."""
-IMAGES = {
-    "frame", "image", "img", "question", "slice", "clip", "sample", "file", "filename", "item", "instance", "qid", "q",
-    "time", "timestamp", "second", "bild", "frage",
-}  # fmt: skip
+IMAGES = set(
+    """
+    frame image img question slice clip sample file filename item instance qid q time timestamp second bild
+    frage
+    """.split()
+)
 """Of which one patient gives many."""
 PATHS = {"path", "image path", "img path", "frame path", "file path"}
 """Name images where nothing else does; they may differ from model to model."""
-REPEATS = {"seed", "run", "fold", "repetition", "repeat", "rep", "trial", "attempt", "wiederholung"}
-PARTS = {
-    "class", "organ", "structure", "tissue", "anatomy", "instrument", "klasse", "struktur", "label", "category", "tool",
-    "phase", "step",
-}  # fmt: skip
-PERHAPS_MODELS = {"label", "category", "tool", "run"}
+REPEATS = set("seed run fold repetition repeat rep trial attempt wiederholung".split())
+PARTS = set("class organ structure tissue anatomy instrument klasse struktur label category tool phase step".split())
+PERHAPS_MODELS = set("label category tool run".split())
 """Of repeats and parts, those that may name models where no other column does."""
 METRICS = {"metric", "measure"}
-PLACES = {"center", "centre", "hospital", "site", "device", "zentrum", "klinik"}
+CLINICS = {"center", "centre", "hospital", "zentrum", "klinik"}
+"""Each of which may number its patients from one."""
+PLACES = {*CLINICS, "site", "device"}
 """Where or with what something was recorded; numbers there are names."""
+DESCRIBING = set(
+    """
+    age sex gender bmi weight height year fold seed epoch alter geschlecht center centre hospital site zentrum
+    klinik duration asa delta diff difference differenz
+    """.split()
+)
+"""First words of numbers that are no scores, whatever they are."""
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 """What columns are called that only number rows."""
-_FILLERS = {"id", "name", "no", "nr", "number", "identifier", "index", "idx", "nom", "du", "de", "nummer", "code"}
+_FILLERS = set("id name no nr number identifier index idx nom du de nummer code key uid".split())
 _ENDING = re.compile(r"(en|s)?(id|nr|nummer|number|name)$")
 """Of words in one piece, such as `patientid` and `Fallnummer`."""
 
@@ -68,10 +81,10 @@ def plain_name(column: str) -> str:
     Example:
         >>> plain_name("PatientID"), plain_name("video_name"), plain_name("Fallnummer"), plain_name("Pat. (n=20)")
         ('patient', 'video', 'fall', 'pat')
-        >>> plain_name("Nom du patient"), plain_name("Réseau"), plain_name("grid")
+        >>> plain_name("Nom du patient"), plain_name("N° Réseau"), plain_name("grid")
         ('patient', 'reseau', 'grid')
     """
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(without_brackets(column)[0]))
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(without_brackets(column)[0].replace("°", "o")))
     kept = [_stem(word) for word in re.split(r"[\W_]+", words.casefold()) if word]
     return " ".join([word for word in kept if word not in _FILLERS] or kept)
 
@@ -79,6 +92,17 @@ def plain_name(column: str) -> str:
 def _stem(word: str) -> str:
     stem = _ENDING.sub("", word)
     return stem if stem in {*MODELS, *PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES} else word
+
+
+def says_name(column: str) -> bool:
+    """Whether a heading says that its column holds names or numbers of something.
+
+    Example:
+        >>> [says_name(heading) for heading in ("Kranken-Nr", "Name", "Aktennummer", "cohort", "covid")]
+        [True, True, True, False, False]
+    """
+    words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_brackets(column)[0]).casefold())
+    return words[-1] in _FILLERS or words[-1].endswith(("nr", "nummer", "number", "name"))
 
 
 def without_accents(text: str) -> str:

@@ -19,6 +19,7 @@ from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.metric_facts import Better, MetricFacts, facts_by_name
 from surgvalid.schema.tables.column_words import PATIENTS, RECORDINGS, named_by, quoted
+from surgvalid.schema.tables.tabular import first_line
 from surgvalid.schema.tables.units import Interpreted
 
 SUFFIXES = (".eval", ".json", ".jsonl")
@@ -30,7 +31,7 @@ _TIMED = "????-??-??T*_*.json"
 """What inspect calls a log in JSON; other files of that kind lie beside logs too."""
 _SAMPLES = ("*samples_*.jsonl", "*/*samples_*.jsonl")
 _NAMING = {*PATIENTS, *RECORDINGS}
-_TAKEN = {"model", "case", "metric", "value", "status", "task", "repeat"}
+_TAKEN = set("model case metric value status task repeat".split())
 """Columns that metadata of the same name would be mistaken for."""
 _WORDS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Grades that inspect counts as numbers: correct, incorrect, partial, no answer."""
@@ -160,6 +161,21 @@ def half_run(log: HarnessLog, held: int, planned: Any, noun: str = "cases", why:
     return log._replace(marks=(Interpreted("unfinished", "", f"{sentence} are in its log{why}"),))
 
 
+def contradicted(log: HarnessLog, stated: Mapping[str, Any], where: str, tool: str) -> HarnessLog:
+    """The log with a mark for each metric whose samples have another mean than is stated, as a share or in percent."""
+    cases, doubts = log.frame.group_by("metric", "case").agg(pl.col("value").mean()), []
+    for metric, mean in cases.group_by("metric").agg(pl.col("value").mean()).sort("metric").iter_rows():
+        theirs = stated.get(metric)
+        if theirs is not None and not any(
+            math.isclose(theirs, unit * mean, rel_tol=1e-4, abs_tol=1e-6) for unit in (1, 100)
+        ):
+            text = (
+                f"{where} {metric} = {theirs:.6g}, its samples have the mean {mean:.6g}: samples were changed or are "
+            )
+            doubts.append(Interpreted("doubt", "", f"{text}of another run, or {tool} does not average them"))
+    return log._replace(marks=(*log.marks, *doubts))
+
+
 def joined(logs: Sequence[HarnessLog]) -> HarnessLog:
     """Several logs in one: properties that differ between models of one case are none of the case."""
     frame = pl.concat([log.frame for log in logs], how="diagonal_relaxed")
@@ -273,7 +289,7 @@ def _tracker_table(path: Path, columns: Any, data: Any) -> pl.DataFrame:
     try:
         frame = pl.DataFrame(data, schema=[str(name) for name in columns], orient="row", infer_schema_length=None)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        message = f"a column of 'data' mixes kinds ({str(error).splitlines()[0]})"
+        message = f"a column of 'data' mixes kinds ({first_line(error)})"
         raise FileUnreadable(str(path), [message]) from None
     nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
     if len(nested) == len(frame.columns) or frame.is_empty():

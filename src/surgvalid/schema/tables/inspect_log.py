@@ -11,19 +11,28 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.schema.archives import ArchiveLimits, archive_problems
 from surgvalid.schema.metric_facts import MetricFacts
-from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, half_run, harness_log, number_of, section
+from surgvalid.schema.tables.harness_logs import (
+    HarnessLog,
+    Scored,
+    contradicted,
+    half_run,
+    harness_log,
+    number_of,
+    section,
+)
+from surgvalid.schema.tables.tabular import first_line
 
 _LIMITS = ArchiveLimits(members=2_000_000, unpacked_bytes=64 << 30, ratio=1_000)
 _MOST_BYTES = 256 << 20
 """Of one member."""
 _ZSTANDARD = 93
-_LOCAL_HEADER = 30
 _GRADES = frozenset("CIPN")
 _ACCURACY = "accuracy"
 _FINISHED = "success"
@@ -46,7 +55,7 @@ def read_eval(path: Path) -> HarnessLog:
             header = _json(archive, path, "header.json")
             return _log(path, header, _samples(archive, path, names))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
-        raise FileUnreadable(str(path), [f"no usable log of inspect ({str(error).splitlines()[0][:200]})"]) from None
+        raise FileUnreadable(str(path), [f"no usable log of inspect ({first_line(error)[:200]})"]) from None
 
 
 def read_document(path: Path, document: Mapping[str, Any]) -> HarnessLog:
@@ -76,7 +85,7 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
         if not isinstance(sample, dict) or "id" not in sample:
             raise FileUnreadable(str(path), ["no usable log of inspect (a sample has no id)"])
         rows += _scored(path, model, sample, grades)
-    names = list(dict.fromkeys(row.metric for row in rows if row.metric))
+    names = own_names = list(dict.fromkeys(row.metric for row in rows if row.metric))
     rows = [row._replace(metric=name) for row in rows for name in ([row.metric] if row.metric else names)]
     scorers = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
     if len(scorers) == 1 and len(names) > 1:  # the parts of one score are called as they are
@@ -90,7 +99,25 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     why = " (its limit)" if section(header, "eval", "config").get("limit") else ""
     log = half_run(log, len({row.case for row in rows}), section(header, "eval", "dataset").get("samples"), why=why)
     held = len({(row.case, row.repeat) for row in rows})
-    return half_run(log, held, section(header, "results").get("total_samples"), "samples")
+    log = half_run(log, held, section(header, "results").get("total_samples"), "samples")
+    means = _means(header)
+    stated = {name: means.get(its_own) for name, its_own in zip(names, own_names, strict=True)}
+    return contradicted(log, stated, f"{path.name} says", "its scorer")
+
+
+def _means(header: Any) -> dict[str, float | None]:
+    """The means over cases that the log says, by the scorer, or by the part of its score."""
+    means: dict[str, float | None] = {}
+    for score in _results(header):
+        metrics, name = section(score, "metrics"), str(score.get("name"))
+        mean = number_of((section(metrics, _ACCURACY) or section(metrics, "mean")).get("value"))
+        if score.get("reducer", "mean") in ("mean", None):
+            means |= {name: mean, f"{score.get('scorer')}/{name}": mean}
+    return means
+
+
+def _results(header: Any) -> list[Mapping[str, Any]]:
+    return [one for one in section(header, "results").get("scores") or [] if isinstance(one, dict)]
 
 
 def _unfinished(path: Path, why: str) -> FileUnreadable:
@@ -100,8 +127,9 @@ def _unfinished(path: Path, why: str) -> FileUnreadable:
 def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:
     """The scores of one sample; one without a metric where it has none."""
     scores = sample.get("scores") or {}
-    repeat = sample.get("epoch") if isinstance(sample.get("epoch"), int) else 1
-    row = Scored(model, str(sample["id"]), cast(int, repeat), "", None, section(sample, "metadata"))
+    epoch = sample.get("epoch")
+    repeat = epoch if isinstance(epoch, int) else 1
+    row = Scored(model, str(sample["id"]), repeat, "", None, section(sample, "metadata"))
     held = False
     for scorer, score in scores.items() if isinstance(scores, dict) else ():
         value = score.get("value") if isinstance(score, dict) else None
@@ -121,8 +149,7 @@ def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str,
 
 def _cluster(header: Mapping[str, Any]) -> str | None:
     """The metadata by which the log's own standard errors are clustered, where all of its scorers agree."""
-    scores = section(header, "results").get("scores") or []
-    metrics = [one for score in scores if isinstance(score, dict) for one in (score.get("metrics") or {}).values()]
+    metrics = [one for score in _results(header) for one in section(score, "metrics").values()]
     keys = {section(one, "params").get("cluster") for one in metrics if isinstance(one, dict)}
     named = {key for key in keys if isinstance(key, str)}
     return named.pop() if len(named) == 1 else None
@@ -134,12 +161,9 @@ def _json(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
     if member.file_size > _MOST_BYTES:
         raise FileUnreadable(str(path), [f"{name} is larger than {_MOST_BYTES >> 20} MiB; not read"])
     try:
-        with archive.open(member) as handle:
-            content = handle.read(member.file_size + 1)
+        content = archive.read(member)  # no more than the size that it claims
     except NotImplementedError:
         content = _unpacked(archive, path, member)
-    if len(content) > member.file_size:
-        raise FileUnreadable(str(path), [f"{name} holds more than it claims"])
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -155,16 +179,13 @@ def _unpacked(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> 
         import zstandard
     except ImportError:
         raise Misuse(f"{path.name} is packed by Zstandard: pip install zstandard, or use Python 3.14") from None
-    handle = archive.fp
-    if handle is None:
-        raise FileUnreadable(str(path), ["closed"])
-    handle.seek(member.header_offset)
-    header = handle.read(_LOCAL_HEADER)
-    lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-    handle.seek(member.header_offset + _LOCAL_HEADER + lengths)
-    packed = handle.read(min(member.compress_size, _MOST_BYTES))
+    packed = copy(member)  # read as it is stored, which needs no method
+    packed.compress_type, packed.file_size, packed.CRC = zipfile.ZIP_STORED, member.compress_size, None  # type: ignore[assignment]
     try:
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as reader:
+        with (
+            archive.open(packed) as handle,
+            zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(handle) as reader,
+        ):
             content: bytes = reader.read(member.file_size + 1)
     except zstandard.ZstdError as error:
         raise FileUnreadable(str(path), [f"{member.filename} is damaged ({error})"]) from None

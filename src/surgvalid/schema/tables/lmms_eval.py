@@ -15,14 +15,22 @@ from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.metric_facts import Better
 from surgvalid.schema.rows import read_rows
-from surgvalid.schema.tables.harness_logs import HarnessLog, Scored, half_run, harness_log, number_of, section
+from surgvalid.schema.tables.harness_logs import (
+    HarnessLog,
+    Scored,
+    contradicted,
+    half_run,
+    harness_log,
+    number_of,
+    section,
+)
 from surgvalid.schema.tables.units import Interpreted
 
 _SAMPLES = re.compile(r"(?:(?P<before>.+)_)?samples_(?P<task>.+?)(?:_(?P<after>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl")
 """`DATE_samples_TASK.jsonl` of lmms-eval, `samples_TASK_DATE.jsonl` of lm-eval."""
-_ANSWERS = {"pred_answer", "pred", "prediction", "answer", "target", "response", "parsed_pred"}
+_ANSWERS = set("pred_answer pred prediction answer target response parsed_pred".split())
 """What is the model's, or the reference, in the record of a score."""
-_RECORD = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "input"}
+_RECORD = set("doc_id doc target arguments resps filtered_resps filter metrics input".split())
 """What a sample holds beside its scores."""
 
 
@@ -53,9 +61,10 @@ def read_samples(path: Path) -> HarnessLog:
     rows = _scores(path, model, {key for key in keys if "_stderr" not in key and key != "alias"})
     metrics = tuple(dict.fromkeys(row.metric for row in rows))
     sides = section(results, "higher_is_better", task)
-    larger = {name: sides.get(name.partition(",")[0]) for name in metrics}
     better: dict[str, Better] = {
-        name: "larger" if side else "smaller" for name, side in larger.items() if isinstance(side, bool)
+        name: "larger" if side else "smaller"
+        for name in metrics
+        if isinstance(side := sides.get(name.partition(",")[0]), bool)
     }
     unit = section(results, "configs", task).get("cluster_key")
     log = harness_log(path, rows, unit=unit if isinstance(unit, str) else None, better=better)
@@ -64,9 +73,19 @@ def read_samples(path: Path) -> HarnessLog:
         sentence = f"no results beside {path.name}: nothing says how many cases were planned"
         return log._replace(lines=(*log.lines, Interpreted("missing", "", sentence)))
     planned, cases = section(results, "n-samples", task), len({row.case for row in rows})
-    return half_run(
-        log, cases, planned.get("original"), why=" (its limit)" if planned.get("effective") == cases else ""
-    )
+    why = " (its limit)" if planned.get("effective") == cases else ""
+    log = half_run(log, cases, planned.get("original"), why=why)
+    if unit and log.unit is None:
+        sentence = (
+            f"{task!r} clusters its standard errors by {unit!r}, which its samples lack: which cases are of one "
+            f"{unit} is not known here, so cases are no independent patients"
+        )
+        log = log._replace(marks=(*log.marks, Interpreted("doubt", "", sentence)))
+    whole = [name for name in metrics if all(row.value is not None for row in rows if row.metric == name)]
+    values = section(results, "results", task).items()
+    by_name = {name: [value for key, value in values if name in (key, key.partition(",")[0])] for name in whole}
+    stated = {name: number_of(values[0]) for name, values in by_name.items() if len(values) == 1}
+    return contradicted(log, stated, f"the results beside {path.name} say", "the task")
 
 
 def _parts(path: Path) -> dict[str, str]:

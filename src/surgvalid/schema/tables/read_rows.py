@@ -9,21 +9,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
+from surgvalid.errors import TableInvalid
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.column_words import PARTS, PATIENTS, PLACES, REPEATS, named_by, plain_name
 from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.schema.tables.table_files import OURS
-from surgvalid.schema.tables.units import Interpreted, Unit, unit_of
+from surgvalid.schema.tables.tabular import told_apart_by
+from surgvalid.schema.tables.units import (
+    Decided,
+    Interpreted,
+    Unit,
+    by_video_names,
+    holds_videos,
+    one_spelling,
+    spelled_as_one,
+    spoken_unit,
+    unit_of,
+)
 
-UNFINISHED, SIGHT = "unfinished", "sight"
-MARKS = (UNFINISHED, SIGHT)
-"""Codes of lines that no verb leaves out: half a run, and a model that may not have seen what it was asked about."""
-ORDER = (*MARKS, "unit", "evidence", "type", "repeats", "parts", "missing", "shared", "scale", "metric")
+UNFINISHED, SIGHT, TRAINED, DOUBT = "unfinished", "sight", "trained", "doubt"
+MARKS = (UNFINISHED, SIGHT, TRAINED, DOUBT)
+"""Codes of lines that no verb leaves out: half a run, a model that may not have seen what it was asked about, rows of
+which none was tested, a log that contradicts itself."""
+ORDER = (*MARKS, *"unit spelling split evidence type repeats parts missing shared scale metric".split())
 """In which readings are told; others come after them."""
 _KEY = ("model", "case", "metric", "task")
 _PERCENT = 100.0
@@ -46,6 +59,10 @@ class ReadAs:
     """Whether rows without a score say why there is none."""
     has_videos: bool = True
     """Whether a column names what is independent; else each case stands for itself."""
+    percent: tuple[str, ...] = ()
+    """Metrics whose scores were read as percentages, so that a margin is written in percent points too."""
+    roles: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What each column of a plain table is: `unit`, `case`, `model`, `score`, ...; no file keeps it."""
 
     def lines_with(self, *more: Interpreted) -> tuple[Interpreted, ...]:
         """Everything that was interpreted, in its order."""
@@ -69,14 +86,16 @@ class ReadAs:
         """The reading as plain data."""
         unit = None if self.unit is None else self.unit.as_dict()
         spoken = [list(one) for one in self.interpreted]
-        return {"unit": unit, "interpreted": spoken, "says_why": self.says_why, "has_videos": self.has_videos}
+        percent = {"percent": list(self.percent)} if self.percent else {}
+        return {"unit": unit, "interpreted": spoken, "says_why": self.says_why, "has_videos": self.has_videos} | percent
 
     @classmethod
     def of_dict(cls, record: Mapping[str, Any]) -> ReadAs:
         """The reading in a record as `as_dict` makes it."""
         unit = Unit.of_dict(record["unit"]) if record.get("unit") else None
         spoken = tuple(Interpreted(*map(str, one)) for one in record.get("interpreted", ()))
-        return cls(unit, spoken, bool(record.get("says_why", True)), bool(record.get("has_videos", True)))
+        percent = tuple(map(str, record.get("percent", ())))
+        return cls(unit, spoken, bool(record.get("says_why", True)), bool(record.get("has_videos", True)), percent)
 
 
 def _place(one: Interpreted) -> int:
@@ -94,24 +113,52 @@ def with_unit(frame: pl.DataFrame, where: str, stated: str | None = None) -> tup
     conditions = [column for column in frame.columns if column not in OURS]
     patients = named_by(conditions, PATIENTS)
     if stated is None and not patients and "video" in frame.columns:
-        return frame, ReadAs()
+        return _by_video(frame, where, conditions)
     seen = [column for column in frame.columns if column in ("case", "video") or column in conditions]
     if stated == "video":
         return frame, ReadAs(Unit("video", "video", "E1"))
     model = "model" if "model" in frame.columns else None
     decided = unit_of(where, frame.select(*seen, *([model] if model else [])), stated=stated, case="case", model=model)
+    frame = spelled_as_one(frame, decided, model)
     unit = decided.unit
     if unit.column in ("case", "") and decided.groups is None:
         gone = ["video"] if stated == "case" else []
         return frame.drop([name for name in gone if name in frame.columns]), ReadAs(unit, decided.spoken)
     groups = decided.groups if decided.groups is not None else frame[unit.column].cast(pl.String)
+    names = frame[unit.column].cast(pl.String) if unit.column in frame.columns else groups
+    frame = frame.drop([unit.column] if unit.column in patients else [])
+    return _grouped(frame, groups, names), ReadAs(unit, decided.spoken)
+
+
+def _by_video(frame: pl.DataFrame, where: str, conditions: Sequence[str]) -> tuple[pl.DataFrame, ReadAs]:
+    """Rows by video, or by the patients that the names of videos begin with."""
+    names, lines = one_spelling(frame["video"], "video")
+    frame = frame.with_columns(names)
+    key = [name for name in _KEY if name in frame.columns]
+    if not told_apart_by(frame, key) and told_apart_by(frame, [*key, "video"]):
+        frame = frame.with_columns(pl.concat_str(pl.col("video", "case").cast(pl.String), separator="/").alias("case"))
+        lines = (*lines, Interpreted("columns", "case", "'case' numbers the cases of each video"))
+    decided, spoken = by_video_names(frame, "video", Decided(Unit(), ()))
+    if decided.groups is not None:
+        sentences = (spoken_unit(frame, decided), *lines, *spoken)
+        return _grouped(frame, decided.groups, decided.groups), ReadAs(decided.unit, sentences)
+    if problem := holds_videos(frame, "video", "video", conditions):
+        raise TableInvalid(where, [problem])
+    sentences = (*lines, *spoken)
+    return frame, ReadAs(decided.unit, sentences) if spoken else ReadAs(interpreted=sentences)
+
+
+def _grouped(frame: pl.DataFrame, groups: pl.Series, names: pl.Series) -> pl.DataFrame:
+    """Rows with these groups as `video`; what was called so stays as the condition `video_id`.
+
+    Cases that are numbered within each group are told apart by the name that the group has in its own rows.
+    """
     frame = frame.rename({"video": "video_id"}) if "video" in frame.columns else frame
-    frame = frame.drop([unit.column] if unit.column in patients else []).with_columns(groups.alias("video"))
+    frame = frame.with_columns(groups.alias("video"))
     several = frame.select("case", "video").unique().height > frame["case"].n_unique()
     if several:  # cases are numbered within each patient
-        names = pl.concat_str(pl.col("video"), pl.col("case").cast(pl.String), separator="/")
-        frame = frame.with_columns(names.alias("case"))
-    return frame, ReadAs(unit, decided.spoken)
+        frame = frame.with_columns(pl.concat_str(names, pl.col("case").cast(pl.String), separator="/").alias("case"))
+    return frame
 
 
 def telling_kinds(
@@ -124,11 +171,11 @@ def telling_kinds(
         keys: What says which case of which model a row is of.
         columns: Those that may name parts and repeats.
     """
-    if not keys or frame.select(keys).is_unique().all():
+    if not keys or told_apart_by(frame, keys):
         return (), ()
-    single = [[column] for column in columns if frame.select(*keys, column).is_unique().all()]
+    single = [[column] for column in columns if told_apart_by(frame, [*keys, column])]
     telling = single[0] if len(single) == 1 else list(columns)
-    if not telling or not frame.select(*keys, *telling).is_unique().all():
+    if not telling or not told_apart_by(frame, [*keys, *telling]):
         return (), ()
     repeats = named_by(telling, REPEATS)
     return tuple(column for column in telling if column not in repeats), tuple(repeats)
@@ -177,15 +224,12 @@ def averaged(frame: pl.DataFrame, key: Sequence[str], repeats: Sequence[str]) ->
     return grouped.select(order), [Interpreted("repeats", ", ".join(repeats), sentence)]
 
 
-def rescaled(
-    frame: pl.DataFrame, facts: Mapping[str, MetricFacts], columns: Mapping[str, str]
-) -> tuple[pl.DataFrame, list[Interpreted]]:
+def rescaled(frame: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> tuple[pl.DataFrame, list[Interpreted]]:
     """Rows whose percentages are shares, and in which an endless distance is no score.
 
     Args:
         frame: Rows with `metric`, `model` and `value`, a number.
         facts: Of every metric.
-        columns: Our names to those of the user, for the sentences.
     """
     spoken = []
     changed = pl.col("value")
@@ -198,8 +242,7 @@ def rescaled(
             spoken.append(Interpreted("missing", name, sentence))
         if (known.low, known.high) == (0.0, 1.0) and _in_percent(rows):
             changed = pl.when(pl.col("metric") == name).then(pl.col("value") / _PERCENT).otherwise(changed)
-            column = columns.get("value", name)
-            spoken.append(Interpreted("scale", column, f"{name!r} is read as percent: values are divided by 100"))
+            spoken.append(Interpreted("scale", name, f"{name!r} is read as percent: values are divided by 100"))
     return (frame.with_columns(changed.alias("value")) if spoken else frame), spoken
 
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import polars as pl
 
 from surgvalid.errors import TableInvalid
-from surgvalid.schema.metric_facts import known_as
+from surgvalid.schema.metric_facts import facts_by_name, known_as
 from surgvalid.schema.tables.column_words import (
+    DESCRIBING,
     METRICS,
     MODELS,
     NUMBERING,
@@ -29,20 +30,17 @@ from surgvalid.schema.tables.column_words import (
     without_brackets,
 )
 from surgvalid.schema.tables.read_rows import telling_kinds
-from surgvalid.schema.tables.summary_rows import sums_up
+from surgvalid.schema.tables.summary_rows import summing, sums_up
 from surgvalid.schema.tables.table_files import ROLE_OPTIONS
+from surgvalid.schema.tables.tabular import told_apart_by
 from surgvalid.schema.tables.units import Decided
 from surgvalid.schema.tables.written_numbers import nearly_numbers
 
 MOST_LEVELS = 30
 """Different values of a text column that may name models by its shape alone, or describe cases."""
-_DESCRIBING = {
-    "age", "sex", "gender", "bmi", "weight", "height", "year", "fold", "seed", "epoch", "alter", "geschlecht",
-    "center", "centre", "hospital", "site", "zentrum", "klinik", "duration", "asa", "delta", "diff", "difference",
-    "differenz",
-}  # fmt: skip
-"""First words of numbers that are no scores, whatever they are."""
 _VALUES = {"value", "score"}
+_OF = set("total n count questions cases of denominator gesamt".split())
+"""What columns are called that hold of how many something was counted."""
 _FAR = 20.0
 """A numeric column whose typical value is so many times another's is not read as a score of the same kind."""
 _FEWEST_ACROSS = 6
@@ -71,6 +69,11 @@ class ColumnRoles(NamedTuple):
         columns = [unit.column if groups is None else "", *finer, *self.parts, *self.repeats, self.metric]
         return [column for column in dict.fromkeys(columns) if column]
 
+    @property
+    def used(self) -> set[str | None]:
+        """The columns that name a row or hold its scores."""
+        return {self.model, *self.keys, *self.scores, *self.models}
+
 
 def roles_by_name(
     name: str, frame: pl.DataFrame, decided: Decided, columns: Mapping[str, str], taken: list[str]
@@ -80,7 +83,7 @@ def roles_by_name(
     def one_of(ours: str, words: set[str]) -> str | None:
         if ours in columns:
             return columns[ours]
-        fitting = named_by(frame.columns, words)
+        fitting = [column for column in named_by(frame.columns, words) if column not in columns.values()]
         if len(fitting) > 1 and not _say_the_same(frame, fitting):
             raise TableInvalid(name, [choice(ours, fitting)])
         if len(fitting) > 1:
@@ -136,9 +139,9 @@ def with_model(name: str, frame: pl.DataFrame, roles: ColumnRoles, taken: list[s
 def models_by_shape(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     """Text columns with few values that tell rows of the same case apart."""
     keys = roles.keys
-    if not keys or frame.select(keys).is_unique().all():
+    if not keys or told_apart_by(frame, keys):
         return []
-    return [column for column in _few_texts(frame, keys) if frame.select(*keys, column).is_unique().all()]
+    return [column for column in _few_texts(frame, keys) if told_apart_by(frame, [*keys, column])]
 
 
 def _few_texts(frame: pl.DataFrame, used: Collection[str]) -> list[str]:
@@ -167,7 +170,7 @@ def _models_and_cases(frame: pl.DataFrame, roles: ColumnRoles) -> list[tuple[str
         for case in named
         if case != model
         and frame[case].n_unique() > 1
-        and frame.select(*keys, case, model).is_unique().all()
+        and told_apart_by(frame, [*keys, case, model])
         and frame.select(*keys, case).unique().height * frame[model].n_unique() == frame.height
         and not (frame[case].n_unique() <= frame[model].n_unique() and case in _crossing(frame, roles))
     ]
@@ -180,7 +183,7 @@ def check_not_pooled(name: str, frame: pl.DataFrame, roles: ColumnRoles) -> None
         TableInvalid: Rows are not told apart, and a column may name models.
     """
     keys = roles.keys
-    if roles.model is not None or (keys and frame.select(keys).is_unique().all()):
+    if roles.model is not None or (keys and told_apart_by(frame, keys)):
         return
     perhaps = _crossing(frame, roles)
     alone = f"if the table is of one model, say --score {','.join(roles.scores)}"
@@ -204,8 +207,20 @@ def with_scores(
     models: tuple[str, ...],
     scores: tuple[str, ...],
     taken: list[str],
+    metrics: Collection[str] = (),
 ) -> ColumnRoles:
-    """The roles with the columns that hold scores, and with the models where these are columns."""
+    """The roles with the columns that hold scores, and with the models where these are columns.
+
+    Args:
+        name: Of the table, for problems.
+        frame: Its rows.
+        roles: The columns that are known to name something.
+        columns: What was said of columns.
+        models: Columns that are models, where that was said.
+        scores: Columns that are metrics, where that was said.
+        taken: What was read as what; more is added.
+        metrics: Metrics that were asked for or directed, each the name of a column beside those of known names.
+    """
     roles = _with_parts(frame, roles, [*models, *scores, columns.get("value", "")])
     if models:
         return roles._replace(models=models, model=None, named=_metric_and_model(models))
@@ -215,6 +230,10 @@ def with_scores(
     plain = [column for column in numeric if plain_name(column) in _VALUES]
     if len(plain) == 1 and (roles.metric or not known):
         return with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
+    if known or roles.model:
+        known += [
+            column for column in numeric if column not in known and {column, without_brackets(column)[0]} & {*metrics}
+        ]
     if known:
         left = [column for column in numeric if column not in known]
         if roles.model is None and len(left) > 1:
@@ -224,7 +243,12 @@ def with_scores(
         return with_model(name, frame, roles._replace(scores=(numeric[0],)), taken)
     named = _metric_and_model(numeric)
     if roles.model is not None and named:
-        return roles._replace(scores=tuple(numeric), named=named)
+        sums = summing([rest for _, rest in named.values()])
+        kept = tuple(column for column in numeric if named[column][1] not in sums)
+        if kept and sums:
+            taken.append(f"{quoted(column for column in numeric if column not in kept)}: they sum up the other classes")
+        if kept:
+            return roles._replace(scores=kept, named={column: named[column] for column in kept})
     if roles.model is not None or models_by_shape(frame, roles):
         listed = ", ".join(map(repr, numeric))
         raise TableInvalid(name, [f"several columns may hold the score ({listed}); say which: --score {numeric[0]}"])
@@ -246,17 +270,29 @@ def _numeric(name: str, frame: pl.DataFrame, roles: ColumnRoles, taken: list[str
     used = {roles.model, *roles.keys}
     free = [column for column in frame.columns if column not in used]
     numeric = [c for c in free if _is_score(frame[c]) and plain_name(c) not in NUMBERING | MODELS]
-    described = [column for column in numeric if plain_name(column).split(" ")[0] in _DESCRIBING]
+    described = [column for column in numeric if plain_name(column).split(" ")[0] in DESCRIBING]
     if described and len(described) < len(numeric):
         numeric = [column for column in numeric if column not in described]
         they = verb(described, "describes cases and holds", "describe cases and hold")
         taken.append(f"{quoted(described)} {they} no scores")
     known = [column for column in numeric if known_as(without_brackets(column)[0])]
+    if counts := _counts(frame, free, known):
+        raise TableInvalid(name, [counts])
     if not numeric:
         raise TableInvalid(name, nearly_numbers(frame, free) or [_no_numbers(frame)])
     if odd := _odd_cells(frame, free, roles, numeric, known):
         raise TableInvalid(name, odd)
     return numeric, known
+
+
+def _counts(frame: pl.DataFrame, free: Sequence[str], known: Sequence[str]) -> str:
+    """What to do where a share is written as a count beside the number that it is one of; empty where none is."""
+    whole = [column for column in free if frame[column].dtype.is_integer() and plain_name(column) in _OF]
+    for column in (one for one in known if frame[one].dtype.is_integer() and facts_by_name(one).high == 1.0):
+        for total in whole:
+            if frame[column].max() > 1 and (frame[column] <= frame[total]).all():  # type: ignore[operator]
+                return f"{column!r} holds counts out of {total!r}: write shares, {column} / {total}, into a column"
+    return ""
 
 
 def _no_numbers(frame: pl.DataFrame) -> str:
@@ -308,12 +344,12 @@ def on_its_side(frame: pl.DataFrame) -> pl.DataFrame | None:
 def _no_model(frame: pl.DataFrame, roles: ColumnRoles, numeric: Sequence[str]) -> str:
     """Why some columns of numbers may be no models though others are, and what to say; empty where all may be."""
     every = f"--models {shlex.quote(','.join(numeric))}"
-    summing = [column for column in numeric if sums_up(column.replace("_", " "))]
-    if len(summing) == len(numeric):
+    sums = [column for column in numeric if sums_up(column.replace("_", " "))]
+    if len(sums) == len(numeric):
         return f"several columns may hold the score ({quoted(numeric)}); say which: --score {shlex.quote(numeric[0])}"
-    if summing:
-        rest = shlex.quote(",".join(column for column in numeric if column not in summing))
-        message = f"{quoted(summing)} may sum up the other columns; say which columns are models: --models {rest}"
+    if sums:
+        rest = shlex.quote(",".join(column for column in numeric if column not in sums))
+        message = f"{quoted(sums)} may sum up the other columns; say which columns are models: --models {rest}"
         return f"{message}, or all of them: {every}"
     counting = _whole_alone(frame, numeric)
     if alien := _alien(frame, numeric):
@@ -379,7 +415,7 @@ def _may_count(frame: pl.DataFrame, roles: ColumnRoles, counting: Sequence[str],
     if frame.select(pl.col(counting).cast(pl.Float64).is_in([0.0, 1.0]).all()).row(0).count(True):
         return f"{message}, or all of them: --models {shlex.quote(','.join(numeric))}"
     keys = roles.keys
-    if keys and frame.select(keys).is_unique().all():
+    if keys and told_apart_by(frame, keys):
         return message
-    telling = [column for column in counting if frame.select(*keys, column).is_unique().all()]
+    telling = [column for column in counting if told_apart_by(frame, [*keys, column])]
     return f"{message}, with --case {telling[0]} if it numbers cases" if telling else message

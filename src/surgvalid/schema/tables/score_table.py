@@ -16,6 +16,7 @@ import polars as pl
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.schema.metric_facts import MetricFacts, facts_by_name, known_as, range_problems
 from surgvalid.schema.outcomes import Status
+from surgvalid.schema.tables.column_words import without_brackets
 from surgvalid.schema.tables.missing import Missing as Missing
 from surgvalid.schema.tables.missing import missing_rules
 from surgvalid.schema.tables.read_rows import ReadAs, rescaled, told_apart, with_unit
@@ -122,7 +123,7 @@ class ScoreTable:
         names = frame["metric"].drop_nulls().unique(maintain_order=True).cast(pl.String).to_list()
         stated = {name: facts[name] for name in names if facts and name in facts}
         known = {name: stated[name] if name in stated else facts_by_name(name) for name in names}
-        frame, scaled = rescaled(frame, known, columns)
+        frame, scaled = rescaled(frame, known)
         problems = _problems(frame, known, columns)
         if read_as.unit is None:  # a patient may be seen in two centers, a video not
             problems += _several_centers(frame)
@@ -132,7 +133,9 @@ class ScoreTable:
         strata = [name for name in frame.columns if name not in FIXED]
         order = [name for name in FIXED if name in frame.columns] + strata
         has_videos = has_videos and read_as.has_videos
-        read_as = replace(read_as, interpreted=read_as.lines_with(*repeated, *scaled), has_videos=has_videos)
+        percent = (*read_as.percent, *(one.column for one in scaled if one.code == "scale"))
+        lines = read_as.lines_with(*repeated, *scaled)
+        read_as = replace(read_as, interpreted=lines, has_videos=has_videos, percent=percent)
         main = main if main in known else None
         return cls(frame.select(order), has_videos, stated, main, statistics, read_as)
 
@@ -150,7 +153,7 @@ class ScoreTable:
         frame = frame if has_videos else frame.with_columns(pl.col("case").alias("video"))
         order = [*(name for name in FIXED if name in frame.columns), *(n for n in frame.columns if n not in FIXED)]
         kept = [line for line in self.read_as.interpreted if line.code not in ("unit", "type")]
-        read_as = ReadAs(read_as.unit, read_as.lines_with(*kept), self.read_as.says_why, has_videos)
+        read_as = replace(self.read_as, unit=read_as.unit, interpreted=read_as.lines_with(*kept), has_videos=has_videos)
         return replace(self, frame=frame.select(order), has_videos=has_videos, read_as=read_as)
 
     @property
@@ -206,6 +209,7 @@ class ScoreTable:
             raise Misuse(f"the table has {len(self.metrics)} metrics ({listed}); choose one with metric (--metric)")
         if metric is not None and metric not in self.metrics:
             alike = [name for name in self.metrics if (known := known_as(name)) and known == known_as(metric)]
+            alike += [name for name in self.metrics if name == without_brackets(metric)[0] and name not in alike]
             if len(alike) == 1:
                 return alike[0]
             raise UnknownName("metric", metric, self.metrics)
@@ -214,6 +218,10 @@ class ScoreTable:
     def facts_of(self, metric: str) -> MetricFacts:
         """The facts of one metric: as stated, or as far as its name says them; the direction may be unknown."""
         return self.facts[metric] if metric in self.facts else facts_by_name(metric)
+
+    def as_share(self, metric: str, number: float | None) -> float | None:
+        """A difference that is written as the scores of a metric were: of percentages in percent points, as a share."""
+        return number / 100 if number is not None and metric in self.read_as.percent else number
 
     def directed(self, better: Directions, metric: str | None = None) -> ScoreTable:
         """The table with the directions that somebody stated.
@@ -229,6 +237,8 @@ class ScoreTable:
         if not better:
             return self
         facts = {name: self.facts_of(name) for name in self.metrics}
+        if isinstance(better, Mapping):  # by the heading, whose bracket holds the unit
+            better = {name if name in facts else without_brackets(name)[0]: one for name, one in better.items()}
         unknown = [name for name, one in facts.items() if one.better is None]
         chosen = [metric] if metric is not None else unknown or self.metrics
         return replace(self, facts={**self.facts, **directed(facts, better, chosen)})

@@ -19,10 +19,7 @@ LONGEST_TEXT = 400
 _LARGE = 100_000
 
 
-P_VALUES = frozenset(
-    ("p_value", "p_holm", "p_bh", "p_adjusted", "p_corrected", "smallest_p", "gain_p",
-     "confidence_set_p")
-)  # fmt: skip
+P_VALUES = frozenset("p_value p_holm p_bh p_adjusted p_corrected smallest_p gain_p confidence_set_p".split())
 """Columns of published tables that hold p-values; a contract test keeps the list whole."""
 SMALLEST_P = 0.001
 """Below, a p-value is shown as smaller than this: no test here is exact enough for more digits to mean anything."""
@@ -49,6 +46,19 @@ def p_phrase(p: float | None) -> str:
     """
     text = p_text(p)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+_NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def spelled(number: int) -> str:
+    """A small number as a word.
+
+    Example:
+        >>> spelled(6), spelled(40)
+        ('six', '40')
+    """
+    return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
 
 
 def shown_column(column: pl.Series, *, digits: int = 3) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rows of a plain table that are no scores: empty ones at its end, and those that sum up others."""
+"""Rows of a plain table that are no scores: empty ones, headings once more, and those that sum up others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import polars as pl
 from surgvalid.schema.metric_facts import known_as
 from surgvalid.schema.tables.column_words import without_accents
 
-_SUMMARIES = frozenset((
-    "mean", "average", "avg", "median", "sd", "std", "stdev", "total", "sum", "overall", "mittelwert", "mittel",
-    "durchschnitt", "summe", "gesamt", "gesamtmittelwert", "standardabweichung", "moyenne", "mediane", "ecart", "media",
-))  # fmt: skip
+_SUMMARIES = frozenset(
+    """
+    mean average avg median sd std stdev total sum overall mittelwert mittel durchschnitt summe gesamt
+    gesamtmittelwert standardabweichung moyenne mediane ecart media promedio minimum maximum iqr sem ø
+    gesamtergebnis stabw stdabw deviation varianz variance
+    """.split()
+)
 """Words that say of a row below a table what it sums up."""
-_BESIDE = frozenset(("type", "of", "over", "all", "patients", "cases", "videos", "images", "models"))
+_PERHAPS = re.compile(r"min|max|mw|range|q[13]|(95\W*)?ci|p(\W?(value|wert))?|alle?", re.IGNORECASE)
+"""What may also be the name of a patient, unless no other is like it."""
+_BESIDE = frozenset("type grand standard dev of over all patients cases videos images models".split())
 """Words that may stand beside one of those."""
 
 
@@ -66,16 +71,20 @@ def unnamed(frame: pl.DataFrame, columns: Iterable[str]) -> list[str]:
 
 
 def without_summaries(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
-    """The table without rows that sum up others, by what the columns of patients and cases call them.
+    """The table without rows that repeat its headings, or sum up others by what they call their patient or case.
 
     Example:
-        >>> without_summaries(pl.DataFrame({"patient": ["p1", "Mean"], "dice": [0.5, 0.5]}), ["patient"])[1]
-        ["row 2 ('Mean' in 'patient') sums up others and is left out"]
+        >>> rows = pl.DataFrame({"patient": ["p1", "patient", "Mean"], "dice": ["0.5", "dice", "0.5"]})
+        >>> without_summaries(rows, ["patient"])[1]
+        ['row 2 repeats the headings and is left out', "row 3 ('Mean' in 'patient') sums up others and is left out"]
     """
     keep = pl.Series([True] * frame.height, dtype=pl.Boolean)
-    sentences = []
+    if frame.height and all(kind == pl.String for kind in frame.dtypes):  # else one column holds no heading
+        headings = pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
+        keep = frame.select(~headings.fill_null(False)).to_series()
+    sentences = [f"row {place + 1} repeats the headings and is left out" for place in (~keep).arg_true()]
     for column in (column for column in columns if frame[column].dtype == pl.String):
-        for cell in filter(sums_up, frame[column].drop_nulls().unique(maintain_order=True)):
+        for cell in summing(frame[column].filter(keep).drop_nulls().unique(maintain_order=True).to_list()):
             rows = (frame[column] == cell).fill_null(False)
             keep = keep & ~rows
             first, count = int(rows.arg_true()[0]) + 1, int(rows.sum())
@@ -83,6 +92,24 @@ def without_summaries(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.D
             several = f"{count} rows ({cell!r} in {column!r}; first: row {first}) sum up others and are"
             sentences.append(f"{which if count == 1 else several} left out")
     return frame.filter(keep), sentences
+
+
+def summing(names: Sequence[str]) -> list[str]:
+    """Those of some names that sum up the others; what may be a patient's is one where the others are unlike it.
+
+    Example:
+        >>> summing(["P1", "P2", "Max", "Mean"]), summing(["Anna", "Max"]), summing(["Q1", "Q2", "Q3"]), summing(["p"])
+        (['Max', 'Mean'], [], [], [])
+    """
+    perhaps = [name for name in names if _PERHAPS.fullmatch(name.strip())]
+    rest = [name for name in names if name not in perhaps and not sums_up(name)]
+    shapes = {re.sub(r"\d+|^\w$", "0", name) for name in rest}
+    perhaps = [name for name in perhaps if re.sub(r"\d+|^\w$", "0", name) not in shapes]
+    if len(names) == 1:
+        perhaps = []
+    elif len(names) - len(rest) < 2:
+        perhaps = [one for one in perhaps if one.casefold() != "all" and all(re.search(r"\d", name) for name in rest)]
+    return [name for name in names if sums_up(name) or name in perhaps]
 
 
 def sums_up(name: str) -> bool:

@@ -115,7 +115,8 @@ def read_alike(read: Sequence[ReadAs | None]) -> ReadAs | None:
         return None
     lines = tuple(dict.fromkeys(line for one in known for line in one.interpreted))
     says_why, has_videos = all(one.says_why for one in known), all(one.has_videos for one in known)
-    return ReadAs(known[0].unit, lines, says_why, has_videos)
+    percent = tuple(dict.fromkeys(name for one in known for name in one.percent))
+    return ReadAs(known[0].unit, lines, says_why, has_videos, percent)
 
 
 def against_names(carried: TableFacts, tables: Mapping[str, Iterable[str]]) -> list[str]:

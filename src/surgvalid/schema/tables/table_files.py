@@ -29,11 +29,11 @@ from surgvalid.schema.tables.harness_logs import SUFFIXES, read_log
 from surgvalid.schema.tables.tabular import first_line
 from surgvalid.schema.tables.workbooks import filled_sheets, read_rows_of_workbook
 
-OURS = ("model", "case", "video", "metric", "value", "status", "task")
+OURS = tuple("model case video metric value status task".split())
 """The columns that score tables have in common."""
 ROLE_OPTIONS = {"video": "--unit", "case": "--case", "model": "--model-column", "value": "--score"}
 """How columns of score tables are named on the command line; others by `--columns`."""
-ROLES = ("capability", "ood", "clinical", "group", "format", "procedure", "center", "phase", "latency")
+ROLES = tuple("capability ood clinical group format procedure center phase latency".split())
 """Further columns that a verb or the report looks for by name."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _KINDS = (*_SEPARATORS, ".xlsx", ".parquet", *SUFFIXES)

@@ -9,7 +9,7 @@ two readings fit, none is taken: the error lists them with the option that choos
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -22,9 +22,12 @@ from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.schema.metric_facts import MetricFacts, facts_by_name, known_as, range_problems
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import (
+    CLINICS,
+    IMAGES,
     MODELS,
     NUMBERING,
     PATIENTS,
+    PLACES,
     identifying,
     named_by,
     plain_name,
@@ -43,16 +46,25 @@ from surgvalid.schema.tables.score_columns import (
     with_scores,
 )
 from surgvalid.schema.tables.score_table import ScoreTable, read_score_table
+from surgvalid.schema.tables.splits import rows_of_tests
 from surgvalid.schema.tables.summary_rows import unnamed, without_empty_end, without_spaces, without_summaries
 from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.schema.tables.table_files import OURS, ROLES, names_unknown, read_frame, renamed, split_sheet
-from surgvalid.schema.tables.tabular import as_frame, mixed_kinds
-from surgvalid.schema.tables.units import NOT_SAID, Interpreted, Unit, unit_of
+from surgvalid.schema.tables.tabular import as_frame, mixed_kinds, told_apart_by
+from surgvalid.schema.tables.units import (
+    NOT_SAID,
+    Interpreted,
+    Unit,
+    names_no_column,
+    spelled_apart,
+    spelled_as_one,
+    unit_of,
+)
 from surgvalid.schema.tables.written_numbers import with_numbers
 
 UNNAMED = "score"
 """What the scores of a wide table are of where neither its columns, its file nor the caller says it."""
-NAMING = ("model", "case", "video", "metric", "value")
+NAMING = tuple("model case video metric value".split())
 """Of our names those that are no conditions, also where another column says the same."""
 MORE_ROLES = ("unit", "repeat", "condition")
 """Roles that a caller may give columns beside our names."""
@@ -78,28 +90,16 @@ def note_readings(lines: Sequence[Interpreted]) -> None:
         noted.extend(line for line in lines if line not in noted)
 
 
-class Shared(NamedTuple):
-    """On which units all models have scores."""
-
-    units: int
-    of: int
-    lacking: Mapping[str, int]
-    """For each model, the units that it has no score of."""
-
-
 class TableReading(NamedTuple):
     """A table of scores, and what in it was interpreted as what."""
 
     table: ScoreTable
     """Its `video` is the unit."""
-    metric: str | None
-    """The primary one; None where nobody chose among several."""
-    others: tuple[str, ...]
-    """Other metrics of the table."""
+    metric: str
+    """The primary one."""
     interpreted: tuple[Interpreted, ...]
-    missing: Mapping[str, int]
-    """For each model, the scores of the primary metric that are not there though it has others of the unit."""
-    shared: Shared | None = None
+    shared: int
+    """Units in which all models have scores of it."""
 
     @property
     def unit(self) -> Unit:
@@ -109,9 +109,7 @@ class TableReading(NamedTuple):
     @property
     def units(self) -> int | None:
         """How many there are that all models share; None where nothing says what is independent."""
-        if not self.unit.is_known:
-            return None
-        return self.table.frame["video"].n_unique() if self.shared is None else self.shared.units
+        return self.shared if self.unit.is_known else None
 
 
 def read_scores(
@@ -161,10 +159,11 @@ def read_scores(
     """
     roles = {"unit": unit, "case": case, "model": model, "repeat": repeat}
     stated = {**(columns or {}), **{ours: theirs for ours, theirs in roles.items() if theirs}}
-    if re.fullmatch(r"case|prefix:\d+", stated.get("video", "")):
+    if names_no_column(stated.get("video", "")):
         stated["unit"] = stated.pop("video")
     conditions = [*condition, *filter(None, stated.pop("condition", "").split(","))]
-    options = PlainOptions(tuple(models), tuple(scores), metric, decimal, tuple(conditions), pooled)
+    metrics = (*filter(None, [metric]), *(better if isinstance(better, Mapping) else ()))
+    options = PlainOptions(tuple(models), tuple(scores), metric, decimal, tuple(conditions), pooled, metrics)
     if isinstance(source, ScoreTable):
         table = source if "unit" not in stated else source.by_unit(stated["unit"])
     else:
@@ -186,6 +185,8 @@ class PlainOptions(NamedTuple):
     decimal: str | None = None
     conditions: tuple[str, ...] = ()
     pooled: bool = False
+    metrics: tuple[str, ...] = ()
+    """That were asked for, or of which the direction was said."""
 
 
 def are_paths(source: Any) -> bool:
@@ -206,7 +207,23 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
     if logs := {file: log for some in held.values() for file, log in some.items() if log.scorers}:
         files = [file for path, some in held.items() for file in some or [path]]
         return _of_logs(files, alike(logs, stated.get("unit")), stated, options)
-    frames = {str(path): _frame(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
+    read = {str(path): frame_in(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
+    tested = {name: rows_of_tests(frame, options.conditions) for name, frame in read.items()}
+    frames = {name: frame for name, (frame, _) in tested.items()}
+    table = _of_frames(source, paths, frames, ours, stated, options)
+    left_out = [line for _, lines in tested.values() for line in lines]
+    return replace(table, read_as=replace(table.read_as, interpreted=table.read_as.lines_with(*left_out)))
+
+
+def _of_frames(
+    source: Any,
+    paths: list[Path],
+    frames: Mapping[str, pl.DataFrame],
+    ours: Mapping[str, str],
+    stated: Mapping[str, str],
+    options: PlainOptions,
+) -> ScoreTable:
+    """The table of rows under our names, or of a plain table, by the file of each."""
     if not (options.models or options.scores) and all(_is_ours(frame, ours) for frame in frames.values()):
         if not paths and (mixed := mixed_kinds(source, ours)):
             raise TableInvalid("score table", mixed)
@@ -214,7 +231,7 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
         if paths:
             table = read_score_table(paths, columns=ours, unit=unit, frames=list(frames.values()))
         else:
-            table = ScoreTable.of(source, columns=ours, unit=unit)
+            table = ScoreTable.of(frames["table"], columns=ours, unit=unit)
         says_why = table.read_as.says_why and any("status" in frame.columns for frame in frames.values())
         return replace(table, read_as=replace(table.read_as, says_why=says_why))
     names = _distinct_names(paths) or ["table"]
@@ -259,13 +276,14 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _is_ours(frame: pl.DataFrame, columns: Mapping[str, str]) -> bool:
-    """Whether rows are under our names, the caller's included."""
+    """Whether rows are under our names, the caller's included; images whose patients nobody names are no cases."""
     names = {*frame.columns, *(ours for ours, theirs in columns.items() if theirs in frame.columns)}
-    return {"model", "case", "value"} <= names
+    images = named_by([columns.get("case", "")], IMAGES) if not names & {"video", "unit"} else []
+    return {"model", "case", "value"} <= names and not images
 
 
-def _frame(path: Path, stated: Mapping[str, str], sheet: str | None) -> pl.DataFrame:
-    """The table in a file; patient 007 stays 007."""
+def frame_in(path: Path, stated: Mapping[str, str], sheet: str | None) -> pl.DataFrame:
+    """The table in a file before anything in it is interpreted; patient 007 stays 007."""
     frame = read_frame(path, sheet=sheet, semicolons=True)
     given = {theirs for ours, theirs in stated.items() if ours != "value"}
     named = {*OURS, *given} if _is_ours(frame, stated) else identifying(frame.columns, given)
@@ -280,11 +298,28 @@ def plain_score_table(
 ) -> ScoreTable:
     """The table of one or several plain ones."""
     read = [_PlainFrame(name, frame, dict(stated), options, alone=len(frames) == 1) for name, frame in frames.items()]
-    long = pl.concat([one.frame for one in read], how="diagonal_relaxed")
     facts = {name: one for plain in read for name, one in plain.facts.items()}
+    long = _one_heading(pl.concat([one.frame for one in read], how="diagonal_relaxed"), facts)
     lines = tuple(dict.fromkeys(line for one in read for line in one.lines))
-    read_as = ReadAs(read[0].unit, lines, says_why="status" in long.columns)
+    percent = tuple(dict.fromkeys(name for plain in read for name in plain.percent))
+    says_why = "status" in long.columns
+    read_as = ReadAs(read[0].unit, lines, says_why=says_why, percent=percent, roles=read[0].roles)
     return ScoreTable.of(long, where=", ".join(frames), facts=facts, read_as=read_as)
+
+
+def _one_heading(long: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> pl.DataFrame:
+    """The rows with a metric called as it was first, where headings mean the same, such as `Dice` and `DSC`.
+
+    Two of them with scores of one case and model stay apart.
+    """
+    first: dict[tuple[str, str], str] = {}
+    same = {}
+    for name in long["metric"].unique(maintain_order=True).drop_nulls():
+        unit = facts.get(name, facts_by_name(name)).unit
+        same[name] = first.setdefault((known_as(name) or name.casefold(), unit), name)
+    key = [name for name in ("model", "video", "case", "metric") if name in long.columns]
+    once = long.with_columns(pl.col("metric").replace(same))
+    return once if told_apart_by(once, key) else long
 
 
 class _PlainFrame:
@@ -296,6 +331,8 @@ class _PlainFrame:
         self.name, self.options = name, options
         self.taken: list[str] = []
         self.facts: dict[str, MetricFacts] = {}
+        self.roles: dict[str, str] = {}
+        self.percent: list[str] = []
         stated = {ours: theirs.strip() for ours, theirs in stated.items()}
         if unknown := names_unknown(stated, (*OURS, *ROLES, *MORE_ROLES)):
             raise TableInvalid(name, unknown)
@@ -305,22 +342,30 @@ class _PlainFrame:
         if absent := [one for one in [*columns, *models, *scores, *options.conditions] if one not in frame.columns]:
             has = quoted(frame.columns)
             raise TableInvalid(name, [f"column {one!r} does not exist; the table has {has}" for one in absent])
+        if (repeat := stated.get("repeat")) in NAMING:
+            raise TableInvalid(name, [f"column {repeat!r} cannot number repeats under that name; rename it"])
         frame = renamed(frame, {ours: stated.pop(ours) for ours in list(stated) if ours in ROLES}, name)
+        guessed = [c for c in named_by(frame.drop(options.conditions).columns, MODELS) if c not in stated.values()]
+        model = stated.get("model") or next(iter(guessed), None)
+        named = identifying(frame.columns, stated.values()) - {model, stated.get("value")}
+        frame, left_out = without_summaries(frame, [column for column in frame.columns if column in named])
+        self.taken += left_out
         frame = self._numbers(frame, stated, {*models, *scores})
-        model = stated.get("model") or next(iter(named_by(frame.columns, MODELS)), None)
-        frame = self._rows(frame, identifying(frame.columns, stated.values()) - {model, stated.get("value")})
+        free = frame.drop(options.conditions)
         naming = frame.drop([*options.conditions, *models, *scores, *filter(None, [stated.get("value")])])
         whole = stated.get("unit") or stated.get("video")
         decided = unit_of(name, naming, stated=whole, case=stated.get("case"), model=model)
-        roles = roles_by_name(name, frame, decided, stated, self.taken)
-        roles = with_scores(name, frame, roles, stated, models, scores, self.taken)
+        frame = spelled_as_one(frame, decided, model)
+        roles = roles_by_name(name, free, decided, stated, self.taken)
+        roles = with_scores(name, frame, roles, stated, models, scores, self.taken, options.metrics)
         if alone and not (models or scores or roles.models):
             check_not_pooled(name, frame, roles)
         whose = [column for column in (roles.model, decided.unit.column, roles.metric) if column]
         if problems := unnamed(frame, whose):
             raise TableInvalid(name, problems)
         self.unit = decided.unit
-        self.lines: list[Interpreted] = [*decided.spoken]
+        apart = [*named_by(frame.columns, PLACES), *filter(None, [roles.model])]
+        self.lines: list[Interpreted] = [*decided.spoken, *spelled_apart(frame, apart)]
         self.frame = self._long(frame, roles)
         self.lines += [Interpreted("columns", "", sentence) for sentence in self.taken]
 
@@ -333,28 +378,24 @@ class _PlainFrame:
         self.taken += left_out
         if (upright := on_its_side(frame)) is not None:
             self.taken.append("each row is a model, each column a case")
-            return upright
+            return upright.rename({"score": self.options.measured or "score"})
         return frame
 
     def _numbers(self, frame: pl.DataFrame, stated: Mapping[str, str], chosen: set[str]) -> pl.DataFrame:
         texts = identifying(frame.columns, [theirs for ours, theirs in stated.items() if ours != "value"])
         frame, spaces = without_spaces(frame, [column for column in frame.columns if column in texts])
-        frame, numbers, undecided = with_numbers(frame, texts, self.options.decimal)
+        frame, numbers, undecided, self.signed = with_numbers(frame, texts, self.options.decimal)
         chosen = {*chosen, *filter(None, [stated.get("value")])} or set(undecided)
         if problems := [problem for column, problem in undecided.items() if column in chosen]:
             raise TableInvalid(self.name, problems)
         self.taken += [*spaces, *numbers]
         return frame
 
-    def _rows(self, frame: pl.DataFrame, naming: Collection[str | None]) -> pl.DataFrame:
-        frame, left_out = without_summaries(frame, [column for column in frame.columns if column in naming])
-        self.taken += left_out
-        return frame
-
     def _long(self, frame: pl.DataFrame, roles: ColumnRoles) -> pl.DataFrame:
         """The long table under our names."""
         rows = self._with_units(frame, roles)
         strata = self._conditions(rows, roles)
+        self.roles = _columns_by_role(roles, strata)
         long = self._in_range(self._unpivoted(rows, roles, strata))
         if roles.model and roles.named:  # a column for each class
             classes = {name: rest for name, (_, rest) in roles.named.items()}
@@ -373,12 +414,11 @@ class _PlainFrame:
 
     def _unused(self, frame: pl.DataFrame, roles: ColumnRoles, strata: Sequence[str]) -> list[Interpreted]:
         """Said of columns of numbers that are neither scores nor conditions, so that nobody believes they counted."""
-        decided = roles.decided
-        used = {roles.model, roles.metric, *roles.keys, *roles.scores, *roles.models, *roles.repeats, *strata, *NAMING}
-        used |= {decided.unit.column, *decided.finer, "status"}
+        used = {*roles.used, roles.decided.unit.column, *strata, *NAMING, "status"}
         rest = [name for name in frame.columns if name not in used and plain_name(name) not in NUMBERING]
         rest = [name for name in rest if frame[name].dtype.is_numeric() and frame[name].n_unique() > 1]
-        return [Interpreted("columns", "", f"not used: {quoted(rest)}")] if rest else []
+        text = f"not used: {quoted(rest)}; a metric among them is one with --better NAME=larger or NAME=smaller"
+        return [Interpreted("columns", "", text)] if rest else []
 
     def _with_units(self, frame: pl.DataFrame, roles: ColumnRoles) -> pl.DataFrame:
         """The rows with their number, case and, where it is more than the case, unit."""
@@ -415,8 +455,11 @@ class _PlainFrame:
         Raises:
             TableInvalid: Scores that their metric cannot take, by the columns and rows in which they stand.
         """
-        known = {name: self.facts.get(name) or facts_by_name(name) for name in long["metric"].unique().drop_nulls()}
-        long, scaled = rescaled(long, known, {})
+        metrics = long["metric"].unique(maintain_order=True).drop_nulls()
+        known = {name: self.facts.get(name) or facts_by_name(name) for name in metrics}
+        signed = long.filter(pl.col("__column__").is_in(self.signed))["metric"].unique().to_list()
+        long, scaled = rescaled(long, known)
+        self.percent += [*signed, *(line.column for line in scaled if line.code == "scale")]
         self.lines += scaled
         scores = long.select("__column__", "metric", row="__row__", value="value")
         by_metric = scores.group_by("__column__", "metric", maintain_order=True)
@@ -460,7 +503,8 @@ class _PlainFrame:
 
     def _conditions(self, rows: pl.DataFrame, roles: ColumnRoles) -> list[str]:
         """Columns that divide cases: few values, alike for all models of a case, and no names of cases."""
-        used = {roles.model, *roles.keys, *roles.scores, *roles.models, "__case__", "__row__", "__video__", *NAMING}
+        used = {*roles.used, "__case__", "__row__", "__video__", *NAMING}
+        used -= {*named_by(rows.columns, CLINICS)}  # also where patients are numbered within each
         kept = [column for column in rows.columns if column not in used and self._is_condition(rows, column)]
         types = [line.column for line in roles.decided.spoken if line.code == "type"]
         return list(dict.fromkeys([*roles.parts, *kept, *(column for column in types if column not in used)]))
@@ -478,13 +522,15 @@ class _PlainFrame:
         """What tells the cases of one unit apart, the unit's name included."""
         given = [column for column in roles.keys if column not in (roles.metric, *roles.repeats)]
         others = [column for column in (roles.model, roles.metric, *roles.repeats) if column]
-        if given and frame.select(*given, *others).is_unique().all():
+        if given and told_apart_by(frame, [*given, *others]):
             return pl.concat_str([pl.col(column).cast(pl.String).fill_null("") for column in given], separator="/")
         if self.options.pooled or (roles.model is None and roles.metric is None):
             finer = [column for column in roles.decided.finer if column != roles.decided.unit.column]
-            self.taken.append(_counted_apart(frame, given) if finer else "each row is a case of its own")
+            again = bool(finer) and bool(given) and not told_apart_by(frame, given)
+            self.taken.append(_counted_apart(frame, given) if again else "each row is a case of its own")
             return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))
-        raise TableInvalid(self.name, [_not_told_apart(frame, given, [*given, *others])])
+        rest = [column for column in frame.columns if column not in roles.used]
+        raise TableInvalid(self.name, [_not_told_apart(frame, given, [*given, *others], rest)])
 
     def _shown(self, roles: ColumnRoles) -> list[Interpreted]:
         lines = [Interpreted("columns", roles.model, f"models are named by {roles.model!r}")] if roles.model else []
@@ -498,27 +544,54 @@ class _PlainFrame:
         return lines
 
 
+def _columns_by_role(roles: ColumnRoles, strata: Sequence[str]) -> dict[str, str]:
+    """What each column is; one that is several things is the last of them."""
+    unit, finer, groups, _ = roles.decided
+    named = {
+        "condition": strata,
+        "part": roles.parts,
+        "repeat": roles.repeats,
+        "metric": [roles.metric],
+        "score": roles.scores,
+        "model scores": roles.models,
+        "model": [roles.model],
+        "unit": [unit.column] if groups is None else [],
+        "case": [column for column in finer if column != unit.column or groups is not None],
+    }
+    return {column: role for role, columns in named.items() for column in columns if column}
+
+
 def _counted_apart(frame: pl.DataFrame, keys: Sequence[str]) -> str:
     again = (~frame.select(keys).to_struct().is_first_distinct()).arg_true()
     many = "1 row repeats" if len(again) == 1 else f"{len(again):,} rows repeat"
     return f"{many} the names of another (first: row {again[0] + 1}); each counts as a case of its own"
 
 
-def _not_told_apart(frame: pl.DataFrame, given: Sequence[str], keys: Sequence[str]) -> str:
+def _not_told_apart(frame: pl.DataFrame, given: Sequence[str], keys: Sequence[str], rest: Sequence[str]) -> str:
     """Why rows of the models cannot be put side by side, and what to do."""
     first = frame.to_struct().is_first_distinct()
     again = (~(first if not first.all() else frame.select(keys).to_struct().is_first_distinct())).arg_true()
+    if again.is_empty():
+        return "no column names cases, so that nothing belongs together: say which names patients, --unit COLUMN"
     named = frame.select(keys).rows()
     row = int(again[0])
     same = named.index(named[row])
-    if given and frame.filter(first).select(keys).is_unique().all():
+    if given and told_apart_by(frame.filter(first), keys):
         many = "1 row is" if len(again) == 1 else f"{len(again):,} rows are"
         return f"{many} there twice (first: row {row + 1}, the same as row {same + 1}); remove them"
     unsaid = f"{quoted(given)} {verb(given, 'does', 'do')} not say" if given else "no column says"
+    several = [column for column in rest if 2 * frame[column].n_unique() <= frame.height]
+    telling = [column for column in several if told_apart_by(frame, [*keys, column])]
+    says = (
+        "name the column that tells cases of one patient apart, --case COLUMN; where there is none, add one, or remove "
+        "the row that does not hold"
+    )
+    if telling:
+        says = f"they differ in {quoted(telling)}: say --case {telling[0]} if it tells cases of one patient apart, "
+        says += f"--columns repeat={telling[0]} if it numbers measurements of one case"
     return (
         f"{unsaid} which rows of the models belong together (rows repeat; first duplicates: rows "
-        f"{same + 1} and {row + 1}): name the column that tells cases of one patient apart, --case COLUMN; "
-        "where there is none, add one, or remove the row that does not hold"
+        f"{same + 1} and {row + 1}): {says}"
     )
 
 
@@ -543,61 +616,55 @@ def _preference(facts: MetricFacts) -> int:
 def _with_coverage(table: ScoreTable, metric: str | None) -> TableReading:
     """The table with what is missing and shared in its primary metric."""
     name = metric if metric in table.metrics else table.main or table.metrics[0]
-    others = tuple(one for one in table.metrics if one != name)
-    lines = (
-        []
-        if table.main != name or metric or not others
-        else [Interpreted("metric", name, f"{name!r} is the primary metric; the table scores {quoted(others)} too")]
-    )
-    missing, shared, spoken = coverage(table, name)
+    others, unit, lines = [one for one in table.metrics if one != name], table.unit, []
+    if table.main == name and others and not metric:
+        text = f"{name!r} is the primary metric; the table scores {quoted(others)} too"
+        lines.append(Interpreted("metric", name, text))
     codes = {line.code for line in table.read_as.interpreted}
-    if table.unit.level == "E4" and "evidence" not in codes and (evidence := group_evidence(table.frame, name)):
-        lines.append(Interpreted("evidence", table.unit.column, evidence))
+    if unit.level == "E4" and "evidence" not in codes and (evidence := group_evidence(table.frame, name)):
+        lines.append(Interpreted("evidence", unit.column, evidence))
     if "unit" not in codes:
         count = table.frame["video"].n_unique()
-        lines.append(Interpreted("unit", table.unit.column, f"{count:,} {table.unit.word}s are independent"))
+        lines.append(Interpreted("unit", unit.column, f"{count:,} {unit.word}s are independent"))
+    shared, spoken = coverage(table, name)
     interpreted = table.read_as.lines_with(*spoken, *lines)
     if interpreted != table.read_as.interpreted:  # else it stays the one whose matrices are made
         table = replace(table, read_as=replace(table.read_as, interpreted=interpreted))
     note_readings(interpreted)
-    return TableReading(table, name, others, interpreted, missing, shared)
+    return TableReading(table, name, interpreted, shared)
 
 
-def coverage(table: ScoreTable, metric: str) -> tuple[dict[str, int], Shared | None, list[Interpreted]]:
-    """For one metric: scores that models lack within units that they have, the units that all share, both in words."""
+def coverage(table: ScoreTable, metric: str) -> tuple[int, list[Interpreted]]:
+    """The units in which all models have scores of a metric; scores and units that some of them lack, in words."""
     rows = table.frame.filter(pl.col("metric") == metric)
-    scored = rows.filter(pl.col("value").is_not_null())
-    models, known = table.models, table.unit.is_known
     key = [name for name in ("task", "case") if name in rows.columns]
-    if len(models) * rows.n_unique(key) == scored.height:
-        return {}, None, []
-    has = {str(model): set(some["video"]) for (model,), some in scored.group_by("model")}
-    cases = rows.select(*key, "video").unique()
-    counts = {str(model): some.n_unique(key) for (model,), some in scored.group_by("model")}
-    missing = {}
-    for model in models:
-        asked = cases.filter(pl.col("video").is_in(list(has.get(model, ())))).height
-        if asked > counts.get(model, 0):
-            missing[model] = asked - counts.get(model, 0)
-    every, common = set(cases["video"]), set.intersection(*(has.get(model, set()) for model in models))
-    lacking = {model: len(every - has.get(model, set())) for model in models if every - has.get(model, set())}
-    word, spoken = table.unit.word, []
-    if missing:
-        counted = ", ".join(f"{count:,} score{'s' * (count > 1)} of {model}" for model, count in missing.items())
-        spoken.append(Interpreted("missing", metric, f"not there: {counted}; a comparison leaves those cases out"))
-    if lacking and known and table.has_videos:
-        counted = ", ".join(f"{model} has no scores in {count:,}" for model, count in lacking.items())
-        sentence = f"compared on {len(common):,} of {len(every):,} {word}s; {counted}{_all_of(table, has, lacking)}"
-        spoken.append(Interpreted("shared", metric, sentence))
-    return missing, Shared(len(common), len(every), lacking) if known else None, spoken
+    cases, scored = rows.select(*key, "video").unique(), rows.filter(pl.col("value").is_not_null())
+    units = cases["video"].n_unique()
+    if len(table.models) * rows.n_unique(key) == scored.height:
+        return units, []
+    by_model = {str(model): some for (model,), some in scored.group_by("model")}
+    held = {model: by_model.get(model, scored.clear()).select(*key, "video") for model in table.models}
+    asked = {model: cases.join(some, on="video", how="semi").height for model, some in held.items()}
+    absent = {model: asked[model] - some.n_unique(key) for model, some in held.items()}
+    counted = [f"{count:,} score{'s' * (count > 1)} of {model}" for model, count in absent.items() if count]
+    spoken = []
+    if counted:
+        text = f"not there: {', '.join(counted)}; a comparison leaves those cases out"
+        spoken.append(Interpreted("missing", metric, text))
+    has = {model: set(some["video"]) for model, some in held.items()}
+    common = len(set.intersection(*has.values()))
+    lacking = {model: units - len(some) for model, some in has.items() if len(some) < units}
+    if lacking and table.unit.is_known and table.has_videos:
+        word, counted = table.unit.word, [f"{model} has no scores in {count:,}" for model, count in lacking.items()]
+        where = _all_of(table, has[next(iter(lacking))]) if len(lacking) == 1 else ""
+        text = f"compared on {common:,} of {units:,} {word}s; {', '.join(counted)}{where}"
+        spoken.append(Interpreted("shared", metric, text))
+    return common, spoken
 
 
-def _all_of(table: ScoreTable, has: Mapping[str, set[str]], lacking: Mapping[str, int]) -> str:
-    """The condition that holds of exactly the units that one model lacks, where one does."""
-    if len(lacking) != 1:
-        return ""
-    model = next(iter(lacking))
-    gone = ~pl.col("video").is_in(list(has.get(model, ())))
+def _all_of(table: ScoreTable, units: set[str]) -> str:
+    """The condition that holds of exactly the other units, where one does."""
+    gone = ~pl.col("video").is_in(list(units))
     for column in table.strata:
         levels = table.frame.filter(gone)[column].unique()
         if len(levels) == 1 and not table.frame.filter(~gone)[column].eq(levels[0]).any():

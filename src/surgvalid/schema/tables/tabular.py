@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,8 @@ def mixed_kinds(data: Any, columns: Mapping[str, str]) -> list[str]:
     problems = []
     for ours in ("model", "case", "video", "task"):
         kinds: dict[str, tuple[int, Any]] = {}
-        for row, value in enumerate(_raw_values(data, columns.get(ours, ours)), start=1):
+        values = list(_raw_values(data, columns.get(ours, ours)))
+        for row, value in enumerate(values if not set(map(type, values)) <= {str} else (), start=1):
             if isinstance(value, str):
                 kinds.setdefault("text", (row, value))
             elif isinstance(value, int | np.integer):
@@ -75,6 +76,11 @@ def _raw_values(data: Any, name: str) -> Iterable[Any]:
     if isinstance(data, list):
         return (row.get(name) for row in data if isinstance(row, dict))
     return ()
+
+
+def told_apart_by(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether no two rows are alike in all of some columns."""
+    return bool(frame.select(columns).is_unique().all())
 
 
 def first_line(error: Exception) -> str:

@@ -11,26 +11,33 @@ claims through and grouping costs little power.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from surgvalid.errors import TableInvalid
 from surgvalid.schema.tables.column_words import (
+    CLINICS,
+    DESCRIBING,
     HOLDERS,
     IMAGES,
     METRICS,
     PARTS,
     PATHS,
     PATIENTS,
+    PLACES,
     RECORDINGS,
     REPEATS,
     named_by,
     plain_name,
     quoted,
+    says_name,
 )
+from surgvalid.schema.tables.spellings import in_one_spelling
+from surgvalid.schema.tables.tabular import told_apart_by
 
 NOT_SAID = "(not said)"
 """What every row's unit is called where none is known: one unit, of which nothing varies."""
@@ -38,19 +45,20 @@ BELOW = "unit-below"
 """The code of the line that patients have several of what was stated to be independent."""
 _VIDEO = re.compile(
     r"(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`|(?:(?<=column )|(?<=--unit ))videos?"
-    r"|(?<![\w'`=/.-])(?<!'s )(video)(?=s?\b(?!['`=/-]|\.\w| files?\b| column| nested\b))"
+    r"|(?<![\w'`=/.-])(?<!'s )([Vv]ideo)(?=s?\b(?!['`=/-]|\.\w| files?\b| column| nested\b))"
 )
 """What is quoted, the name of a column, or else (the group) a video that is counted."""
 _FEWEST_GROUPS, _ENOUGH_GROUPS = 3, 6
 _MOST_TYPES = 5
+_DATE = re.compile(r"\d{4}(\D?\d\d){1,2}\b.*|\d\d?[./-]\d\d?[./-]\d{2,4}\b.*")
 _TOKENS = {
-    **dict.fromkeys(("p", "pat", "patient", "pt", "subj", "sub", "subject"), "patient"),
+    **dict.fromkeys("p pat patient pt subj sub subject".split(), "patient"),
     **dict.fromkeys(("op", "surgery"), "procedure"),
     **dict.fromkeys(("v", "vid", "video"), "video"),
     "case": "case",
 }
 """Words within names that say what a number counts, with what sentences call it."""
-_IN_FULL = {"img": "image", "bild": "image", "q": "question", "qid": "question", "frage": "question"}
+_IN_FULL = dict.fromkeys(("img", "bild"), "image") | dict.fromkeys(("q", "qid", "frage"), "question")
 """Short or German headings, as sentences call them."""
 
 
@@ -85,6 +93,11 @@ class Unit:
         return cls(str(record["column"]), str(record["word"]), str(record["level"]), bool(record.get("if_each")))
 
 
+def names_no_column(stated: str) -> bool:
+    """Whether what was stated to be independent is a rule (`case`, `prefix:N`) or several columns joined by `+`."""
+    return re.fullmatch(r"case|prefix:\d+|.+\+.+", stated) is not None
+
+
 class Interpreted(NamedTuple):
     """One choice of the reader."""
 
@@ -97,12 +110,12 @@ def called(text: str, word: str) -> str:
     """A text about videos about what is independent, by its word; names of columns, options and files stay.
 
     Example:
-        >>> called("4 videos, each video a draw (columns: video=COLUMN)", "patient")
-        '4 patients, each patient a draw (columns: video=COLUMN)'
+        >>> called("Videos: 4 videos, each video a draw (columns: video=COLUMN)", "patient")
+        'Patients: 4 patients, each patient a draw (columns: video=COLUMN)'
         >>> called("'my video net' on 4 videos of /data/video/a.csv; no video files, no column video", "patient")
         "'my video net' on 4 patients of /data/video/a.csv; no video files, no column video"
     """
-    return _VIDEO.sub(lambda match: word if match[1] else match[0], text)
+    return _VIDEO.sub(lambda match: {"video": word, "Video": word.capitalize()}.get(match[1], match[0]), text)
 
 
 def unit_word(lines: Iterable[Interpreted]) -> str:
@@ -135,8 +148,8 @@ def unit_of(
     Args:
         name: Of the table, for problems.
         frame: Its rows.
-        stated: A column, `case`, or `prefix:N` (the first N parts of the names of cases).
-        case: The column that names cases, where somebody says it.
+        stated: A column, several joined by `+`, `case`, or `prefix:N` (the first N parts of the names of cases).
+        case: The column that names cases, where somebody says it; that says nothing about what is independent.
         model: The column that names models, where there is one.
 
     Raises:
@@ -162,21 +175,97 @@ def unit_of(
         decided = _by_column(frame, _one_of(name, frame, patients), [*patients, *recordings, *holders, *images], "E2")
     elif coarsest := _coarsest(name, frame, recordings, holders):
         decided = _by_column(frame, coarsest, [*recordings, *holders, *images], "E3")
-        decided = _by_names(frame, coarsest, decided, only_words=True) if decided.finer == (coarsest,) else decided
+        decided, lines = by_video_names(frame, coarsest, decided)
+        spoken = (*spoken, *lines)
+        if decided.groups is None and (problem := holds_videos(frame, coarsest, decided.unit.word, free)):
+            raise TableInvalid(name, [problem])
     else:
         word = plain_name(images[0]) if images else ""
         nothing = Unit("", "case" if case else _IN_FULL.get(word, word) or "row", "E5")
         decided = Decided(nothing, tuple(images))
+        holds = case is not None and plain_name(case) in HOLDERS
         if images:
-            decided = _by_names(frame, images[0], decided, only_words=bool(case))
-        if case and not decided.unit.is_known:
+            decided = _by_names(frame, images[0], decided, only_words=holds)
+        if case and holds and not decided.unit.is_known:
             decided = Decided(Unit(case, "case", "E3", True), (case,))
-    return decided._replace(spoken=(_sentence(frame, decided), *spoken))
+    if stated is None and (problem := _restart(frame, decided)):
+        raise TableInvalid(name, [problem])
+    return _in_one_spelling(frame, decided, spoken)
+
+
+def _restart(frame: pl.DataFrame, decided: Decided) -> str:
+    """The question whose numbers they are, where a number of a unit stands in several places; empty where none does."""
+    column, places = decided.unit.column, named_by(frame.columns, CLINICS)
+    if not column or decided.groups is not None or not frame[column].cast(pl.String).str.contains(r"^\d+$").all():
+        return ""
+    for place in places:
+        pairs = frame.select(one_spelling(frame[place], place)[0], column).drop_nulls().unique().height
+        if pairs > frame[column].n_unique():
+            both, word = shlex.quote(f"{place}+{column}"), decided.unit.word
+            return (
+                f"numbers in {column!r} stand in several of {place!r} ({pairs:,} pairs): say --unit {both} if each "
+                f"{place} counts anew, --unit {shlex.quote(column)} if each number is one {word}"
+            )
+    return ""
+
+
+def _in_one_spelling(frame: pl.DataFrame, decided: Decided, spoken: tuple[Interpreted, ...]) -> Decided:
+    """The decision in words, with one unit for all spellings of a name."""
+    column, groups = decided.unit.column, decided.groups
+    if not column:
+        return decided._replace(spoken=(spoken_unit(frame, decided), *spoken))
+    names, lines = one_spelling(frame[column] if groups is None else groups, column)
+    if lines and groups is None:  # cases keep the names that tell their rows apart
+        frame, finer = frame.with_columns(names.alias(column)), tuple(dict.fromkeys((column, *decided.finer)))
+        return Decided(decided.unit, finer, names, (spoken_unit(frame, decided), *lines, *spoken))
+    decided = decided._replace(groups=groups if groups is None else names)
+    return decided._replace(spoken=(spoken_unit(frame, decided), *lines, *spoken))
+
+
+def one_spelling(names: pl.Series, column: str) -> tuple[pl.Series, tuple[Interpreted, ...]]:
+    """The names of units in a column as each was spelled first, and which had several spellings."""
+    if names.dtype != pl.String:
+        return names, ()
+    merged, several = in_one_spelling(names)
+    if not several:
+        return names, ()
+    shown = "; ".join(several[:3]) + (f"; {len(several) - 3} more" if len(several) > 3 else "")
+    before, after = names.n_unique(), merged.n_unique()
+    text = f"{before:,} names in {column!r} are {after:,} but for case, separators and leading zeros ({shown}): each is"
+    return merged, (Interpreted("spelling", column, f"{text} taken as one; rename those that are not"),)
+
+
+def spelled_as_one(frame: pl.DataFrame, decided: Decided, model: str | None) -> pl.DataFrame:
+    """The rows with each unit in one spelling, where each model has only one of it: else its rows are told apart by it.
+
+    Example:
+        >>> rows = pl.DataFrame({"patient": ["P01", "p1"], "model": ["A", "B"]})
+        >>> spelled_as_one(rows, unit_of("table", rows, model="model"), "model")["patient"].to_list()
+        ['P01', 'P01']
+    """
+    column, groups = decided.unit.column, decided.groups
+    if groups is None or model is None or decided.unit.level == "E4" or column not in decided.finer:
+        return frame
+    once = frame.with_columns(groups.alias(column))
+    alike = once.select(model, column).unique().height == frame.select(model, column).unique().height
+    return once if alike else frame
+
+
+def spelled_apart(frame: pl.DataFrame, columns: Iterable[str]) -> list[Interpreted]:
+    """Said of names of models and places that are alike but for their spelling: each counts as its own."""
+    lines = []
+    for column in (column for column in columns if frame[column].dtype == pl.String):
+        for several in in_one_spelling(frame[column])[1][:3]:
+            names = several.split(" = ")
+            text = f"{', '.join(names)} in {column!r} are {len(names)} different ones; rename them if they are one"
+            lines.append(Interpreted("spelling", column, text))
+    return lines
 
 
 def _by_column(frame: pl.DataFrame, column: str, named: Sequence[str], level: str) -> Decided:
     word = plain_name(column)
-    called = "patient" if word in PATIENTS else RECORDINGS.get(word) or HOLDERS.get(word) or "video"
+    unnamed = "group" if named_by(named, RECORDINGS) else "video"
+    called = "patient" if word in PATIENTS else RECORDINGS.get(word) or HOLDERS.get(word) or unnamed
     finer = tuple(one for one in dict.fromkeys(named) if one != column and not _same(frame, one, column))
     alone = not finer and word in HOLDERS
     return Decided(Unit(column, called, level, level == "E3" and word in HOLDERS), (column,) if alone else finer)
@@ -220,7 +309,7 @@ def _numbers_rows(frame: pl.DataFrame, column: str, model: str) -> bool:
         return False
     others = named_by(frame.columns, {*PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES, *METRICS, *PARTS, *REPEATS})
     telling = [one for one in others if one not in (column, model)]
-    return bool(telling) and bool(frame.select(model, *telling).is_unique().all())
+    return bool(telling) and told_apart_by(frame, [model, *telling])
 
 
 def _coarsest(name: str, frame: pl.DataFrame, recordings: Sequence[str], holders: Sequence[str]) -> str | None:
@@ -241,6 +330,11 @@ def _as_said(name: str, frame: pl.DataFrame, stated: str, named: Sequence[str]) 
         finest = max(named, key=lambda column: frame[column].n_unique())
         groups = pl.Series([_prefix(text, int(match[1])) for text in frame[finest].cast(pl.String).fill_null("")])
         return Decided(Unit(finest, "group", "E1"), tuple(named), groups)
+    parts = stated.split("+")
+    if len(parts) > 1 and {*parts} <= {*frame.columns}:
+        one = _by_column(frame, parts[-1], named, "E1")
+        groups = frame.select(pl.concat_str(pl.col(parts).cast(pl.String), separator=" ")).to_series()
+        return one._replace(finer=tuple(dict.fromkeys((*parts, *one.finer))), groups=groups)
     if stated in frame.columns:
         return _by_column(frame, stated, named, "E1")
     if stated == "case":
@@ -326,7 +420,53 @@ def _word(parts: Sequence[str], level: int) -> str:
     return _TOKENS.get(word.casefold(), "") if last[-1].isdecimal() else ""
 
 
-def _sentence(frame: pl.DataFrame, decided: Decided) -> Interpreted:
+def by_video_names(frame: pl.DataFrame, column: str, otherwise: Decided) -> tuple[Decided, list[Interpreted]]:
+    """The unit where names of videos begin with a patient's, and what is told where they merely begin alike."""
+    texts = frame[column].cast(pl.String).fill_null("").unique(maintain_order=True).to_list()
+    chosen = None if all(_DATE.fullmatch(text) for text in texts) else prefix_level(texts)
+    if chosen is None:
+        return otherwise, []
+    level, word = chosen
+    if word:
+        finer = tuple(dict.fromkeys((column, *otherwise.finer)))
+        return _by_names(frame, column, otherwise._replace(finer=finer), only_words=True), []
+    groups = list(dict.fromkeys(_prefix(text, level) for text in texts))
+    sentence = (
+        f"names in {column!r} begin in {len(groups):,} ways ({', '.join(groups[:2])}, ...): if these are patients"
+    )
+    return otherwise._replace(unit=replace(otherwise.unit, if_each=True)), [
+        Interpreted(BELOW, column, f"{sentence}, say --unit prefix:{level}")
+    ]
+
+
+def holds_videos(frame: pl.DataFrame, column: str, word: str, columns: Iterable[str]) -> str:
+    """The question whether another column names patients, where each of its values holds whole videos.
+
+    A heading that says it is a name or number (`Kranken-Nr`) is enough; without one so many values have to hold the
+    videos that they name no kinds of them. Places, dates, amounts, and parts are what they say.
+    """
+    known = {*PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES, *PATHS, *METRICS, *PARTS, *REPEATS, *PLACES}
+    count = frame[column].n_unique()
+    for other in columns:
+        cells, levels = frame[other], frame[other].n_unique()
+        plain, named = plain_name(other), says_name(other)
+        if plain in known or plain.split(" ")[0] in DESCRIBING or not 1 < levels < count or cells.null_count():
+            continue
+        if not (cells.dtype == pl.String or (named and cells.dtype.is_integer())):
+            continue
+        if not (named or levels > max(_MOST_TYPES, count / 4)) or not _within(frame, column, other):
+            continue
+        if not all(_DATE.fullmatch(text) for text in cells.cast(pl.String).unique()):
+            return (
+                f"each of the {count:,} {word}s lies within one of {levels:,} values of {other!r}: say --unit "
+                f"{shlex.quote(other)} if these are patients, --unit {shlex.quote(column)} if every {word} is of "
+                "another patient"
+            )
+    return ""
+
+
+def spoken_unit(frame: pl.DataFrame, decided: Decided) -> Interpreted:
+    """What is told about the unit."""
     unit = decided.unit
     if unit.level == "E5":
         sentence = (
@@ -341,9 +481,8 @@ def _sentence(frame: pl.DataFrame, decided: Decided) -> Interpreted:
     if decided.groups is not None:
         names = decided.groups.unique(maintain_order=True).to_list()
         shown = ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
-        return Interpreted(
-            "unit", unit.column, f"{len(names):,} {unit.word}s read from the names in {unit.column!r}: {shown}"
-        )
+        how = "told apart as was stated" if unit.level == "E1" else f"read from the names in {unit.column!r}"
+        return Interpreted("unit", unit.column, f"{len(names):,} {unit.word}s {how}: {shown}")
     if not unit.column:
         return Interpreted("unit", "", "each case counts as independent, as was stated")
     count = frame[unit.column].n_unique()

@@ -16,13 +16,11 @@ from surgvalid.errors import UnknownName
 from surgvalid.schema.metric_facts import known_as
 
 Meaning = Literal["decimal", "thousands"]
-_NO_RESULT = ("failed", "Failed", "FAILED", "inf", "Inf", "INF", "∞")
-"""What stands where a model gave nothing that could be scored, or a distance to nothing."""
-ABSENT = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "-", "--", "–", "—", *_NO_RESULT)
-"""Marks of a value that is not there."""
+ABSENT = tuple("NA N/A n/a na NaN nan NULL null None - -- – — failed Failed FAILED inf Inf INF ∞".split())
+"""Marks of a value that is not there, of a model that gave nothing, and of a distance to nothing."""
 _ANSWERS = {
-    **dict.fromkeys(("yes", "true", "right", "correct", "ja", "richtig", "oui"), 1.0),
-    **dict.fromkeys(("no", "false", "wrong", "incorrect", "nein", "falsch", "non"), 0.0),
+    **dict.fromkeys("yes true right correct ja richtig oui".split(), 1.0),
+    **dict.fromkeys("no false wrong incorrect nein falsch non".split(), 0.0),
 }
 _MARKS = {",": "comma", ".": "point"}
 _POWER = r"([eE][+-]?\d+)?$"
@@ -39,6 +37,8 @@ class Numbers(NamedTuple):
     """A sentence for everything that was not plainly a number."""
     open: dict[str, str]
     """Columns that stay text because two readings fit: what to say, by their names."""
+    percent: list[str]
+    """Columns that were written with percent signs."""
 
 
 class _Column(NamedTuple):
@@ -92,7 +92,8 @@ def with_numbers(frame: pl.DataFrame, texts: Collection[str], decimal: str | Non
             cells = cells.str.replace_all(mark, "", literal=True)
         numbers = cells.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False).fill_nan(None)
         made[name] = numbers / 100 if column.percent else numbers
-    return Numbers(frame.with_columns(**made), taken, undecided)
+    percent = [name for name, column in written.items() if column.percent and name in made]
+    return Numbers(frame.with_columns(**made), taken, undecided, percent)
 
 
 def _answers(column: pl.Series) -> pl.Series | None:

@@ -5,12 +5,12 @@ consequences of its design are kept on purpose: identifiers are compared as JSON
 differ), and one odd answer stops the whole run. The native profile does neither.
 """
 
-from surgvalid.scoring.official.decisions import OfficialRow, decide
+from surgvalid.scoring.official.decisions import OfficialResults, decide
 from surgvalid.scoring.official.files import load_answers, load_rows, official_row, results_csv, summary_csv
 from surgvalid.scoring.official.summary import SummaryRow, pre_evaluation, summarise
 
 __all__ = [
-    "OfficialRow",
+    "OfficialResults",
     "SummaryRow",
     "decide",
     "load_answers",

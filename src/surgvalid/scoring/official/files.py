@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from surgvalid.errors import FileUnreadable, OfficialAborts
@@ -20,19 +21,19 @@ from surgvalid.schema.documents import is_whole
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.questions.formats import time_tolerance_s
 from surgvalid.schema.questions.question_files import REFERENCES, REQUESTS, RESPONSES, Part, RowSource, Sources, opened
-from surgvalid.schema.questions.questions import Response, response_from_row
+from surgvalid.schema.questions.question_rows import is_data_set_row, response_from_row
+from surgvalid.schema.questions.questions import Response
 from surgvalid.schema.questions.taxonomy import Capability
 from surgvalid.schema.rows import Row, TooDeep
 
 if TYPE_CHECKING:
-    from surgvalid.scoring.official.decisions import OfficialRow
+    from surgvalid.scoring.official.decisions import OfficialResults
     from surgvalid.scoring.official.summary import SummaryRow
 
 Kind = Literal["request", "reference", "response"]
 _PARTS: dict[Kind, Part] = {"request": REQUESTS, "reference": REFERENCES, "response": RESPONSES}
 _STOPS = ("byte-order-mark", "not-an-object", "huge-number")
 """What the toolkit's reader cannot read, and ours can."""
-RESULT_COLUMNS = ("qID", "video", "ood", "clinical", "primary", "answer_format", "latency", "timed_out", "correctness")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -59,8 +60,9 @@ def load_answers(sources: Sources) -> tuple[list[Row], dict[Any, Status]]:
     rows: list[Row] = []
     stated: dict[Any, Status] = {}
     for source in opened(sources, RESPONSES, keep=True):
+        is_official = source.is_official
         for member in _members(source):
-            if isinstance(member, dict) and source.is_official:
+            if is_official and isinstance(member, dict):
                 rows.append(member)
                 continue
             response = member if isinstance(member, Response) else response_from_row(member, source.namespace, _quiet)
@@ -100,8 +102,9 @@ def _quiet(*_: Any) -> None:
 
 def _check_names(rows: Sequence[Row]) -> None:
     """Refuse identifiers of questions and videos that cannot be written into `results.csv`."""
-    names = [row.get(key) for row in rows for key in ("qID", "videoID")]
-    if bad := [f"{name!a} holds half a character" for name in names if isinstance(name, str) and not is_whole(name)]:
+    values = [row.get(key) for row in rows for key in ("qID", "videoID")]
+    names = [value for value in values if isinstance(value, str) and not value.isascii()]
+    if bad := [f"{name!a} holds half a character" for name in names if not is_whole(name)]:
         raise OfficialAborts("results.csv cannot be written", bad)
 
 
@@ -111,8 +114,9 @@ def _rows_of(source: RowSource, kind: Kind) -> list[Row]:
         return [member if isinstance(member, dict) else member.as_row() for member in members]
     if kind != "response" and members and source.namespace is None and "qID" not in members[0]:
         return [_data_set_row(row, kind) for row in members]
-    items = [_PARTS[kind].from_row(row, source.namespace, _quiet) for row in members]
-    return [item.as_row() for item in items if item is not None]
+    reading = _PARTS[kind]
+    runs = (reading.columns(list(run), source.namespace, _quiet)[1] for _, run in groupby(members, is_data_set_row))
+    return [item.as_row() for columns in runs for item in map(reading.kind, *columns)]
 
 
 def _data_set_row(row: Row, kind: Kind) -> Row:
@@ -147,9 +151,9 @@ def _whole_seconds(stamp: str) -> int:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def results_csv(rows: Sequence[OfficialRow]) -> str:
+def results_csv(results: OfficialResults) -> str:
     """The text of `results.csv`."""
-    return csv_text(RESULT_COLUMNS, [[row[i] for row in rows] for i in range(len(RESULT_COLUMNS))])
+    return csv_text(results._fields, results)
 
 
 def summary_csv(rows: Sequence[SummaryRow]) -> str:
@@ -181,8 +185,12 @@ def printed_column(values: list[Any]) -> list[str]:
     whole = [value for value in values if type(value) is int]
     lowest, highest = min(whole, default=0), max(whole, default=0)
     if mixed and lowest >= -(1 << 63) and highest < (1 << (63 if lowest < 0 else 64)):
-        return [_printed(None if value is None else float(value)) for value in values]
-    return [_printed(value) for value in values]
+        values = [None if value is None else float(value) for value in values]
+    if kinds <= {str}:
+        return values
+    if kinds <= {float}:
+        return ["" if value != value else repr(value) for value in values]
+    return list(map(str, values)) if kinds <= {bool} or kinds <= {int} else list(map(_printed, values))
 
 
 def _printed(value: Any) -> str:

@@ -16,19 +16,6 @@ from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, joined
 Made = tuple[Mesh, list[Row]]
 CM = 8.0
 """Centimetres of a view height at magnification 1."""
-THICKNESS_CM = {
-    "Sponge": 0.35,
-    "Mesh": 0.12,
-    "Absorbable Hemostatic Agent": 0.35,
-    "External Drain": 0.5,
-    "Silicone Loop": 0.2,
-    "Clip": 0.7,
-    "Specimen Bag": 2.6,
-    "Needle": 0.5,
-    "Gallstone": 0.7,
-    "Specimen": 2.4,
-}
-"""How far above what it lies on the middle of an object may be."""
 DRAPED = frozenset({"Sponge", "Mesh", "Absorbable Hemostatic Agent", "External Drain", "Silicone Loop"})
 """Classes whose every point follows what lies below."""
 
@@ -65,9 +52,9 @@ def _sponge(_: str, width: float, depth: float, rng: np.random.Generator, center
     points[:, 0] -= normal[0] * back
     points[:, 2] -= normal[1] * back
     points[:, 1] += 0.16 * np.minimum(over * 3, 1) + 0.05 * over
-    row = changed(OBJECTS["gauze"], line=float(depth * rng.uniform(0.12, 0.3)), seed=float(rng.uniform(0, 30)))
+    row = changed(OBJECTS["gauze"], line=float(depth * rng.uniform(0.12, 0.3)), seed=rng.uniform(0, 30))
     row[18:21] = (np.array(center.accent) * 0.85) ** 2
-    return mesh.moved(np.round(points, 9)), [row]
+    return mesh.moved(points), [row]
 
 
 def _clip(look: str, width: float, _: float, rng: np.random.Generator, __: Center) -> Made:
@@ -83,7 +70,7 @@ def _clip(look: str, width: float, _: float, rng: np.random.Generator, __: Cente
     ]
     polymer = look == "purple"
     mesh = tube(curve(keys, 26), 0.115 if polymer else 0.085, sides=7, flat=0.8)
-    lean = float(rng.normal(0, 0.16))
+    lean = rng.normal(0, 0.16)
     mesh = mesh.moved(turned(turned(mesh.points, 0, 0.5 + lean), 1, lean))
     return mesh, [coloured(OBJECTS["plastic"], NAMED["purple"]) if polymer else OBJECTS["metal"]]
 
@@ -107,7 +94,7 @@ def _bag(_: str, width: float, depth: float, rng: np.random.Generator, center: C
         sides=6,
     ).as_part(1)
     plastic = coloured(OBJECTS["plastic"], _accent(center))
-    return joined([sac._replace(points=np.round(points, 9)), rim, string]), [OBJECTS["foil"], plastic]
+    return joined([sac.moved(points), rim, string]), [OBJECTS["foil"], plastic]
 
 
 def _loop(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
@@ -167,7 +154,7 @@ def _stone(_: str, width: float, __: float, rng: np.random.Generator, ___: Cente
         mesh.points
         * (1 + 0.06 * waves(mesh.points[:, 0] * 4, mesh.points[:, 2] * 4, rng, length=2.5, octaves=1))[:, None]
     )
-    return mesh.moved(np.round(points, 9)), [OBJECTS["stone"]]
+    return mesh.moved(points), [OBJECTS["stone"]]
 
 
 def _specimen(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
@@ -187,12 +174,12 @@ def _specimen(look: str, width: float, depth: float, rng: np.random.Generator, _
         swell = thick * (
             1 + (0.14 * np.sin(np.linspace(0, 19, 26)) if look == "bowel" else 0.12 * np.linspace(-1, 1, 26))
         )
-        mesh = tube(way, np.round(swell, 9), sides=14)
-        return mesh, [changed(ORGANS["bowel"], seed=float(rng.uniform(0, 9)), soak=0.25)]
+        mesh = tube(way, swell, sides=14)
+        return mesh, [changed(ORGANS["bowel"], seed=rng.uniform(0, 9), soak=0.25)]
     mesh = ball((width * 0.5, min(width, depth) * 0.3, depth * 0.5), rows=14, columns=18, power=0.85)
     points = mesh.points * (1 + 0.16 * waves(mesh.points[:, 0], mesh.points[:, 2], rng, length=1.2, octaves=2))[:, None]
     row = coloured(OBJECTS["flesh"], NAMED["yellow"]) if look == "yellow" else OBJECTS["flesh"]
-    return mesh.moved(np.round(points, 9)), [changed(row, soak=0.3, seed=float(rng.uniform(0, 9)))]
+    return mesh.moved(points), [changed(row, soak=0.3, seed=rng.uniform(0, 9))]
 
 
 def pear(length: float, width: float) -> Mesh:
@@ -201,7 +188,7 @@ def pear(length: float, width: float) -> Mesh:
     belly = 0.16 + 0.84 * np.sin(np.clip(steps * 1.18, 0, 1) ** 1.35 * np.pi * 0.5)
     radii = width * 0.5 * belly * np.sqrt(np.clip((1.06 - steps) * 5, 0.02, 1))
     path: Points = np.stack([(steps - 0.5) * length, np.zeros(22), 0.06 * length * np.sin(steps * 3)], axis=-1)
-    return tube(path.round(9), radii.round(9), sides=18)
+    return tube(path, radii, sides=18)
 
 
 def _mesh(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
@@ -211,7 +198,7 @@ def _mesh(look: str, width: float, depth: float, rng: np.random.Generator, _: Ce
     corner = np.abs(points[:, 0]) / width + np.abs(points[:, 2]) / depth > 0.86
     points[:, [0, 2]] *= np.where(corner, 0.9, 1.0)[:, None]
     row = coloured(changed(OBJECTS["gauze"], line=99.0), NAMED.get(look, NAMED["white"]))
-    return mesh.moved(np.round(points, 9)), [row]
+    return mesh.moved(points), [row]
 
 
 def _haemostat(_: str, width: float, depth: float, rng: np.random.Generator, __: Center) -> Made:
@@ -221,7 +208,7 @@ def _haemostat(_: str, width: float, depth: float, rng: np.random.Generator, __:
     ragged = 1 + 0.10 * waves(points[:, 0], points[:, 2], rng, length=1.0, octaves=2)
     points[:, 0] *= ragged
     points[:, 2] *= ragged
-    return mesh.moved(np.round(points, 9)), [changed(OBJECTS["fleece"], soak=0.22, seed=float(rng.uniform(0, 30)))]
+    return mesh.moved(points), [changed(OBJECTS["fleece"], soak=0.22, seed=rng.uniform(0, 30))]
 
 
 _MAKERS: dict[str, Callable[[str, float, float, np.random.Generator, Center], Made]] = {

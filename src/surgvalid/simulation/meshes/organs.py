@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -55,19 +57,32 @@ def spot(site: tuple[float, float]) -> tuple[float, float]:
     return site[0] * CM, -site[1] * AWAY_CM
 
 
-def body_of(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Body:
-    """The body of a type of procedure; `fat` is how much relief and yellow there is."""
-    organs = [_floor(kind, rng, fat), _far_wall(rng)]
+_LOOPS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def body_of(kind: ProcedureType, rng: np.random.Generator) -> Body:
+    """The body of a type of procedure."""
+    organs = [_floor(kind, rng), _far_wall(rng)]
     height = _Heights(organs[0].mesh)
     cords: Cords = {}
     for rule in kind.objects:
         for number, structure in enumerate(rule.structures):
             if (rule.place, structure) not in cords:
                 cords[rule.place, structure] = _cord(structure, spot(kind.sites[rule.place]), number, height, rng)
-    organs += _MAKERS.get(kind.specimen, _pelvis)(kind, cords, rng)
-    organs += [
-        Organ(cord.name, tube(cord.way, cord.radius, sides=12), _cord_material(cord.name)) for cord in cords.values()
-    ]
+    if kind.specimen == "gallbladder":
+        organs += _gallbladder(kind, cords, rng)
+    loops = [] if kind.specimen == "gallbladder" else _LOOPS["pelvis"]
+    organs += [_bowel(rng, *loop) for loop in loops + _LOOPS.get(kind.specimen, [])]
+    if kind.specimen == "appendix":
+        way = curve([(4.6, 0.8, -0.9), (3.4, 0.9, -1.6), (1.8, 0.6, -1.0), (0.4, 0.5, -1.8)], 30)
+        red = coloured(ORGANS["bowel"], (214, 112, 98), (186, 66, 60))
+        organs.append(Organ("appendix", tube(way, np.linspace(0.46, 0.34, 30), sides=14), red, cut_out=True))
+    if kind.specimen in ("appendix", "bowel"):
+        body = ball((3.4, 2.1, 2.4), rows=22, columns=30)
+        organs.append(Organ("uterus", body.moved(np.array((4.5, 1.9, 14.5)) + body.points), ORGANS["uterus"]))
+    for (_, name), cord in cords.items():
+        kinds = (row for row, words in _CORDS.items() if any(word in name for word in words))
+        organs.append(Organ(name, tube(cord.way, cord.radius, sides=12), ORGANS[next(kinds, "duct")]))
     return Body(tuple(organs), cords)
 
 
@@ -84,10 +99,10 @@ class _Heights:
         return float(self.y[row - 1 : row + 1, column - 1 : column + 1].max())
 
 
-def _floor(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Organ:
+def _floor(kind: ProcedureType, rng: np.random.Generator) -> Organ:
     x, z = np.linspace(-27, 27, 136), np.linspace(-15, 24, 98)
     across, away = np.meshgrid(x, z)
-    height = 0.85 * waves(across, away, rng, length=8.0, octaves=2) + 0.30 * fat * waves(
+    height = 0.85 * waves(across, away, rng, length=8.0, octaves=2) + 0.30 * waves(
         across, away, rng, length=2.6, octaves=2
     )
     for site in kind.sites.values():
@@ -95,10 +110,9 @@ def _floor(kind: ProcedureType, rng: np.random.Generator, fat: float) -> Organ:
         near = np.exp(-((across - sx) ** 2 + (away - sz) ** 2) / 14)
         height = height * (1 - 0.45 * near) - 0.5 * near
     height += 0.004 * np.maximum(np.abs(across) - 12, 0) ** 2 + 0.010 * np.maximum(away - 12, 0) ** 2
-    points = np.stack([across, np.round(height, 9), away], axis=-1).reshape(-1, 3)
-    walls = kind.organs.count("wall") > kind.organs.count("fat") and kind.specimen == "tissue"
-    material = changed(ORGANS["wall"], relief=0.12) if walls else ORGANS["fat"]
-    return Organ("peritoneum" if walls else "omentum", mesh_of(points, grid_corners(98, 136)), material)
+    points = np.stack([across, height, away], axis=-1).reshape(-1, 3)
+    material = ORGANS["fat"] if kind.ground == "omentum" else changed(ORGANS["wall"], relief=0.12)
+    return Organ(kind.ground, mesh_of(points, grid_corners(98, 136)), material)
 
 
 def _far_wall(rng: np.random.Generator) -> Organ:
@@ -106,15 +120,13 @@ def _far_wall(rng: np.random.Generator) -> Organ:
     bulge = 1.1 * waves(angle * 14, height, rng, length=9.0, octaves=2)
     radius = (25 + bulge) * np.sqrt(np.clip(1 - np.maximum(height - 4, 0) ** 2 / 23**2, 0.0004, 1))
     points = np.stack([radius * np.sin(angle), height, radius * np.cos(angle) - 3], axis=-1).reshape(-1, 3)
-    return Organ(
-        "abdominal wall", mesh_of(points.round(9), grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False
-    )
+    return Organ("abdominal wall", mesh_of(points, grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False)
 
 
 def _gallbladder(kind: ProcedureType, cords: Cords, rng: np.random.Generator) -> list[Organ]:
     lobe = ball((21, 5.2, 7.4), rows=44, columns=80, power=0.92)
     ripple = 1 + 0.035 * waves(lobe.points[:, 0], lobe.points[:, 1] * 2, rng, length=9.0, octaves=2)
-    liver = mesh_of(np.round(lobe.points * ripple[:, None] + (2.5, 6.3, 11.2), 9), lobe.corners)
+    liver = mesh_of(lobe.points * ripple[:, None] + (2.5, 6.3, 11.2), lobe.corners)
     x, z = spot(kind.sites["Calot's triangle"])
     neck = cords["Calot's triangle", "cystic duct"].way[-9]
     bends = [(x + 2.5, 1.35, z + 0.2), (x + 3.1, 2.0, z + 1.6), (x + 3.8, 2.9, z + 3.2), (x + 4.5, 4.0, z + 4.5)]
@@ -123,66 +135,21 @@ def _gallbladder(kind: ProcedureType, cords: Cords, rng: np.random.Generator) ->
     swell = 0.25 + 1.0 * np.clip((steps - 0.2) / 0.5, 0, 1) ** 1.2 * np.sqrt(
         1 - np.clip((steps - 0.72) / 0.285, 0, 1) ** 2
     )
-    organ = tube(np.round(way, 9), np.round(swell, 9), sides=22)
-    sick = rng.random()
-    row = ORGANS["gallbladder"]
-    if sick < 0.3:
-        row = coloured(row, (196, 110, 92), (150, 128, 86))
+    organ = tube(way, swell, sides=22)
+    sick, fatty = rng.random() < 0.3, rng.random() >= 0.75
+    row = coloured(ORGANS["gallbladder"], (196, 110, 92), (150, 128, 86)) if sick else ORGANS["gallbladder"]
+    lobes = coloured(ORGANS["liver"], (176, 100, 60), (150, 76, 44)) if fatty else ORGANS["liver"]
     return [
-        Organ(
-            "liver",
-            liver,
-            ORGANS["liver"] if rng.random() < 0.75 else coloured(ORGANS["liver"], (176, 100, 60), (150, 76, 44)),
-            carries=False,
-        ),
+        Organ("liver", liver, lobes, carries=False),
         Organ("gallbladder", organ, row, carries=False, cut_out=True),
-        _bowel([(-19, 0.9, 8.2), (-13, 1.3, 6.8), (-8.5, 0.9, 6.0), (-6.5, 0.0, 4.6)], 1.35, rng, "duodenum"),
-        _bowel(
-            [(13.0, -0.5, -7.5), (9.6, 0.9, -3.5), (9.4, 1.1, 0.8), (13.5, 0.6, 3.2), (19, 0.4, 3.4)], 1.7, rng, "colon"
-        ),
     ]
 
 
-def _pelvis(kind: ProcedureType, _: Cords, rng: np.random.Generator) -> list[Organ]:
-    organs = [
-        _bowel(
-            [(-20, 0.4, 4.5), (-13.5, 1.1, 6.4), (-8.0, 0.9, 8.2), (-2.0, 1.2, 9.0), (3.5, 0.8, 10.2)],
-            1.9,
-            rng,
-            "sigmoid colon",
-        ),
-        _bowel([(21, 0.3, 2.5), (15.5, 1.2, 5.2), (11.0, 1.0, 8.6), (13.0, 0.7, 13.0)], 1.7, rng, "small bowel"),
-        _bowel([(16, -0.4, -8), (12.2, 0.8, -4.2), (14.5, 0.9, -0.2), (20, 0.5, 0.5)], 1.6, rng, "small bowel"),
-    ]
-    if kind.specimen != "tissue":
-        body = ball((3.4, 2.1, 2.4), rows=22, columns=30)
-        organs.append(
-            Organ("uterus", mesh_of(body.points + np.array((4.5, 1.9, 14.5)), body.corners), ORGANS["uterus"])
-        )
-    return organs
-
-
-def _appendix(kind: ProcedureType, cords: Cords, rng: np.random.Generator) -> list[Organ]:
-    x, z = spot(kind.sites["cecal base"])
-    way = curve(
-        [(x + 0.6, 0.8, z + 1.6), (x - 0.6, 0.9, z + 0.9), (x - 2.2, 0.6, z + 1.5), (x - 3.6, 0.5, z + 0.7)], 30
-    )
-    worm = tube(way, np.linspace(0.46, 0.34, 30), sides=14)
-    red = coloured(ORGANS["bowel"], (214, 112, 98), (186, 66, 60))
-    caecum = _bowel([(x + 6.0, 0.3, z + 8.5), (x + 3.6, 1.0, z + 5.2), (x + 1.4, 0.9, z + 2.4)], 1.9, rng, "caecum")
-    return [*_pelvis(kind, cords, rng), caecum, Organ("appendix", worm, red, cut_out=True)]
-
-
-def _bowel(keys: list[tuple[float, float, float]], radius: float, rng: np.random.Generator, name: str) -> Organ:
-    count = 70
-    way = curve(keys, count)
-    haustra = np.sin(np.arange(count) * rng.uniform(0.75, 0.95) + rng.uniform(0, 6))
+def _bowel(rng: np.random.Generator, name: str, radius: float, keys: list[list[float]]) -> Organ:
+    haustra = np.sin(np.arange(70) * rng.uniform(0.75, 0.95) + rng.uniform(0, 6))
     radii = radius * (1 + 0.085 * haustra - 0.05 * haustra**2)
-    return Organ(
-        name,
-        tube(np.round(way, 9), np.round(radii, 9), sides=26, flat=0.85),
-        changed(ORGANS["bowel"], seed=float(rng.uniform(0, 9))),
-    )
+    mesh = tube(curve(keys, 70), radii, sides=26, flat=0.85)
+    return Organ(name, mesh, changed(ORGANS["bowel"], seed=rng.uniform(0, 9)))
 
 
 def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, rng: np.random.Generator) -> Cord:
@@ -194,13 +161,10 @@ def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, 
     smooth = np.convolve(np.pad(ground, 4, mode="edge"), np.ones(9) / 9, mode="valid")
     lift = smooth + 0.42 + 0.10 * np.sin(across * 0.9 + number)
     ends = np.minimum(np.arange(30), np.arange(30)[::-1])
-    lift -= 0.9 * np.clip(1 - ends / 5, 0, 1) ** 2
+    lift -= 1.8 * np.clip(1 - ends / 9, 0, 1) ** 2
     way: Points = np.stack([across, lift, away], axis=-1)
     return Cord(name, way.round(9), radius)
 
 
-def _cord_material(name: str) -> Row:
-    return ORGANS["artery" if "artery" in name else "vein" if "vein" in name or "vessel" in name else "duct"]
-
-
-_MAKERS = {"gallbladder": _gallbladder, "appendix": _appendix}
+_CORDS = {"artery": ("artery",), "vein": ("vein", "vessel")}
+"""What a structure is made of, by words in its name; all else is a duct."""

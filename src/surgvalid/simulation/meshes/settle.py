@@ -8,9 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from surgvalid.simulation.render.raster import NOTHING, STEPS, fill
+
 CELL_CM = 0.2
 LEFT_CM, NEAR_CM = -28.0, -16.0
 COLUMNS, ROWS = 280, 210
+LOWEST_CM = -50.0
+"""Everything lies above; from there a z-buffer sees heights."""
 
 
 class Relief(NamedTuple):
@@ -30,22 +34,27 @@ class Relief(NamedTuple):
 
     def add(self, points: NDArray[np.float64], corners: NDArray[np.int32], owner: int) -> None:
         """Lay a mesh on it."""
-        _raise(points, corners, owner, self.heights, self.owner)
+        cells = (points[:, [0, 2]] - (LEFT_CM, NEAR_CM)) / CELL_CM
+        places = np.floor(cells * STEPS + 0.5).astype(np.int64)
+        near, front = self.heights - LOWEST_CM, np.full(self.owner.shape, NOTHING, np.int32)
+        one, sides = np.zeros(len(corners), np.int32), np.zeros(len(corners), np.uint8)
+        fill(corners, one, sides, 1, places, points[:, 1] - LOWEST_CM, (0, 0, COLUMNS, ROWS), near, front, near, front)
+        higher = front >= 0
+        np.copyto(self.heights, near + LOWEST_CM, where=higher)
+        np.copyto(self.owner, np.int32(owner), where=higher)
 
-    def at(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Heights at places, blended between cells."""
-        column = np.clip((x - LEFT_CM) / CELL_CM - 0.5, 0, COLUMNS - 1.001)
-        row = np.clip((z - NEAR_CM) / CELL_CM - 0.5, 0, ROWS - 1.001)
+    def at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Heights below points, blended between cells."""
+        column, row = _cells(points, 0.5, 1.001)
         i, j = column.astype(np.int64), row.astype(np.int64)
         a, b, h = column - i, row - j, self.heights
         upper = h[j, i] * (1 - a) + h[j, i + 1] * a
         heights: NDArray[np.float64] = upper * (1 - b) + (h[j + 1, i] * (1 - a) + h[j + 1, i + 1] * a) * b
         return heights
 
-    def below(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Numbers of what is at places."""
-        column = np.clip(((x - LEFT_CM) / CELL_CM).astype(np.int64), 0, COLUMNS - 1)
-        row = np.clip(((z - NEAR_CM) / CELL_CM).astype(np.int64), 0, ROWS - 1)
+    def below(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Numbers of what is below points."""
+        column, row = _cells(points, 0.0, 1.0).astype(np.int64)
         return np.asarray(self.owner[row, column])
 
     def bridged(self) -> Relief:
@@ -56,6 +65,12 @@ class Relief(NamedTuple):
         for axis in (0, 1):
             wide = np.mean([np.roll(wide, k, axis) for k in (-2, -1, 0, 1, 2)], axis=0)
         return Relief(np.maximum(self.heights, wide - 0.12).round(9), self.owner)
+
+
+def _cells(points: NDArray[np.float64], middle: float, edge: float) -> NDArray[np.float64]:
+    """Columns and rows of the cells in which points lie."""
+    cells = (points[..., [0, 2]] - (LEFT_CM, NEAR_CM)) / CELL_CM - middle
+    return np.clip(cells, 0, (COLUMNS - edge, ROWS - edge)).T
 
 
 @njit(cache=True)
@@ -75,28 +90,3 @@ def sway(points, breath, tips, pulls, reach, out):  # type: ignore[no-untyped-de
         out[i, 0] = np.floor((x + mx) * 1e9 + 0.5) / 1e9
         out[i, 1] = np.floor((y + my) * 1e9 + 0.5) / 1e9
         out[i, 2] = np.floor((z + mz) * 1e9 + 0.5) / 1e9
-
-
-@njit(cache=True)
-def _raise(points, corners, mark, heights, owner):  # type: ignore[no-untyped-def]
-    rows, columns = heights.shape
-    for t in range(len(corners)):
-        a, b, c = corners[t, 0], corners[t, 1], corners[t, 2]
-        ax, az = (points[a, 0] + 28.0) / 0.2 - 0.5, (points[a, 2] + 16.0) / 0.2 - 0.5
-        bx, bz = (points[b, 0] + 28.0) / 0.2 - 0.5, (points[b, 2] + 16.0) / 0.2 - 0.5
-        cx, cz = (points[c, 0] + 28.0) / 0.2 - 0.5, (points[c, 2] + 16.0) / 0.2 - 0.5
-        area = (bx - ax) * (cz - az) - (bz - az) * (cx - ax)
-        if abs(area) < 1e-12:
-            continue
-        left, right = max(int(np.floor(min(ax, bx, cx))), 0), min(int(np.floor(max(ax, bx, cx))) + 1, columns - 1)
-        low, high = max(int(np.floor(min(az, bz, cz))), 0), min(int(np.floor(max(az, bz, cz))) + 1, rows - 1)
-        for j in range(low, high + 1):
-            for i in range(left, right + 1):
-                u = ((cx - bx) * (j - bz) - (cz - bz) * (i - bx)) / area
-                v = ((ax - cx) * (j - cz) - (az - cz) * (i - cx)) / area
-                w = 1 - u - v
-                if u >= -1e-9 and v >= -1e-9 and w >= -1e-9:
-                    height = u * points[a, 1] + v * points[b, 1] + w * points[c, 1]
-                    if height > heights[j, i]:
-                        heights[j, i] = height
-                        owner[j, i] = mark

@@ -22,8 +22,8 @@ class Mesh(NamedTuple):
     rest: Points
 
     def moved(self, points: Points) -> Mesh:
-        """The same triangles elsewhere; texture stays where it hangs."""
-        return self._replace(points=points)
+        """The same triangles elsewhere, rounded; texture stays where it hangs."""
+        return self._replace(points=np.round(points, 9))
 
     def as_part(self, number: int) -> Mesh:
         """All of it as another part."""

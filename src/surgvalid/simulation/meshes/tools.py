@@ -13,10 +13,22 @@ RADII = {"stapler": 0.6, "clip applier": 0.5, "suction": 0.25}
 """Shafts that are not 5 mm wide."""
 
 
+_JAWS = {
+    "grasper": (1.9, 0.19, 0.42, 0.0, 0.55),
+    "scissors": (1.5, 0.12, 0.5, 0.28, 0.4),
+    "needle driver": (1.2, 0.17, 0.3, 0.0, 0.8),
+    "clip applier": (1.5, 0.13, 0.34, 0.1, 0.55),
+}
+"""Jaws: their length and thickness, how wide they open, how far they are bent to a side, how flat they are."""
+
+
 def tool_mesh(tool: str, opening: float) -> Mesh:
     """An instrument whose jaws are opened so far, 0 to 1."""
     radius = RADII.get(tool, 0.26)
-    end, ends = _ENDS[tool](opening)
+    end, ends = _ENDS[tool](opening) if tool in _ENDS else (_JAWS[tool][0], _pair(opening, *_JAWS[tool]))
+    if tool == "clip applier":
+        ends.append(tube(_along(np.array([1.3, 1.7, 2.2])), np.array([0.28, 0.4, 0.5]), sides=12).as_part(STEEL))
+        end = 2.2
     lengths = end + (SHAFT_CM - end) * np.linspace(0, 1, 18) ** 1.5
     shaft = tube(_along(lengths), radius, sides=12).as_part(STEEL if tool == "suction" else SHAFT)
     collar = tube(_along(np.array([end - 0.05, end + 0.1, end + 0.5])), radius * 1.06, sides=12).as_part(STEEL)
@@ -28,46 +40,16 @@ def _along(lengths: Points) -> Points:
     return np.stack([np.zeros_like(lengths), np.zeros_like(lengths), lengths], axis=-1)
 
 
-def _jaw(length: float, radius: float, *, bent: float = 0.0, flat: float = 0.55) -> Mesh:
-    """One jaw from its joint, at z = 0, to its end at minus its length."""
-    steps = np.linspace(0, 1, 9)
-    path = np.stack([bent * steps**2, 0.10 * steps * (1 - steps), -length * steps], axis=-1)
-    return tube(path, radius * (1 - 0.55 * steps), sides=8, flat=flat).as_part(STEEL)
-
-
-def _pair(
-    length: float, radius: float, opening: float, widest: float, bent: float = 0.0, flat: float = 0.55
-) -> list[Mesh]:
+def _pair(opening: float, length: float, radius: float, widest: float, bent: float, flat: float) -> list[Mesh]:
     """Two jaws about a joint one length behind the tip."""
-    jaws = []
-    for side in (1.0, -1.0):
-        jaw = _jaw(length, radius, bent=bent, flat=flat)
-        points = jaw.points * np.array([1.0, side, 1.0]) + (0.0, side * radius * 0.42, 0.0)
-        points = turned(points, 0, side * widest * (0.06 + opening))
-        jaws.append(
-            jaw._replace(
-                points=points + np.array((0.0, 0.0, length)), corners=jaw.corners if side > 0 else jaw.corners[:, ::-1]
-            )
-        )
+    steps, jaws = np.linspace(0, 1, 9), []
+    path = np.stack([bent * steps**2, 0.4 * steps * (1 - steps), -length * steps], axis=-1)
+    jaw = tube(path, radius * (1 - 0.55 * steps), sides=8, flat=flat).as_part(STEEL)
+    for side in (1, -1):
+        points = jaw.points * (1, side, 1) + (0.0, side * radius * 0.42, 0.0)
+        points = np.array((0.0, 0.0, length)) + turned(points, 0, side * widest * (0.06 + opening))
+        jaws.append(jaw._replace(points=points, corners=jaw.corners[:, ::side]))
     return jaws
-
-
-def _grasper(opening: float) -> tuple[float, list[Mesh]]:
-    return 1.9, _pair(1.9, 0.15, opening, 0.42)
-
-
-def _scissors(opening: float) -> tuple[float, list[Mesh]]:
-    return 1.5, _pair(1.5, 0.12, opening, 0.5, bent=0.28, flat=0.4)
-
-
-def _driver(opening: float) -> tuple[float, list[Mesh]]:
-    return 1.2, _pair(1.2, 0.17, opening, 0.3, flat=0.8)
-
-
-def _applier(opening: float) -> tuple[float, list[Mesh]]:
-    jaws = _pair(1.5, 0.13, opening, 0.34, bent=0.1)
-    throat = tube(_along(np.array([1.3, 1.7, 2.2])), np.array([0.28, 0.4, 0.5]), sides=12).as_part(STEEL)
-    return 2.2, [*jaws, throat]
 
 
 def _hook(_: float) -> tuple[float, list[Mesh]]:
@@ -95,15 +77,7 @@ def _stapler(opening: float) -> tuple[float, list[Mesh]]:
     return 5.2, parts
 
 
-_ENDS = {
-    "grasper": _grasper,
-    "hook": _hook,
-    "scissors": _scissors,
-    "clip applier": _applier,
-    "needle driver": _driver,
-    "suction": _suction,
-    "stapler": _stapler,
-}
+_ENDS = {"hook": _hook, "suction": _suction, "stapler": _stapler}
 
 
 def pointed(mesh: Mesh, tip: Points, port: Points, roll: float) -> Mesh:

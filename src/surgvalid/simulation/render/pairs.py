@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.simulation.render.passes import Frame, Painter
 from surgvalid.simulation.render.raster import SIDE
+from surgvalid.simulation.render.sight import Seen, look
 from surgvalid.simulation.render.world import World
 
 SMALL_CHANGE = 4
@@ -29,6 +30,8 @@ class FramePair(NamedTuple):
     without: Frame
     may_differ: Flags
     """Its pixels and those next to them, and all whose shadow it changed; elsewhere only glare differs."""
+    left: list[Seen]
+    """What can be seen without it."""
 
     @property
     def strays(self) -> int:
@@ -59,6 +62,7 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
     first = painter.frame(moment)
     shadow, spread, depths = painter.shadow.copy(), painter.glare.copy(), painter.samples.near.copy()
     bare = World(world.scene, without=frozenset({instance}))
+    left = look(painter, bare.at(time_s))
     second = painter.frame(bare.at(time_s))
     number = next(at for at, thing in enumerate(moment.things) if thing.name == instance)
     moved = (depths != painter.samples.near).reshape(painter.height, SIDE, painter.width, SIDE).any(axis=(1, 3))
@@ -66,7 +70,7 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
     near |= np.abs(shadow - painter.shadow) > 1e-9
     blocks = np.abs(spread - painter.glare).max(axis=-1) > GLARE
     near |= _grown(np.kron(blocks, np.ones((4, 4), dtype=bool))[: near.shape[0], : near.shape[1]], 4)
-    return FramePair(first, second, near)
+    return FramePair(first, second, near, left)
 
 
 GLARE = 0.0003

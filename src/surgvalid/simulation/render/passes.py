@@ -44,13 +44,6 @@ class Buffers(NamedTuple):
     """The samples of what lets light through."""
 
 
-class Light(NamedTuple):
-    """Light of a scene, as it is and through the foils in front of it."""
-
-    plain: Floats
-    veiled_light: Floats
-
-
 class Painter:
     """Draws moments of one size for one centre. It holds its buffers, which the next frame uses again."""
 
@@ -124,14 +117,10 @@ class Painter:
         raster.fill(moment.corners, moment.owner, moment.closed, moment.movable, places, inverse, within, *self.samples)
         labels = labels_of(self.samples.front, moment.owner)
         levels = moment.levels
-        numbers = np.array(
-            [
-                2.4 * levels.get("background_smoke", 0.0),
-                round(0.11 * moment.time_s, 9),
-                levels.get("image_lens_fog", 0.0),
-                levels.get("image_lens_dirty", 0.0),
-            ]
+        smoke, fog, dirt = (
+            levels.get(kind, 0.0) for kind in ("background_smoke", "image_lens_fog", "image_lens_dirty")
         )
+        numbers = np.array([2.4 * smoke, round(0.11 * moment.time_s, 9), fog, dirt])
         optics.share_that_arrives(self.samples.near, numbers, self.drops, self.cells, self.mask, self.arrives)
         if not len(moment.foil.corners):
             return Buffers(labels, np.full_like(labels, NOTHING), None)
@@ -147,10 +136,10 @@ class Painter:
 
     def light_with_and_without(
         self, moment: SceneMoment, buffers: Buffers, compared: NDArray[np.bool_]
-    ) -> tuple[Light, Light]:
-        """Light where foreign objects are: as it is, and as it would be without the one at each pixel.
+    ) -> tuple[Floats, Floats, Floats]:
+        """Light where foreign objects are: as it is, without foils, and as it would be without the one at each pixel.
 
-        The second is only worked out where it is to be compared.
+        The last is only worked out where it is to be compared.
         """
         foreign = (buffers.labels >= moment.movable) | (buffers.foil >= 0)
         plain = self._light(moment, self.samples.front, self.samples.near, foreign)
@@ -161,7 +150,7 @@ class Painter:
         raster.take_out(front, near, moment.owner, moment.movable, buffers.labels, behind, far)
         bare = self._light(moment, front, near, compared)
         shine = self._shine(moment, buffers)
-        return Light(plain, _through(plain, shine, buffers)), Light(bare, _through(bare, shine, buffers))
+        return _through(plain, shine, buffers), plain, _through(bare, shine, buffers)
 
     def levels_of(self, light: Floats, exposure: float, places: NDArray[np.intp]) -> Floats:
         """What the sensor makes of light at pixels (in reading order), 0 to 255, without glare and grain."""
@@ -173,13 +162,24 @@ class Painter:
 
     def alone(self, moment: SceneMoment, number: int) -> NDArray[np.bool_]:
         """The pixels that a thing would have if nothing were before it."""
-        layers = [(moment.corners, moment.owner, self.seen)]
+        layers = [(moment.corners, moment.owner, moment.closed, self.seen)]
         if len(moment.foil.corners):
-            layers.append((moment.foil.corners, moment.foil.parts, self.seen_foil))
-        held = np.zeros((self.height, self.width), np.uint8)
-        for corners, owner, (_, places, inverse) in layers:
-            raster.cover(corners, owner, number, places, inverse, held)
-        return _bits(held) >= 2
+            parts = moment.foil.parts
+            layers.append((moment.foil.corners, parts, np.zeros(len(parts), np.uint8), self.seen_foil))
+        held = np.zeros((self.height, self.width), dtype=bool)
+        for corners, owner, closed, (_, places, inverse) in layers:
+            mine = slice(*np.searchsorted(owner, (number, number + 1)))  # triangles are in the order of things
+            ends = corners[mine].reshape(-1)
+            if len(ends):
+                pixels = places[ends] // (SIDE * raster.STEPS)
+                left, top = np.clip(pixels.min(axis=0), 0, (self.width, self.height))
+                width, height = np.clip(pixels.max(axis=0) + 1, 0, (self.width, self.height)) - (left, top)
+                shifted = places[ends] - np.array((left, top)) * (SIDE * raster.STEPS)
+                each, one = np.arange(len(ends), dtype=np.int32).reshape(-1, 3), Samples.empty(width, height)
+                edges = 0, 0, SIDE * width, SIDE * height
+                raster.fill(each, owner[mine], closed[mine], len(moment.things), shifted, inverse[ends], edges, *one)
+                held[top : top + height, left : left + width] |= labels_of(one.front, owner[mine]) >= 0
+        return held
 
     def _light(self, moment: SceneMoment, front: NDArray[np.int32], near: Floats, wanted: NDArray[np.bool_]) -> Floats:
         local, places, inverse = self.seen
@@ -187,11 +187,9 @@ class Painter:
             self._normals, self._lit = np.empty_like(moment.points), moment
             raster.normals_of(moment.points, moment.corners, self._normals)
         geometry = moment.corners, moment.rows, local, self._normals, moment.rest, inverse, places
-        light = np.zeros((self.height, self.width, 3))
         shade.creases_of(near, self._rough, 3, self._around)
         shade.shade_of_surroundings(near, self._around, wanted, self.shadow)
-        self._shaded(front, near, geometry, moment, self.shadow, light, wanted)
-        return light
+        return self._shaded(front, near, geometry, moment, self.shadow, wanted)
 
     def _shaded(
         self,
@@ -200,11 +198,12 @@ class Painter:
         geometry: Geometry,
         moment: SceneMoment,
         shadow: Floats,
-        light: Floats,
         wanted: NDArray[np.bool_],
-    ) -> None:
+    ) -> Floats:
+        light = np.zeros((self.height, self.width, 3))
         optic = moment.lens.focal_px, self.width, self.height, moment.lens.axes
         shade.shade(front, near, geometry, optic, moment.table, self.cells, np.array(shade.LAMP), shadow, light, wanted)
+        return light
 
     def _shine(self, moment: SceneMoment, buffers: Buffers) -> Floats | None:
         """The light of foils themselves."""
@@ -216,9 +215,7 @@ class Painter:
         rows = np.array([thing.row for thing in moment.things], np.int32)[foil.parts]
         geometry = foil.corners, rows, local, normals, foil.rest, inverse, places
         wanted = buffers.foil >= 0
-        shine = np.zeros((self.height, self.width, 3))
-        self._shaded(buffers.over.front, buffers.over.near, geometry, moment, np.ones(wanted.shape), shine, wanted)
-        return shine
+        return self._shaded(buffers.over.front, buffers.over.near, geometry, moment, np.ones(wanted.shape), wanted)
 
     def _flow(self, moment: SceneMoment, before: SceneMoment) -> Floats:
         """How far what is at every pixel has moved."""
@@ -246,12 +243,6 @@ def _through(light: Floats, shine: Floats | None, buffers: Buffers) -> Floats:
     return through
 
 
-def _bits(samples: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """How many of four samples are set."""
-    counts: NDArray[np.uint8] = (samples & 1) + (samples >> 1 & 1) + (samples >> 2 & 1) + (samples >> 3 & 1)
-    return counts
-
-
 def labels_of(front: NDArray[np.int32], owner: NDArray[np.int32]) -> NDArray[np.int32]:
     """The thing that most samples of every pixel show; of equal counts the first sample's."""
     height, width = front.shape[0] // SIDE, front.shape[1] // SIDE
@@ -268,15 +259,8 @@ def _vote(front, owner, labels):  # type: ignore[no-untyped-def]
             for k in range(4):
                 t = front[2 * y + k // 2, 2 * x + k % 2]
                 things[k] = owner[t] if t >= 0 else -1
-            best, most = things[0], 0
-            for k in range(4):
-                count = 0
-                for m in range(4):
-                    if things[m] == things[k]:
-                        count += 1
-                if count > most:
-                    best, most = things[k], count
-            labels[y, x] = best
+            a, b, c, d = things[0], things[1], things[2], things[3]
+            labels[y, x] = b if a != b and a != c and a != d and b in (c, d) else c if c == d and a != b else a
 
 
 def _mask_of(center: Center, width: int, height: int) -> Floats:

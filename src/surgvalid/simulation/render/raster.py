@@ -126,9 +126,10 @@ def fill(triangles, owner, closed, movable, places, inverse, window, near, front
             u = ux * (py - by) - uy * (px - bx)
             v = vx * (py - cy) - vy * (px - cx)
             w = wx * (py - ay) - wy * (px - ax)
-            start = u * ia + v * ib + w * ic
+            start, inside = u * ia + v * ib + w * ic, False
             for column in range(left, right + 1):
                 if u >= u_bias and v >= v_bias and w >= w_bias:
+                    inside = True
                     here = start + (column - left) * slope
                     was = front[row, column]
                     if here > near[row, column]:
@@ -140,6 +141,8 @@ def fill(triangles, owner, closed, movable, places, inverse, window, near, front
                     elif owner[was] != mine and owner[was] >= movable and here > far[row, column]:
                         far[row, column] = here
                         behind[row, column] = t
+                elif inside:
+                    break
                 u -= uy * STEPS
                 v -= vy * STEPS
                 w -= wy * STEPS
@@ -175,58 +178,48 @@ def take_out(front, near, owner, movable, labels, behind, far):  # type: ignore[
 
 
 @njit(cache=True)
+def weights_at(column, row, t, triangles, places, inverse):  # type: ignore[no-untyped-def]
+    """The corners of a triangle, and how much each counts at a place in the image."""
+    a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+    unit = np.float64(SIDE * STEPS)
+    ax, ay, bx, by = places[a, 0] / unit, places[a, 1] / unit, places[b, 0] / unit, places[b, 1] / unit
+    cx, cy = places[c, 0] / unit, places[c, 1] / unit
+    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+    u = max(((cx - bx) * (row - by) - (cy - by) * (column - bx)) / area * inverse[a], 0.0)
+    v = max(((ax - cx) * (row - cy) - (ay - cy) * (column - cx)) / area * inverse[b], 0.0)
+    w = max(((bx - ax) * (row - ay) - (by - ay) * (column - ax)) / area * inverse[c], 0.0)
+    if u + v + w <= 0:
+        u, v, w = inverse[a], inverse[b], inverse[c]
+    whole = u + v + w
+    return a, b, c, u / whole, v / whole, w / whole
+
+
+@njit(cache=True)
+def blended(values, corners):  # type: ignore[no-untyped-def]
+    """What points hold, at a place between three of them."""
+    a, b, c, u, v, w = corners
+    return (
+        u * values[a, 0] + v * values[b, 0] + w * values[c, 0],
+        u * values[a, 1] + v * values[b, 1] + w * values[c, 1],
+        u * values[a, 2] + v * values[b, 2] + w * values[c, 2],
+    )
+
+
+@njit(cache=True)
 def flow_of(front, triangles, places, inverse, before, eye, axes, focal, flow):  # type: ignore[no-untyped-def]
     """Write how far the middle of every pixel has moved since its points were `before`, seen through another lens."""
     height, width, _ = flow.shape
-    unit = np.float64(SIDE * STEPS)
     for y in range(height):
         for x in range(width):
             t = front[2 * y, 2 * x]
             if t < 0:
                 continue
-            a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-            ax, ay, bx, by = places[a, 0] / unit, places[a, 1] / unit, places[b, 0] / unit, places[b, 1] / unit
-            cx, cy = places[c, 0] / unit, places[c, 1] / unit
             column, row = x + 0.25, y + 0.25
-            u = ((cx - bx) * (row - by) - (cy - by) * (column - bx)) * inverse[a]
-            v = ((ax - cx) * (row - cy) - (ay - cy) * (column - cx)) * inverse[b]
-            w = ((bx - ax) * (row - ay) - (by - ay) * (column - ax)) * inverse[c]
-            whole = u + v + w
-            if whole == 0:
-                continue
-            px = (u * before[a, 0] + v * before[b, 0] + w * before[c, 0]) / whole - eye[0]
-            py = (u * before[a, 1] + v * before[b, 1] + w * before[c, 1]) / whole - eye[1]
-            pz = (u * before[a, 2] + v * before[b, 2] + w * before[c, 2]) / whole - eye[2]
+            px, py, pz = blended(before, weights_at(column, row, t, triangles, places, inverse))
+            px, py, pz = px - eye[0], py - eye[1], pz - eye[2]
             depth = axes[2, 0] * px + axes[2, 1] * py + axes[2, 2] * pz
             if depth > NEAREST_CM:
                 across = axes[0, 0] * px + axes[0, 1] * py + axes[0, 2] * pz
                 down = axes[1, 0] * px + axes[1, 1] * py + axes[1, 2] * pz
                 flow[y, x, 0] = column - (width * 0.5 + focal * across / depth)
                 flow[y, x, 1] = row - (height * 0.5 + focal * down / depth)
-
-
-@njit(cache=True)
-def cover(triangles, owner, number, places, inverse, held):  # type: ignore[no-untyped-def]
-    """Set a bit for every sample of a pixel that one instance would hold if it were alone."""
-    height, width = held.shape
-    half = STEPS // 2
-    for t in range(len(triangles)):
-        if owner[t] != number:
-            continue
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-        if inverse[a] == 0 or inverse[b] == 0 or inverse[c] == 0:
-            continue
-        ax, ay, bx, by = places[a, 0], places[a, 1], places[b, 0], places[b, 1]
-        cx, cy = places[c, 0], places[c, 1]
-        left, right = max((min(ax, bx, cx) - half) // STEPS, 0), min((max(ax, bx, cx) - half) // STEPS, 2 * width - 1)
-        top, bottom = max((min(ay, by, cy) - half) // STEPS, 0), min((max(ay, by, cy) - half) // STEPS, 2 * height - 1)
-        area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        side = 1 if area > 0 else -1
-        for row in range(top, bottom + 1):
-            for column in range(left, right + 1):
-                px, py = column * STEPS + half, row * STEPS + half
-                u = ((cx - bx) * (py - by) - (cy - by) * (px - bx)) * side
-                v = ((ax - cx) * (py - cy) - (ay - cy) * (px - cx)) * side
-                w = ((bx - ax) * (py - ay) - (by - ay) * (px - ax)) * side
-                if area != 0 and u >= 0 and v >= 0 and w >= 0:
-                    held[row // 2, column // 2] |= np.uint8(1 << (2 * (row % 2) + column % 2))

@@ -5,6 +5,7 @@ An organ is only named where it is visible itself: enough of its pixels are seen
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from surgvalid.simulation.render.passes import Buffers, Painter
 from surgvalid.simulation.render.raster import SIDE
-from surgvalid.simulation.render.sight import RULE, Rule, Seen, SeenAs
+from surgvalid.simulation.render.sight import RULE, Seen, SeenAs
 from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, ORGAN, SceneMoment
 
 CLEARLY_NEARER = 1.5
@@ -40,15 +41,15 @@ class SceneFact(NamedTuple):
     object: str
 
 
-def organs_in_view(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Rule = RULE) -> dict[str, int]:
-    """Organs that are visible, by how many of their pixels are seen; one name may stand for several."""
-    clear = painter.arrives >= rule.least_share
+def in_view(painter: Painter, moment: SceneMoment, buffers: Buffers, kind: str) -> dict[str, int]:
+    """Organs or instruments that are visible, by how many of their pixels are seen; one name may stand for several."""
+    clear = painter.arrives >= RULE.least_share
     counts = np.bincount(buffers.labels[clear & (buffers.labels >= 0)], minlength=len(moment.things))
-    organs: dict[str, int] = {}
+    names: dict[str, int] = {}
     for thing, count in zip(moment.things, counts.tolist(), strict=True):
-        if thing.kind == ORGAN and count * 480 * 270 / buffers.labels.size >= rule.visible_px:
-            organs[thing.name] = organs.get(thing.name, 0) + count
-    return organs
+        if thing.kind == kind and count * 480 * 270 / buffers.labels.size >= RULE.visible_px:
+            names[thing.name] = names.get(thing.name, 0) + count
+    return names
 
 
 def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, seen: list[Seen]) -> list[SceneFact]:
@@ -61,15 +62,8 @@ def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, seen: list[Se
         seen: What can be seen of foreign objects.
     """
     names = [thing.name for thing in moment.things]
-    shown = {one.instance for one in seen if one.verdict is SeenAs.VISIBLE} | set(
-        organs_in_view(painter, moment, buffers)
-    )
-    counts = np.bincount(buffers.labels[buffers.labels >= 0], minlength=len(names))
-    shown |= {
-        thing.name
-        for thing, count in zip(moment.things, counts, strict=True)
-        if thing.kind == INSTRUMENT and count >= RULE.visible_px
-    }
+    shown = {one.instance for one in seen if one.verdict is SeenAs.VISIBLE}
+    shown |= set(in_view(painter, moment, buffers, ORGAN)) | set(in_view(painter, moment, buffers, INSTRUMENT))
     listed = [
         SceneFact(names[subject], SceneRelation.CLOSES if subject in moment.closing else relation, names[other])
         for relation, pairs in (
@@ -87,30 +81,21 @@ def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, seen: list[Se
 
 def _before(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SceneFact]:
     """Where two outlines meet, the one that is clearly nearer is in front: of foreign objects and instruments only."""
-    labels, near = buffers.labels, painter.samples.near[::SIDE, ::SIDE]
-    gaps: dict[tuple[int, int], list[float]] = {}
-    for first, second, depth, other in (
-        (labels[:, :-1], labels[:, 1:], near[:, :-1], near[:, 1:]),
-        (labels[:-1], labels[1:], near[:-1], near[1:]),
-    ):
-        rows, columns = np.nonzero((first != second) & (first >= 0) & (second >= 0) & (depth > 0) & (other > 0))
-        for a, b, u, v in zip(
-            first[rows, columns].tolist(),
-            second[rows, columns].tolist(),
-            depth[rows, columns].tolist(),
-            other[rows, columns].tolist(),
-            strict=True,
-        ):
-            pair, gap = ((a, b), 1 / v - 1 / u) if a < b else ((b, a), 1 / u - 1 / v)
-            if any(moment.things[one].kind in (OBJECT, INSTRUMENT) for one in pair):
-                gaps.setdefault(pair, []).append(gap)
-    listed = []
-    for (a, b), steps in sorted(gaps.items()):
-        middle = float(np.median(steps))
-        if len(steps) >= _LEAST_BORDER and abs(middle) >= _LEAST_GAP_CM:
-            front, back = (a, b) if middle > 0 else (b, a)
-            listed.append(SceneFact(moment.things[front].name, SceneRelation.BEFORE, moment.things[back].name))
-    return listed
+    labels, depth = buffers.labels, 1 / np.maximum(painter.samples.near[::SIDE, ::SIDE], 1e-9)
+    gaps: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        met = (labels[here] != labels[there]) & (labels[here] >= 0) & (labels[there] >= 0)
+        steps = (depth[there] - depth[here])[met]
+        for one, other, step in zip(labels[here][met].tolist(), labels[there][met].tolist(), steps, strict=True):
+            gaps[one, other].append(step)
+            gaps[other, one].append(-step)
+    return [
+        SceneFact(moment.things[front].name, SceneRelation.BEFORE, moment.things[back].name)
+        for (front, back), steps in sorted(gaps.items())
+        if len(steps) >= _LEAST_BORDER
+        and np.median(steps) >= _LEAST_GAP_CM
+        and {moment.things[front].kind, moment.things[back].kind} & {OBJECT, INSTRUMENT}
+    ]
 
 
 def _nearest(moment: SceneMoment) -> list[SceneFact]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surgvalid.simulation.render.raster import SIDE
+from surgvalid.simulation.render.raster import blended, weights_at
 
 PERIOD = 32
 """After so many cells the noise repeats."""
@@ -52,8 +52,37 @@ def _noise(cells, x, y, z):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _ramp(low, high, x):  # type: ignore[no-untyped-def]
     share = (x - low) / (high - low)
-    share = 0.0 if share < 0 else 1.0 if share > 1 else share
+    share = min(max(share, 0.0), 1.0)
     return share * share * (3 - 2 * share)
+
+
+@njit(cache=True)
+def _unit(x, y, z):  # type: ignore[no-untyped-def]
+    length = np.sqrt(x * x + y * y + z * z)
+    length = length if length > 0 else 1.0
+    return x / length, y / length, z / length
+
+
+@njit(cache=True)
+def _turned(axes, x, y, z):  # type: ignore[no-untyped-def]
+    """A direction of the scene in the lens's axes."""
+    return (
+        axes[0, 0] * x + axes[0, 1] * y + axes[0, 2] * z,
+        axes[1, 0] * x + axes[1, 1] * y + axes[1, 2] * z,
+        axes[2, 0] * x + axes[2, 1] * y + axes[2, 2] * z,
+    )
+
+
+@njit(cache=True)
+def _faded(red, green, blue, share, to):  # type: ignore[no-untyped-def]
+    """A colour on its way to another."""
+    return red + share * (to[0] - red), green + share * (to[1] - green), blue + share * (to[2] - blue)
+
+
+@njit(cache=True)
+def _cloud(cells, scale, x, y, z):  # type: ignore[no-untyped-def]
+    """Noise alone."""
+    return _noise(cells, x * scale, y * scale, z * scale)[0]
 
 
 @njit(cache=True, inline="always")
@@ -61,43 +90,15 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
     """Light that comes from a triangle at a place in the image: red, green, blue."""
     triangles, rows, local, normals, rest, inverse, places = geometry
     axes = lens[3]
-    a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-    unit = np.float64(SIDE * 16)
-    ax, ay = places[a, 0] / unit, places[a, 1] / unit
-    bx, by = places[b, 0] / unit, places[b, 1] / unit
-    cx, cy = places[c, 0] / unit, places[c, 1] / unit
-    area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-    u = ((cx - bx) * (row - by) - (cy - by) * (column - bx)) / area * inverse[a]
-    v = ((ax - cx) * (row - cy) - (ay - cy) * (column - cx)) / area * inverse[b]
-    w = ((bx - ax) * (row - ay) - (by - ay) * (column - ax)) / area * inverse[c]
-    if u < 0:
-        u = 0.0
-    if v < 0:
-        v = 0.0
-    if w < 0:
-        w = 0.0
-    whole = u + v + w
-    if whole <= 0:
-        u, v, w, whole = inverse[a], inverse[b], inverse[c], inverse[a] + inverse[b] + inverse[c]
-    u, v, w = u / whole, v / whole, w / whole
-    nx = u * normals[a, 0] + v * normals[b, 0] + w * normals[c, 0]
-    ny = u * normals[a, 1] + v * normals[b, 1] + w * normals[c, 1]
-    nz = u * normals[a, 2] + v * normals[b, 2] + w * normals[c, 2]
-    px = u * local[a, 0] + v * local[b, 0] + w * local[c, 0]
-    py = u * local[a, 1] + v * local[b, 1] + w * local[c, 1]
-    pz = u * local[a, 2] + v * local[b, 2] + w * local[c, 2]
-    rx = u * rest[a, 0] + v * rest[b, 0] + w * rest[c, 0]
-    ry = u * rest[a, 1] + v * rest[b, 1] + w * rest[c, 1]
-    rz = u * rest[a, 2] + v * rest[b, 2] + w * rest[c, 2]
+    corners = weights_at(column, row, t, triangles, places, inverse)
+    nx, ny, nz = blended(normals, corners)
+    px, py, pz = blended(local, corners)
+    rx, ry, rz = blended(rest, corners)
     material = table[rows[t]]
     kind = np.int64(material[15])
     # --- colour and relief -----------------------------------------------------------------------
-    scale = material[6]
-    value, _, _, _ = _noise(cells, rx * scale, ry * scale, rz * scale)
-    share = _ramp(-0.45, 0.45, value)
-    red = material[0] + share * (material[3] - material[0])
-    green = material[1] + share * (material[4] - material[1])
-    blue = material[2] + share * (material[5] - material[2])
+    share = _ramp(-0.45, 0.45, _cloud(cells, material[6], rx, ry, rz))
+    red, green, blue = _faded(material[0], material[1], material[2], share, material[3:6])
     bump, strength = material[7], material[8]
     sx, sy, sz = 0.0, 0.0, 0.0
     if strength > 0:
@@ -128,17 +129,14 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
             * max(1 - _ramp(0.0, 0.028, abs(first)), 0.55 * (1 - _ramp(0.0, 0.04, abs(second))))
             * _ramp(-0.35, 0.25, second - first)
         )
-        red = red + mark * (0.30 - red)
-        green = green + mark * (0.018 - green)
-        blue = blue + mark * (0.018 - blue)
+        red, green, blue = _faded(red, green, blue, mark, (0.30, 0.018, 0.018))
     soak = material[16]
     wet = 0.0
     if kind == 2:  # gauze: threads both ways, a marker, blood that creeps in
         across, along = rx * 7.0, rz * 7.0
         fa, fb = across - np.floor(across) - 0.5, along - np.floor(along) - 0.5
         thread = max(1 - 3.0 * abs(fa), 1 - 3.0 * abs(fb))
-        thread = max(thread, 0.0)
-        tone = 0.72 + 0.28 * thread
+        tone = 0.72 + 0.28 * max(thread, 0.0)
         red, green, blue = red * tone, green * tone, blue * tone
         if abs(rz - material[17]) < 0.13 or (material[17] < 50 and abs(rz + material[17] * 0.45) < 0.05):
             red, green, blue = material[18], material[19], material[20]
@@ -147,54 +145,32 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
             first, _, _, _ = _noise(cells, rx * 0.55 + material[21], 3.0, rz * 0.55)
             second, _, _, _ = _noise(cells, rx * 2.1 + material[21], 8.0, rz * 2.1)
             wet = _ramp(0.75 - 1.5 * soak, 1.05 - 1.5 * soak, first + 0.3 * second)
-            red = red + 0.93 * wet * (0.23 - red)
-            green = green + 0.93 * wet * (0.012 - green)
-            blue = blue + 0.93 * wet * (0.012 - blue)
+            red, green, blue = _faded(red, green, blue, 0.93 * wet, (0.23, 0.012, 0.012))
     elif kind == 6 and material[17] < 50:  # plastic with a line along it
         if abs(rz - material[17]) < 0.07:
             red, green, blue = material[18], material[19], material[20]
     elif soak > 0:
         first, _, _, _ = _noise(cells, rx * 0.9 + material[21], ry * 0.9, rz * 0.9)
-        stain = 0.9 * _ramp(0.55 - 1.1 * soak, 0.8 - 1.1 * soak, first)
-        red, green, blue = red + stain * (0.2 - red), green + stain * (0.01 - green), blue + stain * (0.01 - blue)
-        wet = stain
+        wet = 0.9 * _ramp(0.55 - 1.1 * soak, 0.8 - 1.1 * soak, first)
+        red, green, blue = _faded(red, green, blue, wet, (0.2, 0.01, 0.01))
     # --- into the lens's axes; the side that is seen -----------------------------------------------
-    gx = axes[0, 0] * nx + axes[0, 1] * ny + axes[0, 2] * nz
-    gy = axes[1, 0] * nx + axes[1, 1] * ny + axes[1, 2] * nz
-    gz = axes[2, 0] * nx + axes[2, 1] * ny + axes[2, 2] * nz
-    length = np.sqrt(gx * gx + gy * gy + gz * gz)
-    if length <= 0:
-        length = 1.0
-    gx, gy, gz = gx / length, gy / length, gz / length
-    distance = np.sqrt(px * px + py * py + pz * pz)
-    ex, ey, ez = -px / distance, -py / distance, -pz / distance
+    gx, gy, gz = _turned(axes, nx, ny, nz)
+    gx, gy, gz = _unit(gx, gy, gz)
+    ex, ey, ez = _unit(-px, -py, -pz)
     facing = gx * ex + gy * ey + gz * ez
     if facing < 0:
         gx, gy, gz, facing = -gx, -gy, -gz, -facing
-    hx = axes[0, 0] * sx + axes[0, 1] * sy + axes[0, 2] * sz
-    hy = axes[1, 0] * sx + axes[1, 1] * sy + axes[1, 2] * sz
-    hz = axes[2, 0] * sx + axes[2, 1] * sy + axes[2, 2] * sz
-    kx = axes[0, 0] * tx + axes[0, 1] * ty + axes[0, 2] * tz
-    ky = axes[1, 0] * tx + axes[1, 1] * ty + axes[1, 2] * tz
-    kz = axes[2, 0] * tx + axes[2, 1] * ty + axes[2, 2] * tz
-    dx, dy, dz = gx - hx - 0.5 * kx, gy - hy - 0.5 * ky, gz - hz - 0.5 * kz
-    length = np.sqrt(dx * dx + dy * dy + dz * dz)
-    dx, dy, dz = dx / length, dy / length, dz / length
+    hx, hy, hz = _turned(axes, sx, sy, sz)
+    kx, ky, kz = _turned(axes, tx, ty, tz)
+    dx, dy, dz = _unit(gx - hx - 0.5 * kx, gy - hy - 0.5 * ky, gz - hz - 0.5 * kz)
     lx, ly, lz = lamp[0] - px, lamp[1] - py, lamp[2] - pz
-    square = lx * lx + ly * ly + lz * lz
-    length = np.sqrt(square)
-    lx, ly, lz = lx / length, ly / length, lz / length
-    power = LAMP_CM2 / (square + 6.0)
+    power = LAMP_CM2 / (lx * lx + ly * ly + lz * lz + 6.0)
+    lx, ly, lz = _unit(lx, ly, lz)
     wrap = material[12]
-    light = (dx * lx + dy * ly + dz * lz + wrap) / (1 + wrap)
-    light = light if light > 0 else 0.0
-    ox, oy, oz = gx - 0.6 * hx - kx, gy - 0.6 * hy - ky, gz - 0.6 * hz - kz
-    length = np.sqrt(ox * ox + oy * oy + oz * oz)
-    ox, oy, oz = ox / length, oy / length, oz / length
-    mx, my, mz = lx + ex, ly + ey, lz + ez
-    length = np.sqrt(mx * mx + my * my + mz * mz)
-    shine = (ox * mx + oy * my + oz * mz) / length
-    shine = shine if shine > 0 else 0.0
+    light = max((dx * lx + dy * ly + dz * lz + wrap) / (1 + wrap), 0.0)
+    ox, oy, oz = _unit(gx - 0.6 * hx - kx, gy - 0.6 * hy - ky, gz - 0.6 * hz - kz)
+    mx, my, mz = _unit(lx + ex, ly + ey, lz + ez)
+    shine = max(ox * mx + oy * my + oz * mz, 0.0)
     broad = shine
     for _ in range(np.int64(material[10])):
         shine = shine * shine
@@ -202,6 +178,8 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
         broad = broad * broad
     rim = 1 - facing
     rim = rim * rim * rim
+    if kind == 4:  # foil is densest where it is seen from the side
+        rim = 9 * rim
     gloss = material[11] * (1 + 1.2 * wet)
     lit = power * shadow
     if kind == 3:  # metal mirrors the cavity: warm and dark below, the lamp's streak above
@@ -305,18 +283,13 @@ def creases_of(inverse_depth, rough, reach, creases):  # type: ignore[no-untyped
                         min(8 * y + dy, inverse_depth.shape[0] - 1), min(8 * x + dx, inverse_depth.shape[1] - 1)
                     ]
             rough[y, x] = total / 9
+    across = np.empty_like(rough)
     for y in range(height):
         for x in range(width):
-            total, count = 0.0, 0
-            for dy in range(-reach, reach + 1):
-                for dx in range(-reach, reach + 1):
-                    row, column = y + dy, x + dx
-                    if 0 <= row < height and 0 <= column < width:
-                        total += rough[row, column]
-                        count += 1
-            reach_mean = total / count
-            here = rough[y, x]
-            creases[y, x] = reach_mean if here > 0 else 0.0
+            across[y, x] = rough[y, max(x - reach, 0) : x + reach + 1].mean()
+    for y in range(height):
+        for x in range(width):
+            creases[y, x] = across[max(y - reach, 0) : y + reach + 1, x].mean() if rough[y, x] > 0 else 0.0
 
 
 @njit(cache=True)
@@ -341,7 +314,5 @@ def shade_of_surroundings(inverse_depth, surroundings, wanted, out):  # type: ig
             upper = surroundings[j0, i0] + a * (surroundings[j0, i1] - surroundings[j0, i0])
             lower = surroundings[j1, i0] + a * (surroundings[j1, i1] - surroundings[j1, i0])
             mean = upper + b * (lower - upper)
-            ahead = mean / here - 1.0  # how much nearer the surroundings are
-            ahead = 0.0 if ahead < 0 else ahead
-            factor = 1 - 2.6 * ahead
-            out[y, x] = 0.45 if factor < 0.45 else factor
+            ahead = max(mean / here - 1.0, 0.0)  # how much nearer the surroundings are
+            out[y, x] = max(1 - 2.6 * ahead, 0.45)

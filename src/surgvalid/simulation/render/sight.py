@@ -11,16 +11,15 @@ Light here has neither glare nor grain: they would make the truth depend on what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surgvalid.simulation.render import raster
-from surgvalid.simulation.render.passes import FOIL_OPACITY, Painter
-from surgvalid.simulation.render.world import SceneMoment, World
+from surgvalid.simulation.render.passes import FOIL_OPACITY, Buffers, Painter
+from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, SceneMoment, World
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -91,20 +90,76 @@ class Seen(NamedTuple):
     @property
     def box(self) -> tuple[int, int, int, int]:
         """x, y, width and height around the seen pixels."""
-        rows, columns = np.flatnonzero(self.pixels.any(axis=1)), np.flatnonzero(self.pixels.any(axis=0))
-        if not len(rows):
-            return 0, 0, 0, 0
-        return int(columns[0]), int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
+        return _box_around(self.pixels)
+
+    @property
+    def dials(self) -> dict[str, Any]:
+        """What makes it easy or hard to see, by name."""
+        return {name: value for name, value in self._asdict().items() if name != "pixels"}
+
+
+class SeenTool(NamedTuple):
+    """One instrument at one moment."""
+
+    name: str
+    class_name: str
+    box: tuple[int, int, int, int]
+
+
+class SightOfThing(NamedTuple):
+    """What can be seen at one time."""
+
+    objects: list[Seen]
+    """Every foreign object of which a pixel shows, in the order of the scene's things."""
+    tools: list[SeenTool]
+    """Every instrument of which enough pixels are seen."""
+
+
+def _box_around(pixels: Flags) -> tuple[int, int, int, int]:
+    rows, columns = np.flatnonzero(pixels.any(axis=1)), np.flatnonzero(pixels.any(axis=0))
+    if not len(rows):
+        return 0, 0, 0, 0
+    return int(columns[0]), int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
+
+
+def look_at(world: World, painter: Painter, time_s: float, *, tools: bool = True) -> SightOfThing:
+    """What can be seen at one time; the same whether or not an image is painted.
+
+    Args:
+        world: The scene in space.
+        painter: What draws it.
+        time_s: The time.
+        tools: Whether to look for instruments too, wherever there is no object.
+    """
+    if world.scene.camera.is_masked(time_s):
+        return SightOfThing([], [])
+    moment = world.at(time_s)
+    window = window_of(painter, moment, OBJECT, *([INSTRUMENT] if tools else []))
+    if window is None:
+        return SightOfThing([], [])
+    buffers = painter.buffers(moment, window)
+    return SightOfThing(objects_in(painter, moment, buffers), _tools_in(painter, moment, buffers) if tools else [])
+
+
+def _tools_in(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SeenTool]:
+    clear, least = painter.arrives >= RULE.least_share, RULE.visible_px * buffers.labels.size / (480 * 270)
+    listed = []
+    for number, thing in enumerate(moment.things):
+        if thing.kind == INSTRUMENT and number in moment.starts:
+            pixels = (buffers.labels == number) & clear
+            if np.count_nonzero(pixels) >= least:
+                listed.append(SeenTool(thing.name, thing.class_name, _box_around(pixels)))
+    return listed
 
 
 def look(painter: Painter, moment: SceneMoment, rule: Rule = RULE) -> list[Seen]:
     """Every foreign object of which a pixel shows, in the order of the scene's things."""
-    if moment.masked:
-        return []
-    window = window_of(painter, moment)
-    if window is None:
-        return []
-    buffers = painter.buffers(moment, window)
+    window = None if moment.masked else window_of(painter, moment)
+    return [] if window is None else objects_in(painter, moment, painter.buffers(moment, window), rule)
+
+
+def objects_in(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Rule = RULE) -> list[Seen]:
+    """The same, from buffers."""
     places = np.flatnonzero((buffers.labels >= moment.movable) | (buffers.foil >= 0))
     if not len(places):
         return []
@@ -112,29 +167,29 @@ def look(painter: Painter, moment: SceneMoment, rule: Rule = RULE) -> list[Seen]
     compared = _sampled(labels, foil, places, painter.width)
     flags = np.zeros(buffers.labels.shape, dtype=bool)
     flags.reshape(-1)[places[compared]] = True
-    with_it, without = painter.light_with_and_without(moment, buffers, flags)
+    light, plain, bare_light = painter.light_with_and_without(moment, buffers, flags)
     exposure = painter.exposure(moment)
-    level = painter.levels_of(with_it.veiled_light, exposure, places)
-    bare = painter.levels_of(without.veiled_light, exposure, places[compared])
+    level = painter.levels_of(light, exposure, places)
+    bare = painter.levels_of(bare_light, exposure, places[compared])
     change, foil_change = np.zeros(len(places)), np.zeros(len(places))
     change[compared] = np.abs((level[compared] - bare) @ GREY)
     if buffers.over is not None:
-        foil_change = np.abs((level - painter.levels_of(with_it.plain, exposure, places)) @ GREY)
+        foil_change = np.abs((level - painter.levels_of(plain, exposure, places)) @ GREY)
     clear = ~((level > 250).all(axis=-1) | (level < 5).all(axis=-1))
     arrives = painter.arrives.reshape(-1)[places]
     near = painter.samples.near[:: raster.SIDE, :: raster.SIDE].reshape(-1)[places]
-    scale = 480 * 270 / buffers.labels.size
+    scale, passed = 480 * 270 / buffers.labels.size, painter.mask >= rule.least_share
     listed = []
     for number in np.unique(np.concatenate([labels[labels >= moment.movable], foil[foil >= 0]])).tolist():
         solid, veil = labels == number, foil == number
         behind_foil = solid & (foil >= 0) & ~veil
         share = np.where(behind_foil, arrives * (1 - FOIL_OPACITY), arrives)
         pixels = (solid | veil) & (share >= rule.least_share) & clear
-        count, told_by = int(pixels.sum()), pixels & (compared | ~solid)
+        count, told_by = int(np.count_nonzero(pixels)), pixels & (compared | ~solid)
         contrast = float(np.where(solid, change, foil_change)[told_by].mean()) if told_by.any() else 0.0
-        alone = painter.alone(moment, number) & (painter.mask >= rule.least_share)
-        whole = max(int(alone.sum()), 1)
-        hidden = whole - int(alone.reshape(-1)[places][solid | veil].sum())
+        alone = painter.alone(moment, number) & passed
+        whole = max(int(np.count_nonzero(alone)), 1)
+        hidden = whole - int(np.count_nonzero(alone.reshape(-1)[places[solid | veil]]))
         thing, image = moment.things[number], np.zeros(buffers.labels.shape, dtype=bool)
         image.reshape(-1)[places[pixels]] = True
         listed.append(
@@ -155,15 +210,6 @@ def look(painter: Painter, moment: SceneMoment, rule: Rule = RULE) -> list[Seen]
     return [one._replace(clutter=visible - (one.verdict is SeenAs.VISIBLE)) for one in listed]
 
 
-def watch(world: World, times_s: Sequence[float]) -> Iterator[tuple[float, list[Seen]]]:
-    """What is seen of foreign objects at each of the times; the same whether or not an image is painted."""
-    scene = world.scene
-    painter = Painter(scene.center, scene.width_px, scene.height_px, scene.seed)
-    for time_s in times_s:
-        outside = bool(scene.camera.is_masked(np.array([time_s]))[0])
-        yield time_s, [] if outside else look(painter, world.at(time_s))
-
-
 def _sampled(labels: NDArray[np.int32], foil: NDArray[np.int32], places: NDArray[np.intp], width: int) -> Flags:
     """At which pixels contrast is measured: all of a small object, every fourth of a large one."""
     shown = np.where(labels >= 0, labels, foil)
@@ -172,11 +218,14 @@ def _sampled(labels: NDArray[np.int32], foil: NDArray[np.int32], places: NDArray
     return sampled
 
 
-def window_of(painter: Painter, moment: SceneMoment) -> tuple[int, int, int, int] | None:
-    """The pixels (left, top, right, bottom) in which foreign objects can be, with a margin; None: nowhere."""
+def window_of(painter: Painter, moment: SceneMoment, *kinds: str) -> tuple[int, int, int, int] | None:
+    """The pixels (left, top, right, bottom) in which things of some kinds can be, with a margin; None: nowhere.
+
+    Without a kind: foreign objects.
+    """
     inside = []
-    for number in range(moment.movable, len(moment.things)):
-        if number in moment.starts:
+    for number, thing in enumerate(moment.things):
+        if thing.kind in (kinds or (OBJECT,)) and number in moment.starts:
             places = moment.lens.to_image(moment.points[moment.starts[number]])
             ahead = places[places[:, 2] > raster.NEAREST_CM]
             if len(ahead):
@@ -189,8 +238,3 @@ def window_of(painter: Painter, moment: SceneMoment) -> tuple[int, int, int, int
     low = np.maximum(np.floor(boxes[:, :2].min(axis=0)) - MARGIN_PX, 0) // 4 * 4
     high = np.minimum(np.ceil(boxes[:, 2:].max(axis=0)) + MARGIN_PX, size)
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])
-
-
-def usable(seen: list[Seen], class_name: str | None = None) -> bool:
-    """Whether nothing at the moment is doubtful (of one class, where one is named): then it may be counted."""
-    return not any(one.verdict is SeenAs.DOUBTFUL for one in seen if class_name in (None, one.class_name))

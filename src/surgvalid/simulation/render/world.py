@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 from math import cos, pi, sin
 from typing import NamedTuple
 
@@ -15,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgvalid.schema.procedures.tracks import Detail, EventKind
-from surgvalid.simulation.camera import draw_roll
-from surgvalid.simulation.instruments import NO_TOOL, SLOTS, TOOLS, Touches, draw_touches, grip_at
+from surgvalid.simulation.centers import CIRCLE_RADIUS
+from surgvalid.simulation.instruments import NO_TOOL, SLOTS, TOOLS, grip_at
 from surgvalid.simulation.lives import Life
 from surgvalid.simulation.meshes.materials import OBJECTS, ORGANS, Row, coloured
 from surgvalid.simulation.meshes.objects import CM, DRAPED, hung, object_mesh
@@ -33,12 +34,13 @@ ORGAN, INSTRUMENT, TISSUE, MATERIAL, OBJECT = "organ", "instrument", "tissue", "
 """Kinds of things. Tissue is a fold or a shred, material is blood or lint."""
 PORTS = np.array([(-19.0, 10.5, -9.0), (19.0, 9.0, -8.0), (15.0, 14.0, 7.0)])
 """Where each hand's shaft goes through the abdominal wall."""
-SCOPE = np.array([0.4, 12.0, -17.5])
+SCOPE = np.array([0.4, 10.8, -17.5])
 """Where the endoscope does."""
 FIELD_DEG, DISTANCE_CM = 62.0, 7.4
 REACH_CM, PULL_CM = 1.7, 0.7
+_SHAFT_CM = 0.5
 _BREATH_S, _BREATH_CM = 3.9, 0.16
-_FOLD_S, _CLOSING_S = 0.8, 0.4
+_FOLD_S = 0.8
 _CONTACT_CM = 0.1
 _OPEN = frozenset(
     {
@@ -66,12 +68,13 @@ class Thing(NamedTuple):
     """Where its materials begin in the table."""
 
 
-class Grip(NamedTuple):
-    """A hand holds something."""
+class HandsInView(NamedTuple):
+    """Where the instruments' tips are in the image at one time."""
 
-    stretch: Stretch
-    instance: str
-    tool: int
+    shown: NDArray[np.bool_]
+    """By hand, whether the tip of its tool lies within the image."""
+    crossing: bool
+    """Whether one tip lies behind another's shaft."""
 
 
 class Piece(NamedTuple):
@@ -158,9 +161,7 @@ class World:
         def draws(purpose: str) -> np.random.Generator:
             return stream(scene.seed, "world", scene.video, purpose)
 
-        self.body: Body = body_of(scene.kind, draws("body"), fat=1.0)
-        self.roll = scene.camera.roll or draw_roll(scene.duration_s, draws("roll"), 1.0)
-        self.touches: Touches = scene.touches or draw_touches(scene.instruments, scene.lives, draws("touches"))
+        self.body: Body = body_of(scene.kind, draws("body"))
         self.hover = draws("hover").uniform(0, 2 * pi, (SLOTS, 3))
         self.rows: list[Row] = []
         self.things: list[Thing] = []
@@ -179,7 +180,7 @@ class World:
             if life.hidden or life.covered
         }
         self.lives = sorted(scene.lives, key=lambda life: -life.size[0] * life.size[1])
-        self._grips = self._assigned()
+        self._holds = [[hold for life in scene.lives for hold in life.holds if hold.slot == s] for s in range(SLOTS)]
         self._meshes: dict[str, Mesh] = {}
         self._objects: dict[str, int] = {}
         for life in self.lives:
@@ -192,6 +193,8 @@ class World:
             [thing.name not in _OPEN and thing.class_name not in _OPEN for thing in self.things], np.uint8
         )
         self.table = np.array(self.rows)
+        self._organ_rows = [thing.row for thing in self.things if thing.kind == ORGAN]
+        self._tool_rows = [t.row + piece for t in self.things if t.kind == INSTRUMENT for piece in range(3)]
         self._grounds = [self._ground(cut) for cut in (False, True)]
         self._settled: tuple[object, dict[str, Points], Relief, dict[int, int]] | None = None
 
@@ -202,7 +205,7 @@ class World:
 
     def _tool(self, slot: int, tool: str) -> int:
         name = f"{tool.replace(' ', '_')}_hand{slot}"
-        shaft = coloured(OBJECTS["dark"], tuple(min(level * self.scene.center.shafts, 210.0) for level in (46, 48, 54)))  # type: ignore[arg-type]
+        shaft = coloured(OBJECTS["dark"], tuple(min(level * self.scene.center.shafts, 210.0) for level in (46, 48, 54)))
         rows = [OBJECTS["metal"] if tool in ("clip applier", "stapler") else shaft, OBJECTS["metal"], OBJECTS["dark"]]
         return self._thing(name, tool, INSTRUMENT, rows)
 
@@ -224,8 +227,8 @@ class World:
 
     def lens_at(self, time_s: float) -> Lens:
         """The eye: on the way from its port to what it looks at, and drawn back when it is about to leave the body."""
-        x, y, zoom = self.scene.camera.at(np.array([time_s]))[0]
-        target = np.array([x * CM, 1.0, -y * AWAY_CM])
+        x, y, zoom = self.scene.camera.at(time_s)
+        target = np.array([x * CM, 1.3, -y * AWAY_CM])
         back = 0.0
         for start_s, end_s in self.scene.camera.masked:
             before, after = start_s - time_s, time_s - end_s
@@ -233,7 +236,7 @@ class World:
         way = SCOPE - target * (0.55, 1.0, 0.35)
         distance = DISTANCE_CM / zoom * (1 + 1.1 * back)
         eye = target + way / np.sqrt((way**2).sum()) * distance
-        roll = float(self.roll.at(np.array([time_s]))[0, 0])
+        roll = float(self.scene.camera.roll_at(time_s))
         return Lens.looking(
             eye, target, roll=roll, field_deg=FIELD_DEG, width_px=self.scene.width_px, height_px=self.scene.height_px
         )
@@ -246,22 +249,18 @@ class World:
         cut = bool(time_s >= self.cut_s)
         ground = self._grounds[cut]
         levels = self.levels(time_s)
-        lives = [life for life in self.lives if life.born_s <= time_s < life.gone_s]
+        lives = self._lives_at(time_s)
         resting, heights, below = self._settle(lives, time_s, cut)
-        tips = self._tips(time_s, heights)
-        self._at_clips(tips, time_s)
+        tips, gripped = self._hands(lives, time_s, heights)
         pieces, held, inside = [], {}, {}
         for life in lives:
             number, mesh = self._objects[life.instance], self._meshes[life.instance]
-            hold = self._hold_at(life, time_s)
-            if hold is None or life.class_name == "Clip":
-                pieces.append(Piece(number, mesh.moved(resting[life.instance]), True))
-            else:
-                slot, tool = hold
-                points, tip = self._in_grip(life, time_s, heights)
-                tips[slot] = tip
+            if life.instance in gripped:
+                slot, tool, points = gripped[life.instance]
                 held[number] = self._tools[slot][tool]
                 pieces.append(Piece(number, mesh.moved(points), False))
+            else:
+                pieces.append(Piece(number, mesh.moved(resting[life.instance]), True))
             pieces += self._fold(life, time_s, heights)
         placed = {piece.thing: piece for piece in pieces}
         for life, bag in self._bagged.items():
@@ -292,26 +291,22 @@ class World:
             inside=inside,
             starts=starts,
             tips={number: tips[slot] for slot in range(SLOTS) for number in self._tools[slot] if number in starts},
-            masked=bool(scene.camera.is_masked(np.array([time_s]))[0]),
+            masked=bool(scene.camera.is_masked(time_s)),
         )
 
     def _whole(
         self, ground: Ground, pieces: list[Piece], time_s: float, tugs: list[tuple[Points, Points]]
     ) -> tuple[Mesh, NDArray[np.int32], dict[int, slice], Mesh]:
         """Everything in one mesh whose parts are rows of the table, with its owners, where things start, and foils."""
-        meshes, owners = [ground.mesh.moved(_swayed(ground.mesh.points, time_s, tugs))], [ground.owner]
-        foils, starts, count = (
-            [mesh_of(np.zeros((0, 3)), np.zeros((0, 3), np.int32))],
-            dict(ground.starts),
-            len(ground.mesh.points),
-        )
+        meshes, owners = [ground.mesh._replace(points=_swayed(ground.mesh.points, time_s, tugs))], [ground.owner]
+        foils = [mesh_of(np.zeros((0, 3)), np.zeros((0, 3), np.int32))]
+        starts, count = dict(ground.starts), len(ground.mesh.points)
         for piece in sorted(pieces, key=lambda piece: piece.thing):
-            thing = self.things[piece.thing]
+            thing, mesh = self.things[piece.thing], piece.mesh
             if thing.name in self.without:
                 continue
-            mesh = piece.mesh.moved(
-                _swayed(piece.mesh.points, time_s if piece.carried else 0.0, tugs if piece.carried else [])
-            )
+            if piece.carried:
+                mesh = mesh._replace(points=_swayed(mesh.points, time_s, tugs))
             if thing.class_name == "Specimen Bag":
                 foil = mesh.parts == 0
                 foils.append(mesh._replace(corners=mesh.corners[foil]).as_part(piece.thing))
@@ -327,23 +322,18 @@ class World:
         levels: dict[str, float] = {}
         for episode in self.scene.episodes:
             if episode.start_s <= time_s < episode.end_s:
-                level = float(episode.at(np.array([time_s]))[0])
+                level = float(episode.at(time_s))
                 levels[episode.kind] = max(levels.get(episode.kind, 0.0), level)
         return levels
 
     def _table(self, levels: dict[str, float], time_s: float) -> NDArray[np.float64]:
         """The materials as they are now: wet, soiled, too bright."""
         table = self.table.copy()
-        for thing in self.things:
-            row = thing.row
-            if thing.kind == ORGAN:
-                table[row, 11] *= 1 + 2.2 * levels.get("background_reflections", 0.0)
-            elif thing.kind == INSTRUMENT:
-                rows = slice(row, row + 3)
-                table[rows, 11] *= 1 + 3 * levels.get("instrument_reflections", 0.0)
-                table[rows, 16] = 0.9 * levels.get("instrument_blood", 0.0)
-                bright, dark = levels.get("instrument_too_bright", 0.0), levels.get("instrument_too_dark", 0.0)
-                table[rows, :6] *= (1 + 5 * bright) * (1 - 0.9 * dark)
+        table[self._organ_rows, 11] *= 1 + 2.2 * levels.get("background_reflections", 0.0)
+        table[self._tool_rows, 11] *= 1 + 3 * levels.get("instrument_reflections", 0.0)
+        table[self._tool_rows, 16] = 0.9 * levels.get("instrument_blood", 0.0)
+        bright, dark = levels.get("instrument_too_bright", 0.0), levels.get("instrument_too_dark", 0.0)
+        table[self._tool_rows, :6] *= (1 + 5 * bright) * (1 - 0.9 * dark)
         for life in self.lives:
             if life.class_name == "Sponge":
                 row = self.things[self._objects[life.instance]].row
@@ -355,9 +345,8 @@ class World:
 
     def _settle(self, lives: list[Life], time_s: float, cut: bool) -> tuple[dict[str, Points], Relief, dict[int, int]]:
         """Where the points of resting objects are, how high the situs is with them, and what each lies on."""
-        now = np.array([time_s])
         poses = [
-            (life, *life.path.at(now)[0])
+            (life, *life.path.at(time_s))
             for life in lives
             if life.class_name == "Clip" or self._hold_at(life, time_s) is None
         ]
@@ -369,11 +358,11 @@ class World:
         resting: dict[str, Points] = {}
         for life, x, y, angle in poses:
             mesh = self._meshes[life.instance]
-            points = self._rested(life, mesh.points, np.array([x * CM, -y * AWAY_CM]), angle, cloth)
+            points = self._rested(life, mesh.points, _on_ground(x, y), angle, cloth)
             number = self._objects[life.instance]
-            gaps = points[:, 1] - heights.at(points[:, 0], points[:, 2])
+            gaps = points[:, 1] - heights.at(points)
             touching = points[gaps <= np.quantile(gaps, 0.1) + _CONTACT_CM]
-            under = heights.below(touching[:, 0], touching[:, 2])
+            under = heights.below(touching)
             under = under[under >= 0]
             below[number] = int(np.bincount(under).argmax()) if len(under) else -1
             cord = self._cord(life)
@@ -391,18 +380,28 @@ class World:
         cord = self._cord(life)
         if cord is not None:
             return np.round(points + cord.at(float(life.path.values[0, 0]) * CM), 9)
-        out = points + np.array((place[0], 0.0, place[1]))
-        ground = relief.at(out[:, 0], out[:, 2])
+        out = points + place
+        ground = relief.at(out)
         if life.class_name in DRAPED:
             out[:, 1] = points[:, 1] + ground
         elif life.class_name in _BEND:
-            middle = float(ground.mean())
-            bent = points[:, 1] + 0.75 * (ground - middle)
-            out[:, 1] = bent + float(np.quantile(ground - bent, 0.8))
+            bent = points[:, 1] + 0.75 * (ground - ground.mean())
+            out[:, 1] = bent + np.quantile(ground - bent, 0.8)
         else:
-            out[:, 1] = points[:, 1] + float(np.quantile(ground - points[:, 1], 0.93))
+            out[:, 1] = points[:, 1] + np.quantile(ground - points[:, 1], 0.93)
+            out = self._hanging(life, out, relief)
         settled: Points = out.round(9)
         return settled
+
+    def _hanging(self, life: Life, points: Points, relief: Relief) -> Points:
+        """Where a needle's thread falls to what lies below; of all else, the same points."""
+        mesh = self._meshes[life.instance]
+        thread = np.unique(mesh.corners[mesh.parts == 1])
+        if life.class_name == "Needle":
+            square = ((points[thread] - points[thread[0]]) ** 2)[:, [0, 2]].sum(axis=1)
+            low = relief.at(points[thread]) + mesh.points[thread, 1]
+            points[thread, 1] = np.maximum(points[thread, 1] - 1.2 * square, low)
+        return points
 
     def _cord(self, life: Life) -> Cord | None:
         """The structure that a clip closes."""
@@ -421,8 +420,8 @@ class World:
             for stretch in stretches:
                 share = _share_of(stretch, time_s)
                 if share > 0 and life.class_name != "Clip":
-                    x, y, _ = life.path.at(np.array([time_s]))[0]
-                    return [self._fold_piece(life, np.array([x * CM, -y * AWAY_CM]), aside, share, relief)]
+                    x, y, _ = life.path.at(time_s)
+                    return [self._fold_piece(life, _on_ground(x, y), aside, share, relief)]
         return []
 
     def _fold_piece(self, life: Life, place: Points, aside: float, share: float, relief: Relief) -> Piece:
@@ -432,51 +431,79 @@ class World:
         patch = _patch(round(reach, 1))
         points = patch.points.copy()
         out = np.hypot(points[:, 0], points[:, 2]) / reach
-        points[:, 0] += place[0] + side * aside * reach + (1 - share) * side * reach
-        points[:, 2] += place[1]
+        points += place + np.array((side * reach * (aside + 1 - share), 0.0, 0.0))
         ripple = 0.16 * np.sin(points[:, 0] * 1.3 + life.seed % 7) * np.sin(points[:, 2] * 1.6)
-        under = relief.at(points[:, 0], points[:, 2])
-        around = [relief.at(points[:, 0] + dx, points[:, 2] + dz) for dx in (-0.3, 0, 0.3) for dz in (-0.3, 0, 0.3)]
-        under = np.maximum(under, np.max(around, axis=0))
-        points[:, 1] = under + (0.42 + ripple) * np.clip((1 - out) * 3.2, -0.6, 1) * share - 0.05 - 0.9 * (1 - share)
-        return Piece(
-            self._folds[life.instance],
-            Mesh(np.round(points, 9), patch.corners, patch.parts, patch.points + np.array((place[0], 0, place[1]))),
-            True,
+        under = np.max(
+            [relief.at(points + np.array((dx, 0, dz))) for dx in (-0.3, 0, 0.3) for dz in (-0.3, 0, 0.3)], axis=0
         )
+        points[:, 1] = under + (0.42 + ripple) * np.clip((1 - out) * 3.2, -0.6, 1) * share - 0.05 - 0.9 * (1 - share)
+        return Piece(self._folds[life.instance], patch.moved(points)._replace(rest=patch.points + place), True)
 
     # --- what is held --------------------------------------------------------------------------
 
+    def hands_in_view(self, time_s: float) -> HandsInView:
+        """Where tips are in the image; no image is drawn for it."""
+        tools = [self._tool_at(slot, time_s) for slot in range(SLOTS)]
+        if self.scene.camera.is_masked(time_s) or set(tools) == {NO_TOOL}:
+            return HandsInView(np.zeros(SLOTS, dtype=bool), False)
+        lives, lens = self._lives_at(time_s), self.lens_at(time_s)
+        heights = self._settle(lives, time_s, bool(time_s >= self.cut_s))[1]
+        tips = self._hands(lives, time_s, heights)[0]
+        size = np.array([self.scene.width_px, self.scene.height_px])
+        places, depths = np.split(lens.to_image(tips), [2], axis=-1)
+        shown = (places > 0).all(axis=1) & (places < size).all(axis=1) & (depths[:, 0] > 0)
+        if self.scene.center.circle:
+            shown &= np.hypot(*(places - size / 2).T) < CIRCLE_RADIUS * size[1]
+        shown &= np.array(tools) != NO_TOOL
+        away = PORTS - tips
+        shafts = lens.to_image(tips + 5 * away / np.sqrt((away**2).sum(axis=1))[:, None])[:, :2] - places
+        crossing = False
+        for slot, other in permutations(np.flatnonzero(shown).tolist(), 2):
+            along, from_tip = shafts[other], places[slot] - places[other]
+            share = np.clip((along @ from_tip) / max(along @ along, 1e-9), 0, 1)
+            width_px = _SHAFT_CM * lens.focal_px / depths[other, 0]
+            crossing |= bool(depths[slot, 0] > depths[other, 0] and np.hypot(*(from_tip - share * along)) < width_px)
+        return HandsInView(shown, crossing)
+
+    def _lives_at(self, time_s: float) -> list[Life]:
+        return [life for life in self.lives if life.born_s <= time_s < life.gone_s]
+
+    def _hands(
+        self, lives: list[Life], time_s: float, heights: Relief
+    ) -> tuple[Points, dict[str, tuple[int, int, Points]]]:
+        """Where every tip is; and of what is held, the hand, the tool and its points."""
+        tips, gripped = self._tips(time_s, heights), {}
+        self._at_clips(tips, time_s)
+        for life in lives:
+            hold = self._hold_at(life, time_s)
+            if hold is not None and life.class_name != "Clip":
+                points, tips[hold[0]] = self._in_grip(life, time_s, heights)
+                gripped[life.instance] = (*hold, points)
+        return tips, gripped
+
     def _in_grip(self, life: Life, time_s: float, relief: Relief) -> tuple[Points, Points]:
         """The points of an object in an instrument's jaws, and where these are."""
-        x, y, angle = life.path.at(np.array([time_s]))[0]
-        place = np.array([x * CM, -y * AWAY_CM])
-        ground = float(relief.at(place[:1], place[1:])[0])
+        x, y, angle = life.path.at(time_s)
+        place = _on_ground(x, y)
         mesh = self._meshes[life.instance]
         lift = _lift(life, time_s)
         local = turned(mesh.points, 1, angle)
-        if life.class_name in DRAPED - {"External Drain"}:
-            grip = float(grip_at(life, np.array([time_s]))[0])
-            settled = self._rested(life, mesh.points, place, angle, relief)
-            height = ground + 0.25 + lift + 0.9 * min(lift, 1.0)
-            hanging = hung(local, 1.0) + np.array((place[0], height, place[1]))
+        settled = self._rested(life, mesh.points, place, angle, relief)
+        if life.class_name in DRAPED - {"External Drain", "Silicone Loop"}:
+            grip = float(grip_at(life, time_s))
+            height = float(relief.at(place)) + 0.25 + lift + 0.9 * min(lift, 1.0)
+            hanging = hung(local, 1.0) + place + (0.0, height, 0.0)
             share = grip * min(1.0, lift / 0.8)
             points = settled + share * (hanging - settled)
-            tip = np.array([place[0], 0.0, place[1]])
+            tip = place.copy()
             tip[1] = float(points[np.argmin(local[:, 0] ** 2 + local[:, 2] ** 2), 1])
-            return np.round(points, 9), tip
-        hook = _GRIPS.get(life.class_name, (0.0, 0.4, 0.0))
-        extent = np.abs(mesh.points).max(axis=0)
-        handle = turned(np.array([hook]) * extent, 1, angle)[0]
-        settled = self._rested(life, mesh.points, place, angle, relief)
-        centre = settled.mean(axis=0) - local.mean(axis=0)
-        points, tip = local + centre + (0.0, lift, 0.0), handle + centre + (0.0, lift, 0.0)
-        if life.class_name == "Needle":  # its thread falls to what lies below
-            thread = np.unique(mesh.corners[mesh.parts == 1])
-            away = np.sqrt(((points[thread] - tip) ** 2).sum(axis=1))
-            low = relief.at(points[thread, 0], points[thread, 2]) + 0.06
-            points[thread, 1] = np.maximum(np.minimum(points[thread, 1], low + np.maximum(lift - 1.6 * away, 0)), low)
-        return np.round(points, 9), np.round(tip, 9)
+            return points, tip
+        hold = mesh.points[np.unique(mesh.corners[mesh.parts == 0])]
+        near = hold - np.array(_GRIPS.get(life.class_name, (0.0, 0.4, 0.0))) * np.abs(hold).max(axis=0)
+        handle = turned(hold[[(near**2).sum(axis=1).argmin()]], 1, angle)[0]
+        centre = (settled - local)[mesh.corners[0, 0]] + (0.0, lift, 0.0)
+        points = self._hanging(life, local + centre, relief)
+        return points, np.round(handle + centre, 9)
 
     def _at_clips(self, tips: Points, time_s: float) -> None:
         """Put the tips of clip appliers where they set a clip."""
@@ -494,20 +521,18 @@ class World:
         scale = min(1.0, float((room / np.maximum(np.ptp(mesh.points, axis=0), 1e-9)).min() * 1.25))
         middle = (foil.max(axis=0) + foil.min(axis=0)) / 2
         small = (mesh.points - mesh.points.mean(axis=0)) * scale
-        return mesh.moved(np.round(small + middle, 9))
+        return mesh.moved(small + middle)
 
     def _tips(self, time_s: float, relief: Relief) -> Points:
         """Where the tip of every hand's instrument is while it holds nothing: over the tissue, or on it."""
         tips = np.empty((SLOTS, 3))
         for slot in range(SLOTS):
-            x, y = self.scene.instruments.tip_at(slot, np.array([time_s]))[0]
-            place = np.array([x * CM, -y * AWAY_CM])
-            force = float(self.touches.force_at(slot, np.array([time_s]))[0])
+            x, y = self.scene.instruments.tip_at(slot, time_s)
+            place, force = _on_ground(x, y), self._force(slot, time_s)
             a, b, _ = self.hover[slot]
             swing = 0.5 + 0.3 * sin(0.7 * time_s + a) + 0.2 * sin(1.9 * time_s + b)
             clear = 0.12 + (0.35 + 1.3 * swing) * max(0.0, 1 - 2.5 * force)
-            above = float(relief.at(place[:1], place[1:])[0])
-            tips[slot] = place[0], min(above, 4.0) + clear, place[1]
+            tips[slot] = place[0], min(float(relief.at(place)), 4.0) + clear, place[2]
         return np.round(tips, 9)
 
     def _instruments(self, time_s: float, tips: Points) -> list[Piece]:
@@ -515,72 +540,44 @@ class World:
         for slot in range(SLOTS):
             index = self._tool_at(slot, time_s)
             if index != NO_TOOL:
-                opening = self._opening(slot, time_s)
-                mesh = pointed(
-                    _tool(TOOLS[index], round(opening, 1)),
-                    tips[slot],
-                    PORTS[slot],
-                    0.5 + slot + 0.25 * sin(0.31 * time_s + slot),
+                tool, roll = (
+                    _tool(TOOLS[index], round(self._opening(slot, time_s), 1)),
+                    0.25 * sin(0.31 * time_s + slot),
                 )
-                pieces.append(Piece(self._tools[slot][index], mesh._replace(points=np.round(mesh.points, 9)), False))
+                mesh = pointed(tool, tips[slot], PORTS[slot], 0.5 + slot + roll)
+                pieces.append(Piece(self._tools[slot][index], mesh, False))
         return pieces
-
-    def _assigned(self) -> list[list[Grip]]:
-        """What each hand holds when; a hand that is busy already is spared by another that is free."""
-        grips: list[list[Grip]] = [[] for _ in range(SLOTS)]
-        wanted = [(hold, life) for life in self.scene.lives for hold in life.holds]
-        for hold, life in sorted(wanted, key=lambda row: (row[0].stretch.start_s, row[1].instance)):
-            start_s, end_s = hold.stretch
-            end_s += _CLOSING_S if life.class_name == "Clip" else 0.0
-            free = [
-                slot
-                for slot in (hold.slot, *range(SLOTS))
-                if all(end_s + 0.6 <= g.stretch.start_s or start_s >= g.stretch.end_s + 0.6 for g in grips[slot])
-            ]
-            slot = (free or [hold.slot])[0]
-            grips[slot].append(Grip(Stretch(start_s, end_s), life.instance, TOOLS.index(hold.tool)))
-        return grips
 
     def _hold_at(self, life: Life, time_s: float) -> tuple[int, int] | None:
         """The hand and the tool that hold an object."""
-        for slot, grips in enumerate(self._grips):
-            for grip in grips:
-                if grip.instance == life.instance and grip.stretch.start_s <= time_s < grip.stretch.end_s:
-                    return slot, grip.tool
-        return None
+        held = (hold for hold in life.holds if hold.stretch.start_s <= time_s < hold.stretch.end_s)
+        return next(((hold.slot, TOOLS.index(hold.tool)) for hold in held), None)
 
     def _tool_at(self, slot: int, time_s: float) -> int:
         """The tool in a hand; what holds something stays a moment longer."""
-        for grip in self._grips[slot]:
-            if grip.stretch.start_s - 0.5 <= time_s < grip.stretch.end_s + 0.5:
-                return grip.tool
-        return int(self.scene.instruments.tool_at(slot, np.array([time_s]))[0])
+        for hold in self._holds[slot]:
+            if hold.stretch.start_s - 0.5 <= time_s < hold.stretch.end_s + 0.5:
+                return TOOLS.index(hold.tool)
+        return int(self.scene.instruments.tool_at(slot, time_s))
 
     def _opening(self, slot: int, time_s: float) -> float:
         """How far jaws are open: closed on what they hold or tug at."""
-        held = max((_closed(grip.stretch, time_s) for grip in self._grips[slot]), default=0.0)
-        force = float(self.touches.force_at(slot, np.array([time_s]))[0])
-        return float(
-            max(0.0, min(1.0, 0.55 + 0.45 * sin(0.9 * time_s + self.hover[slot][2])))
-            * (1 - held)
-            * (1 - min(1.0, 3 * force))
-        )
+        held = max((_closed(hold.stretch, time_s) for hold in self._holds[slot]), default=0.0)
+        swing = max(0.0, min(1.0, 0.55 + 0.45 * sin(0.9 * time_s + self.hover[slot][2])))
+        return swing * (1 - held) * (1 - min(1.0, 3 * self._force(slot, time_s)))
+
+    def _force(self, slot: int, time_s: float) -> float:
+        return float(self.scene.touches.force_at(slot, time_s))
 
     def _tugs(self, time_s: float, tips: Points) -> list[tuple[Points, Points]]:
         """Where tissue is pulled, and by how much."""
         tugs = []
         for slot in range(SLOTS):
-            index = self._tool_at(slot, time_s)
-            force = float(self.touches.force_at(slot, np.array([time_s]))[0])
+            index, force = self._tool_at(slot, time_s), self._force(slot, time_s)
             if index != NO_TOOL and force > 0:
-                towards = PORTS[slot] - tips[slot]
-                towards = towards / np.sqrt((towards**2).sum())
-                pull = (
-                    (towards if TOOLS[index] == "grasper" else np.array([-towards[0], -0.8, -towards[2]]))
-                    * force
-                    * PULL_CM
-                )
-                tugs.append((tips[slot], pull))
+                x, y, z = (PORTS[slot] - tips[slot]) / np.sqrt(((PORTS[slot] - tips[slot]) ** 2).sum())
+                pull = (x, y, z) if TOOLS[index] == "grasper" else (-x, -0.8, -z)
+                tugs.append((tips[slot], np.array(pull) * force * PULL_CM))
         return tugs
 
     # --- blood, lint, shreds -------------------------------------------------------------------
@@ -589,18 +586,17 @@ class World:
         """Pools: level surfaces that meet the relief."""
         pieces = []
         for episode, number in self._pools:
-            strength = float(episode.at(np.array([time_s]))[0])
+            strength = float(episode.at(time_s))
             if strength > 0:
-                x, y, _ = self.scene.camera.at(np.array([episode.start_s + 0.3 * (episode.end_s - episode.start_s)]))[0]
+                x, y, _ = self.scene.camera.at(episode.start_s + 0.3 * (episode.end_s - episode.start_s))
                 turn = episode.start_s * 2.4
-                place = np.array([x * CM + 1.6 * cos(turn), -y * AWAY_CM + 1.2 * sin(turn)])
                 disc = _patch(2.6)
-                points = disc.points + np.array((place[0], 0.0, place[1]))
-                lows = np.quantile(relief.at(points[:, 0], points[:, 2]), (0.05, 0.5))
-                points[:, 1] = (
-                    lows[0] + (lows[1] - lows[0]) * min(1.0, 0.25 + strength) - 0.5 * max(0.0, 0.15 - strength)
-                )
-                pieces.append(Piece(number, disc.moved(points.round(9)), True))
+                points = disc.points + _on_ground(x, y) + (1.6 * cos(turn), 0.0, 1.2 * sin(turn))
+                ground = relief.at(points)
+                low, middle = np.quantile(ground, (0.05, 0.5))
+                level = low + (middle - low) * min(1.0, 0.25 + strength) - 0.5 * max(0.0, 0.15 - strength)
+                points[:, 1] = np.minimum(level, ground + 0.2)
+                pieces.append(Piece(number, disc.moved(points), True))
         return pieces
 
     def _bits(self, tips: Points, levels: dict[str, float], time_s: float) -> list[Piece]:
@@ -610,35 +606,20 @@ class World:
         size = levels.get("instrument_tissue", 0.0)
         if size > 0 and busy:
             bit = ball((0.16 + 0.25 * size, 0.12 + 0.2 * size, 0.15 + 0.2 * size), rows=9, columns=12)
-            pieces.append(
-                Piece(self._shred, bit.moved(np.round(bit.points + tips[busy[0]] + (0.1, 0.0, 0.0), 9)), False)
-            )
-        size = max(
-            levels.get("instrument_other_object", 0.0) if busy else 0.0, levels.get("background_other_object", 0.0)
-        )
+            pieces.append(Piece(self._shred, bit.moved(bit.points + tips[busy[0]] + (0.1, 0.0, 0.0)), False))
+        at_tip = levels.get("instrument_other_object", 0.0) if busy else 0.0
+        size = max(at_tip, levels.get("background_other_object", 0.0))
         if size > 0:
-            at_tip = levels.get("instrument_other_object", 0.0) > 0 and busy
-            middle = (
-                tips[busy[-1]]
-                if at_tip
-                else np.array([*(self.lens_at(time_s).eye)]) + self.lens_at(time_s).axes[2] * 4.6
-            )
-            pieces.append(
-                Piece(
-                    self._lint,
-                    _tuft(round(0.25 + 0.4 * size, 1)).moved(
-                        np.round(_tuft(round(0.25 + 0.4 * size, 1)).points + middle, 9)
-                    ),
-                    False,
-                )
-            )
+            lens, tuft = self.lens_at(time_s), _tuft(round(0.25 + 0.4 * size, 1))
+            middle = tips[busy[-1]] if at_tip > 0 else lens.eye + lens.axes[2] * 4.6
+            pieces.append(Piece(self._lint, tuft.moved(tuft.points + middle), False))
         return pieces
 
 
 _GRIPS = {
     "External Drain": (-0.35, 0.5, 0.0),
     "Specimen Bag": (0.46, 0.9, 0.0),
-    "Needle": (0.25, 0.3, 0.55),
+    "Needle": (0.5, 0.3, 0.8),
     "Gallstone": (0.0, 0.9, 0.0),
     "Specimen": (-0.7, 0.35, 0.0),
 }
@@ -667,10 +648,15 @@ def _patch(reach: float) -> Mesh:
 def _tuft(size: float) -> Mesh:
     rng = np.random.default_rng(3)
     threads = []
-    for _ in range(5):
-        keys = rng.normal(0, size * 0.5, (4, 3))
-        threads.append(tube(curve(keys.tolist(), 12), 0.02, sides=4))
+    for _ in range(3):
+        keys = rng.normal(0, size * 0.22, (9, 3)).cumsum(axis=0)
+        threads.append(tube(curve(keys.tolist(), 48), 0.022, sides=4))
     return joined(threads)
+
+
+def _on_ground(x: float, y: float) -> Points:
+    """A place of the plane of sites."""
+    return np.array((x * CM, 0.0, -y * AWAY_CM))
 
 
 def _bag_of(life: Life) -> str:
@@ -706,7 +692,6 @@ def _swayed(points: Points, time_s: float, tugs: list[tuple[Points, Points]]) ->
     """Points of tissue, or of what it carries, as breathing and instruments move them."""
     out = np.empty_like(points)
     breath = round(sin(2 * pi * time_s / _BREATH_S), 9) * _BREATH_CM
-    tips = np.array([tip for tip, _ in tugs]).reshape(-1, 3)
-    pulls = np.round(np.array([pull for _, pull in tugs]).reshape(-1, 3), 9)
+    tips, pulls = np.array(tugs).reshape(-1, 2, 3).round(9).transpose(1, 0, 2)
     sway(points, breath, tips, pulls, REACH_CM, out)
     return out

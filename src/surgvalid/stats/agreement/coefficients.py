@@ -1,8 +1,8 @@
 """Agreement coefficients as functions of sums over videos, so that a resample is a vector of weights.
 
 Each coefficient has additive statistics, one row per video, and a function from their sum to the value.
-Sources: Cohen 1960 and 1968 (weighted), Fleiss 1971, Krippendorff 2011 ("Computing Krippendorff's
-alpha-reliability"), Shrout and Fleiss 1979 for ICC(2,1) and ICC(3,1) (two-way analysis of variance;
+Sources: Cohen 1960 and 1968 (weighted), Fleiss 1971, Gwet 2008 (AC1), Krippendorff 2011 ("Computing
+Krippendorff's alpha-reliability"), Shrout and Fleiss 1979 for ICC(2,1) and ICC(3,1) (two-way analysis of variance;
 (2,1) counts a rater's constant offset as disagreement, (3,1) does not).
 
 NaN means undefined: everybody said the same one thing, so there is nothing to agree about beyond chance.
@@ -91,12 +91,28 @@ def cohen(
 
 def percent_agreement(codes: np.ndarray, units: Units) -> Coefficient:
     """The share of pairs of raters of a unit that agree, averaged over units."""
+    statistics = units.sums(_agreed(codes))
+    return Coefficient("agreement", statistics, lambda sums: divided(sums[..., 0], sums[..., 1]))
+
+
+def gwet(codes: np.ndarray, units: Units) -> Coefficient:
+    """Gwet's AC1, which stays near percent agreement where nearly everybody says the same."""
+
+    def value(sums: np.ndarray) -> np.ndarray:
+        means = divided(sums[..., 2:], sums[..., 1:2])
+        chance = (means * (1 - means)).sum(axis=-1) / max(means.shape[-1] - 1, 1)
+        return divided(divided(sums[..., 0], sums[..., 1]) - chance, 1 - chance)
+
+    return Coefficient("Gwet's AC1", units.sums(_agreed(codes)), value)
+
+
+def _agreed(codes: np.ndarray) -> np.ndarray:
+    """Per unit: the share of pairs that agree, whether there is any pair, and the share of each category."""
     counts, number = _counts(codes)
     usable = number >= 2
     pairs = np.where(usable, number * (number - 1), 1.0)
     agree = np.where(usable, (counts * (counts - 1)).sum(axis=1) / pairs, 0.0)
-    statistics = np.column_stack([agree, usable.astype(np.float64)])
-    return Coefficient("agreement", units.sums(statistics), lambda sums: divided(sums[..., 0], sums[..., 1]))
+    return np.column_stack([agree, usable, usable[:, None] * counts / np.maximum(number, 1)[:, None]])
 
 
 def fleiss(codes: np.ndarray, units: Units) -> Coefficient | None:

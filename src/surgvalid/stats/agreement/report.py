@@ -28,6 +28,7 @@ from surgvalid.stats.agreement.coefficients import (
     Units,
     cohen,
     fleiss,
+    gwet,
     icc,
     krippendorff,
     percent_agreement,
@@ -217,6 +218,8 @@ def _coefficients(
     units = Units(ratings.videos, ratings.weights)
     everybody = (None, None)
     yield everybody, percent_agreement(codes, units)
+    if scale == "nominal":
+        yield everybody, gwet(codes, units)
     for (i, first), (j, second) in combinations(enumerate(ratings.raters), 2):
         yield (first, second), cohen(codes[:, i], codes[:, j], size, units, weights=kappa_weights)
     coefficient = fleiss(codes, units)

@@ -54,7 +54,7 @@ from surgvalid.stats.intervals.interval_settings import (
     percent,
     unused,
 )
-from surgvalid.stats.intervals.nesting import Resample, label_of
+from surgvalid.stats.intervals.nesting import Resample, label_of, nest_of
 from surgvalid.stats.intervals.pooled import POOLED, scores_videos, verb_matrix
 from surgvalid.stats.intervals.replicates import Sample, bounds, replicate_sd
 from surgvalid.stats.intervals.slices import SEPARATOR, Slice, labelled, slices, split_notes
@@ -131,20 +131,36 @@ def compare(
     note_cases(pair.cases)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
+    below, settings = settings, _of_units(pair, settings)
     for slice_ in slices(pair, by, separator=separator):
         row, findings = pair_row(slice_, settings)
-        rows.append(row)
+        rows += [row] if below == settings else [row, _beside(slice_, below)]
         spoken += [replace(one, subject=slice_.name if slice_.labels else None) for one in findings]
     judged = None
     if not by:
         question = VerdictQuestion(metric, missing, models, margin, level, estimand, prior=prior)
         judged = verdict(scores, question, pairs=_other_finding(pair, settings))
-        rows[0]["favours"] = judged.winner
+        rows[0]["favours"] = judged.favours
     about = matrix_notes(pair, has_videos=scores.has_videos, paired=True)
     split = split_notes(pair.cases, by, separator=separator)
     notes = [*about, *split, *unused(settings), *gathered(spoken)]
     made = ComparisonResult.of(COMPARE.frame(rows), _prose(settings, pair), notes)
     return replace(made, judged=judged, why=why)
+
+
+def _of_units(pair: ScoreMatrix, settings: IntervalSettings) -> IntervalSettings:
+    """The settings, of whole units where the resample draws what lies within them: parts of a unit show no winner."""
+    drawn = int(nest_of(pair, settings.resample).starts[0][1])
+    return settings._replace(resample="cluster") if drawn > len(pair.video_names) else settings
+
+
+def _beside(slice_: Slice, settings: IntervalSettings) -> dict[str, Any]:
+    """The row of a resample of what lies within units, for its width alone."""
+    row, _ = pair_row(slice_, settings)
+    row |= dict.fromkeys("favours p_value smallest_p min_detectable effective_videos".split())
+    return row | {
+        "note": f"as if what lies within a {slice_.matrix.unit.word} were independent: nothing is shown by it"
+    }
 
 
 def _other_finding(pair: ScoreMatrix, settings: IntervalSettings) -> list[PairFinding] | None:
@@ -310,7 +326,7 @@ def _test_prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
     """Where the p-value comes from."""
     if _is_flipped(settings, matrix):
         return "The p-value is that of the exact sign-flip test over videos, two-sided."
-    if matrix.statistics is None and Statistic.read(settings.statistic).quantile is not None:
+    if _is_untested(settings, matrix):
         return "Pooled quantiles have no test here, so there is no p-value."
     return (
         "The p-value is that of Student's t with the jackknife's standard error, two-sided (below six videos never "
@@ -325,6 +341,13 @@ def _is_flipped(settings: IntervalSettings, matrix: ScoreMatrix) -> bool:
     return settings.estimand == "videos" or Statistic.read(settings.statistic).is_mean
 
 
+def _is_untested(settings: IntervalSettings, matrix: ScoreMatrix) -> bool:
+    """Whether the difference is one of quantiles of pooled rows, beside which nothing holds."""
+    return not _is_flipped(settings, matrix) and (
+        matrix.statistics is None and Statistic.read(settings.statistic).quantile is not None
+    )
+
+
 def _auto_prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
     head, level = values_prose(settings, matrix, what="values"), percent(settings.level)
     if _is_flipped(settings, matrix):
@@ -332,6 +355,12 @@ def _auto_prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
             f"{head} The {level} interval holds every difference that the exact sign-flip test over videos does not "
             "reject; fewer than six videos bound none. Nothing is drawn."
         )
+    if (
+        matrix.statistics is None
+        and Statistic.read(settings.statistic).quantile is not None
+        and settings.estimand == "rows"
+    ):
+        return head
     by_class = ", class by class where the metric averages over classes" if matrix.statistics is not None else ""
     how = f"The {level} interval comes from leaving out one video at a time (jackknife){by_class}"
     return f"{head} {how}. Nothing is drawn."

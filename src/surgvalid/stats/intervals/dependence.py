@@ -74,7 +74,7 @@ def _rows(one: Slice) -> list[dict[str, Any]]:
 
 
 def _spread(values: np.ndarray) -> dict[str, Any]:
-    names = ("lowest", "whisker_low", "q25", "median", "q75", "whisker_high", "highest")
+    names = "lowest whisker_low q25 median q75 whisker_high highest".split()
     if not len(values):
         return {"videos": 0, "mean": None, "sd": None, **dict.fromkeys(names)}
     q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75])
@@ -198,7 +198,7 @@ def design_effects(matrix: ScoreMatrix) -> Analysed:
     if not matrix.unit.is_known:
         raise TooFewVideos(matrix.unsaid[0].text)
     if len(matrix.video_names) < 2:
-        raise TooFewVideos("dependence: only one video, so nothing varies between videos")
+        raise TooFewVideos(matrix.unit.called("dependence: only one video, so nothing varies between videos"))
     sample = Sample.of(matrix, statistic="mean", resample="cluster", estimand="rows")
     scored, mean = np.isfinite(sample.values), sample.point()
     totals, sizes = unit_sums(sample.values, sample.nest.row_starts)

@@ -262,18 +262,16 @@ def interval_prose(settings: IntervalSettings, matrix: ScoreMatrix, *, what: str
     """One paragraph on how intervals were made."""
     label = label_of(settings.resample)
     head = values_prose(settings, matrix, what=what)
+    if not matrix.unit.is_known:
+        return f"{head} No intervals: nobody said what is independent."
     if settings.method == AUTO:
-        pooled = matrix.statistics is not None
-        by_class = " Means over classes are taken class by class, with Welch's." if pooled else ""
-        skewed = (
-            ""
-            if not half_line(matrix.metric)
-            else (
+        more = "" if matrix.statistics is None else " Means over classes are taken class by class, with Welch's."
+        if half_line(matrix.metric):
+            more += (
                 " This one has no upper bound: the interval is the union of that on the log scale and that by Hall's "
                 "transformation, and the median over units has its exact interval from order statistics."
             )
-        )
-        return f"{head} {percent(settings.level)} {auto_prose(settings)}{by_class}{skewed} Nothing is drawn."
+        return f"{head} {percent(settings.level)} {auto_prose(settings)}{more} Nothing is drawn."
     return (
         f"{head} {percent(settings.level)} {settings.method} intervals come from {settings.replicates:,} "
         f"{resample_prose(label)} (seed {settings.seed}); all models share the draws."
@@ -338,7 +336,7 @@ def slice_spread(slice_: Slice, settings: IntervalSettings) -> tuple[Spread, str
 def _row(
     slice_: Slice, model: str, facts: MetricFacts, settings: IntervalSettings, estimates: Spread, place: int, note: str
 ) -> dict[str, Any]:
-    numbers = {name: float(getattr(estimates, name)[place]) for name in ("value", "low", "high", "sd", "df")}
+    numbers = {name: float(getattr(estimates, name)[place]) for name in "value low high sd df".split()}
     scored = int(np.isfinite(slice_.matrix.values[:, place]).sum())
     row = {
         "model": model,

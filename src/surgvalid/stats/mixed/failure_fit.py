@@ -22,6 +22,7 @@ from surgvalid.results.result import rows_of
 from surgvalid.results.tables import failures as tables
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.units import names_no_column
 from surgvalid.stats.mixed.fit.fit import Engine, fit
 from surgvalid.stats.mixed.fit.result import MixedFit
 from surgvalid.stats.mixed.fit.robust import robust_logit
@@ -72,13 +73,14 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
             f"missing is a rule for scores, and {named!r} is not the score of the table, so it would be left "
             "unused" + ("" if asked.successes else f"; call it so (columns: value={named})")
         )
-    given = analysed_rows(table, asked, where=asked.where)
+    asked, stated = _stated_unit(asked)
+    given = analysed_rows(table, asked, where=asked.where, unit=stated)
     if asked.recommend:
         check_recommendation(asked.improvement, asked.picture, given.frame.columns)
     groups, varying = random_terms(asked.random)
     known = True
     if not groups and asked.separation != "firth":
-        frame, groups, known = groups_named_so(given.frame)
+        frame, groups, known = groups_named_so(given.frame, stated)
         given = given._replace(frame=frame)
     request, absent = _requested(given, asked, groups, varying)
     frame, request, work = settle_outcome(given.frame, request, asked.family, asked.transform, asked.where)
@@ -132,6 +134,16 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     )
     added = tuple(_additions(result, frame, rows, asked))
     return replace(result, additions=added) if added else result
+
+
+def _stated_unit(asked: FailureSettings) -> tuple[FailureSettings, str | None]:
+    """What is independent, where somebody says it, and the settings without what is no column (`case`, `prefix:N`)."""
+    columns = dict(asked.columns or {})
+    if stated := columns.pop("unit", None) or columns.pop("video", None):
+        if not names_no_column(stated):
+            columns["video"], stated = stated, "video"
+        return replace(asked, columns=columns), stated
+    return asked, None
 
 
 def _requested(

@@ -35,9 +35,9 @@ from surgvalid.stats.mixed.model.roles import ModelRole, Spec
 from surgvalid.stats.mixed.report import FailuresResult
 
 Form = Literal["effects", "symbols"]
-_READ = frozenset({"fixed", "metric", "better", "missing", "level", "columns", "engine", "where"})
+_READ = frozenset("fixed metric better missing level columns engine where".split())
 _MARGINAL = _READ | {"cluster", "covariance", "separator"}
-_ONE_FIT = {"random", "spec", "family", "properties", "symmetric", "unit", "inference", "slopes", "separation"}
+_ONE_FIT = set("random spec family properties symmetric unit inference slopes separation".split())
 _SYMBOLS = _READ | _ONE_FIT | {"outcomes", "split", "models_like_these"}
 
 

@@ -96,7 +96,7 @@ FEWEST_VIDEOS = 6
 """Videos that must have the property, and lack it: with fewer no later comparison could show an improvement."""
 MOST_CASES = 12
 MOST_PER_VIDEO = 3
-PICTURES = ("picture", "path", "image_path", "file", "image", "frame_path")
+PICTURES = "picture path image_path file image frame_path".split()
 """Columns that may say where the image of a case is."""
 
 

@@ -68,7 +68,7 @@ def strengths(result: FailuresResult, frame: pl.DataFrame) -> Addition:
 
 
 def _tested(one: ByModel) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(("models", "df1", "df2", "f", "p_value", "p_holm"))
+    row: dict[str, Any] = dict.fromkeys("models df1 df2 f p_value p_holm".split())
     row |= {"term": one.term, "videos": one.videos, "note": "" if one.test else "too few videos"}
     if one.test is not None:
         p_value = None if np.isnan(one.test.p_value) else one.test.p_value

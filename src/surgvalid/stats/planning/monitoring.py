@@ -6,14 +6,16 @@ videos come one after the other. While nothing changes, the rank of the newest a
 and independent of the ranks before (Vovk, Nouretdinov and Gammerman 2003). So one may bet on ranks: with
 z the normal score of the rank, a bet on a shift by d standard deviations multiplies the capital by
 exp(d z - d^2/2), averaged over the width of the rank (ties share theirs), and by 1 on average while nothing changes.
-The capital is the mean over half-normal d. It passes 1/alpha at any time with a chance of at most alpha (Ville 1939):
-whoever looks, however often, keeps the level (Waudby-Smith and Ramdas 2024, section 4, bet on bounded means so).
+The capital is the mean over half-normal d, and over orders of the videos of one date, at whose end one looks. It
+passes 1/alpha at any time with a chance of at most alpha (Ville 1939): whoever looks, however often, keeps the level
+(Waudby-Smith and Ramdas 2024, section 4, bet on bounded means so).
 
-The decisions a reader would question. Alpha is shared: half by the values of the models over all cases, half by all
-other checks, evenly; nine tenths of a value's share bet on a fall. Alpha spending (Lan and DeMets 1983) on the same
-scores sees more where the number of new videos is planned and less before (docs/validation-plans.md); nobody plans the
-end of monitoring, so betting it is. An alarm needs whole videos, not cases: a bad week of one surgeon is one video like
-the others. And silence is no proof: `min_detectable` says which change would have raised an alarm four times in five.
+The decisions a reader would question. Alpha is shared by the checks that the videos of the validation allow, so that no
+share depends on when one looks: half by the values of the models over all cases, half by all other checks, evenly; nine
+tenths of a value's share bet on a fall. Alpha spending (Lan and DeMets 1983) on the same scores sees more where the
+number of new videos is planned and less before (docs/validation-plans.md); nobody plans the end of monitoring, so
+betting it is. An alarm needs whole videos, not cases: a bad week of one surgeon is one video like the others. And
+silence is no proof: `min_detectable` says which change would have raised an alarm four times in five.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Check(NamedTuple):
     """One ratio that is watched."""
 
     kind: str
-    """value, stratum, mix or property."""
+    """value, stratum, missing, mix or property."""
     column: str
     level: str
     model: str
@@ -130,6 +132,21 @@ def values(matrix: ScoreMatrix, columns: Sequence[str]) -> Iterator[Check]:
             yield _check("stratum", column, level, model, matrix, matrix.values[:, place], held)
 
 
+def lacking(matrix: ScoreMatrix, raw: ScoreMatrix) -> Iterator[Check]:
+    """The share of cases without a score of every model.
+
+    Args:
+        matrix: Whose videos are watched.
+        raw: The scores, with every case and without a number in the place of any.
+    """
+    places = [raw.video_names.index(video) for video in matrix.video_names]
+    every = np.ones(len(raw.videos), dtype=bool)
+    for place, model in enumerate(raw.models):
+        absent = np.isnan(raw.values[:, place]).astype(np.float64)
+        check = _check("missing", "", "", model, raw, absent, every)
+        yield check._replace(totals=check.totals[places], sizes=check.sizes[places])
+
+
 def mix(matrix: ScoreMatrix, columns: Sequence[str]) -> Iterator[Check]:
     """The share of cases with every label."""
     every = np.ones(len(matrix.videos), dtype=bool)
@@ -164,12 +181,6 @@ def _check(
     return Check(kind, column, level, model, totals, sizes)
 
 
-def can_be_judged(check: Check, new: np.ndarray) -> bool:
-    """Whether both periods have videos enough."""
-    held = check.sizes > 0
-    return min(int((held & new).sum()), int((held & ~new).sum())) >= FEWEST
-
-
 class Monitored(NamedTuple):
     """What came out."""
 
@@ -200,24 +211,32 @@ def monitored(
         raise Misuse(f"alpha must lie between 0 and 1, got {alpha:g}")
     if time_column not in scores.strata:
         raise UnknownName("column of times", time_column, scores.strata)
-    matrix = scores.matrix(metric, missing=missing)
+    name = scores.chosen_metric(metric)
+    matrix = scores.matrix(name, missing=missing)
     times, new = periods(matrix, time_column, since)
-    columns = strata_columns(matrix.cases, time_column, by)
-    checks = [*values(matrix, columns), *mix(matrix, columns), *properties(matrix, time_column, by)]
-    testable = [one for one in checks if can_be_judged(one, new)]
-    order = np.array(sorted(range(len(times)), key=lambda at: (_order(str(times[at])), matrix.video_names[at])))
-    shares = alpha_shares(testable)
-    rows = [_row(one, new, order, matrix, level, alpha, share) for one, share in zip(testable, shares, strict=True)]
-    findings = [*_alarms(rows), *_few(rows, len(checks) - len(testable))]
+    columns = strata_columns(matrix.cases.filter(~new[matrix.videos]), time_column, by)
+    absent = lacking(matrix, scores.matrix(name, missing="drop-score"))
+    checks = [*values(matrix, columns), *absent, *mix(matrix, columns), *properties(matrix, time_column, by)]
+    planned = [one for one in checks if int((one.sizes[~new] > 0).sum()) >= FEWEST]  # whatever came in since
+    keys = [_order(str(time)) for time in times]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    dates = np.array([ranks[key] for key in keys])
+    shared = zip(planned, alpha_shares(planned), strict=True)
+    made = [(one, share) for one, share in shared if int((one.sizes[new] > 0).sum()) >= FEWEST]
+    listed = [pair for pair in made if pair[0].kind != "missing" or pair[0].totals.any()]
+    rows = [_row(one, new, dates, matrix, level, alpha, share) for one, share in listed]
+    findings = [*_alarms(rows), *_few(rows, len(checks) - len(made))]
     return Monitored(rows, _video_rows(matrix, times, new), findings)
 
 
 def alpha_shares(checks: Sequence[Check]) -> list[float]:
-    """The share of alpha of every check: half for the values over all cases, half for all others."""
+    """The share of alpha of every check: half for the values over all cases, half for all others.
+
+    Among the others are missing scores of every model, which may begin at any time. Shared by the checks that could be
+    made so far, an early look would spend more than a later one.
+    """
     first = sum(one.kind == "value" for one in checks)
-    others = len(checks) - first
-    half = 0.5 if first and others else 1.0
-    return [half / (first if one.kind == "value" else others) for one in checks]
+    return [0.5 / (first if one.kind == "value" else len(checks) - first) for one in checks]
 
 
 SHIFTS = np.arange(0.25, 3.01, 0.25)
@@ -248,6 +267,28 @@ def capital(numbers: np.ndarray, before: int, *, fall: float = 0.5) -> np.ndarra
     return _capital_of(ends, fall)
 
 
+_ORDERS = 20
+"""In which the new videos of one date are taken, where nobody says which came first."""
+
+
+def capital_by_date(numbers: np.ndarray, dates: np.ndarray, *, fall: float = 0.5) -> np.ndarray:
+    """The capital after each date: the mean over orders of the videos within dates, which keeps the level.
+
+    Args:
+        numbers: `[video]`, those of the validation first, then the new ones, by date and within dates by size.
+        dates: `[new video]`, growing.
+        fall: As for `capital`.
+    """
+    before, last = len(numbers) - len(dates), np.append(np.diff(dates) > 0, True)
+    if last.all():
+        return capital(numbers, before, fall=fall)
+    rng, total = np.random.default_rng(len(numbers)), np.zeros(int(last.sum()))
+    for _ in range(_ORDERS):
+        order = np.lexsort((rng.random(len(dates)), dates))
+        total += capital(np.concatenate([numbers[:before], numbers[before:][order]]), before, fall=fall)[last]
+    return np.asarray(total / _ORDERS)
+
+
 def _capital_of(ends: np.ndarray, fall: float) -> np.ndarray:
     """The capital after each rank, given as the ends `[video, 2]` of what it covers of the interval from 0 to 1."""
     scores, widths = ndtri(ends), ends[:, 1] - ends[:, 0]
@@ -260,7 +301,7 @@ def _capital_of(ends: np.ndarray, fall: float) -> np.ndarray:
 
 
 def _row(
-    check: Check, new: np.ndarray, order: np.ndarray, matrix: ScoreMatrix, level: float, alpha: float, share: float
+    check: Check, new: np.ndarray, dates: np.ndarray, matrix: ScoreMatrix, level: float, alpha: float, share: float
 ) -> dict[str, Any]:
     sides = [_ratio(check.totals[members], check.sizes[members]) for members in (~new, new)]
     (before, variance_before, videos_before), (now, variance_now, videos_now) = sides
@@ -268,12 +309,13 @@ def _row(
     df = _welch(variance_before, videos_before, variance_now, videos_now)
     half = float(stdtrit(df, (1 + level) / 2)) * error if error > 0 else math.nan
     change = now - before
-    held = order[check.sizes[order] > 0]
-    held = np.concatenate([held[~new[held]], held[new[held]]])
+    held = np.flatnonzero(check.sizes > 0)
     numbers = np.round(check.totals[held] / check.sizes[held], 12)
-    sign = matrix.metric.sign if check.kind in ("value", "stratum") else 0
+    held = held[np.lexsort((numbers, dates[held], new[held]))]
+    numbers = np.round(check.totals[held] / check.sizes[held], 12)
+    sign = {"value": matrix.metric.sign, "stratum": matrix.metric.sign, "missing": -1}.get(check.kind, 0)
     fall = {1: _FALL, -1: 1 - _FALL}.get(int(sign), 0.5)
-    p = float(min(1.0, 1.0 / capital(numbers, videos_before, fall=fall).max()))
+    p = float(min(1.0, 1.0 / capital_by_date(numbers, dates[held][videos_before:], fall=fall).max()))
     adjusted = min(1.0, p / share)
     seen = detectable_shift(videos_before, videos_now, alpha * share, stake=max(fall, 1 - fall))
     return {
@@ -290,7 +332,7 @@ def _row(
         "p_adjusted": adjusted,
         "alarm": adjusted <= alpha * (1 + 1e-12),
         "verdict": _verdict(check, change, matrix.metric.sign) if adjusted <= alpha * (1 + 1e-12) else "",
-        "min_detectable": known(seen * _spread(numbers, videos_before)) if error > 0 else None,
+        "min_detectable": known(seen * _spread(numbers, videos_before)),
         "videos_validation": videos_before,
         "videos_new": videos_now,
     }
@@ -354,7 +396,7 @@ def _welch(first: float, videos: float, second: float, others: float) -> float:
 
 
 def _verdict(check: Check, change: float, sign: float) -> str:
-    if check.kind in ("mix", "property"):
+    if check.kind in ("missing", "mix", "property"):
         return "more" if change > 0 else "less"
     if not sign:
         return "changed"
@@ -403,6 +445,7 @@ def _name(row: dict[str, Any]) -> str:
     names = {
         "value": f"value of {row['model']}",
         "stratum": f"value of {row['model']}{where}",
+        "missing": f"share of cases without a score of {row['model']}",
         "mix": f"share of cases{where}",
         "property": f"mean of {row['column']}",
     }

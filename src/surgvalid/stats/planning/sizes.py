@@ -271,8 +271,8 @@ class _Work:
         )
         yield (
             "answer",
-            f"{answer.videos:,} {source.unit}s with {_count(main['questions'])} each{sub} are enough to {goal} in "
-            f"{asked.power:.0%} of such studies.",
+            f"{answer.videos:,} {source.unit}s with {_count(main['questions'], source.parts)} each{sub} are enough to "
+            f"{goal} in {asked.power:.0%} of such studies.",
         )
         if answer.low is not None or answer.high is not None:
             yield "range", self._range_words(answer)
@@ -298,6 +298,8 @@ class _Work:
         tested = f"(exact sign-flip test{corrected})"
         if asked.margin is not None and asked.difference is None:
             whom = f"{source.models[0]} is not worse than {source.models[1]}" if source.models else "one is not worse"
+            if source.models and not asked.models:
+                whom = f"one of {' and '.join(sorted(source.models))} is not worse than the other"
             return f"show that {whom}{of} by more than {asked.margin:g}, where both are equal {tested}"
         if asked.margin is not None:
             return f"show that a true difference of {asked.difference:g}{of}{between} exceeds {asked.margin:g} {tested}"
@@ -389,6 +391,6 @@ def _spaced(least: int, most: int, count: int) -> list[int]:
     return sorted({round(number) for number in np.geomspace(max(least, 2), most, count).tolist()})
 
 
-def _count(questions: float) -> str:
+def _count(questions: float, parts: str = "") -> str:
     shown = f"{questions:,.0f}" if abs(questions - round(questions)) < 0.05 else f"{questions:,.1f}"
-    return f"{shown} question{'' if shown == '1' else 's'}"
+    return f"{shown} values of {parts!r}" if parts else f"{shown} question{'' if shown == '1' else 's'}"

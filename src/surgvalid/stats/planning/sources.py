@@ -15,11 +15,12 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import Missing, ScoreTable
-from surgvalid.stats.comparing.comparison import compare, pair_matrix
+from surgvalid.stats.comparing.comparison import ComparisonResult, compare, pair_matrix
 from surgvalid.stats.intervals.interval import interval
 from surgvalid.stats.intervals.pooled import verb_matrix
 from surgvalid.stats.planning.settings import SMALL_PILOT, PlanSettings, small_pilot
 from surgvalid.stats.planning.spread import Spread
+from surgvalid.stats.verdict.sentences import sentences_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Source:
     """Of the pilot."""
     unit: str = "video"
     """What is independent, in a word."""
+    parts: str = ""
+    """The column of what a unit is scored for (organs, classes), of which a study cannot have more."""
     holding: tuple[int, int] | None = None
     """Of the pilot's videos, how many hold the subgroup, and how many there are."""
     share: float = 1.0
@@ -67,6 +70,22 @@ def stated(settings: PlanSettings) -> Source:
     )
 
 
+def in_shares(
+    settings: PlanSettings, scores: ScoreTable | None, metric: str | None
+) -> tuple[PlanSettings, list[Finding]]:
+    """The settings with a goal in percent points as a share, where the scores of the pilot are percentages."""
+    name = None if scores is None else scores.chosen_metric(metric)
+    given = {goal: getattr(settings, goal) for goal in ("width", "difference", "margin")}
+    if scores is None or name not in scores.read_as.percent:
+        return settings, []
+    shares = {goal: scores.as_share(name, number) for goal, number in given.items()}
+    each = ", ".join(f"{number:g} is {shares[goal]:g}" for goal, number in given.items() if number is not None)
+    text = f"The scores were written as percentages, so the goal is read in percent points: {each}."
+    width, difference, margin = (shares[goal] for goal in given)
+    read = replace(settings, width=width, difference=difference, margin=margin)
+    return read, [remark("percent-points", text)] if each else []
+
+
 def of_pilot(
     scores: ScoreTable, settings: PlanSettings, *, metric: str | None, missing: Missing, estimand: str
 ) -> Source:
@@ -79,14 +98,31 @@ def of_pilot(
     """
     _check_models(scores, settings)
     asked: dict[str, Any] = {"metric": metric, "missing": missing, "estimand": estimand, "level": settings.level}
-    for question in _matrix(scores, asked).unsaid:
+    matrix = _matrix(scores, asked)
+    _check_scale(matrix.metric, settings)
+    for question in matrix.unsaid:
         raise Misuse(f"{question.message} Without a pilot, state the spread: --assume sd=...,icc=...")
     scores, holding = _subgroup(scores, settings.subgroup)
+    parts = next((line.column for line in scores.read_as.interpreted if line.code == "parts"), "")
     make = _one_value if settings.goal == "width" else _pair
     source = make(scores, settings, asked)
+    if parts:
+        undivided = replace(source.spread, between=source.spread.variance(), within=np.zeros(1), divisible=False)
+        source = replace(source, spread=undivided, parts=parts)
     findings = [*source.findings, *_about(source)]
     share = 1.0 if holding is None else holding[0] / holding[1]
     return replace(source, holding=holding, share=share, unit=scores.unit.word, findings=tuple(findings))
+
+
+def _check_scale(facts: MetricFacts, settings: PlanSettings) -> None:
+    """A goal as wide as the scale is meant in percent points, or of another metric; nobody divides it unasked."""
+    for name in ("width", "difference", "margin"):
+        given = getattr(settings, name)
+        if given is not None and given >= facts.high - facts.low:
+            raise Misuse(
+                f"--{name} {given:g}: {facts.name!r} lies between {facts.low:g} and {facts.high:g}; percent points are "
+                f"hundredths there (--{name} {given / 100:g})"
+            )
 
 
 def _check_models(scores: ScoreTable, settings: PlanSettings) -> None:
@@ -155,8 +191,29 @@ def _pair(scores: ScoreTable, settings: PlanSettings, asked: Mapping[str, Any]) 
         zero_one,
         tested=matrix.statistics is None,
         videos=row["videos"],
-        findings=result.findings,
+        findings=(*result.findings, *_told_by(result, scores)),
     )
+
+
+_OF_PILOTS = ("depends_on_stratum", "amount_depends", "elsewhere", "depends_on_missing")
+"""What the verdict on a pilot says that a plan from it rests on."""
+
+
+def _told_by(result: ComparisonResult, scores: ScoreTable) -> list[Finding]:
+    """What the verdict on the pilot says of centres and missing scores, which the plan takes as they are."""
+    judged = result.judged
+    if judged is None:
+        return []
+    spoken = dict(zip((one.code for one in judged.statements), sentences_of(judged), strict=True))
+    findings = [remark("pilot-varies", f"Of the pilot: {spoken[code]}") for code in _OF_PILOTS if code in spoken]
+    every, word = scores.frame["video"].n_unique(), scores.unit.word
+    if judged.n < every:
+        text = (
+            f"{judged.n} of the {every} {word}s of the pilot have scores of both models, and such {word}s are planned: "
+            f"if as many lack some again, it takes {every / judged.n:.2g} times as many."
+        )
+        findings.append(remark("pilot-lacks-scores", text))
+    return findings
 
 
 def _matrix(scores: ScoreTable, asked: Mapping[str, Any]) -> Any:
@@ -195,6 +252,7 @@ def _about(source: Source) -> list[Finding]:
         findings.append(small_pilot(videos))
     if not source.spread.divisible:
         why = "it has one question per video" if source.tested else "its value is no mean over questions"
+        why = f"its rows are parts ({source.parts!r}), of which a case has no more" if source.parts else why
         text = f"The pilot does not show what more questions per video would buy: {why}. Only videos are planned."
         findings.append(remark("questions-unplanned", text))
     if not source.tested and source.metric is not None:

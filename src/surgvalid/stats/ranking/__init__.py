@@ -62,18 +62,19 @@ _FOR_BOARDS = ("board", "merge", "baselines", "outside", "unpaid", "prize_pool",
 _FOR_TESTS = ("test", "alpha", "correction")
 _FOR_TASKS = ("task_column", "task_weights", "consensus", "challenger_compat")
 _FOR_VERDICT = ("margin", "against", "prior", "why")
-_UNTESTED = (*_FOR_BOARDS, *_FOR_TESTS, "aggregate")
+_UNTESTED = (*_FOR_BOARDS, "test", "correction", "aggregate")
 
 
 def _aggregate(operator: str, words: str) -> RankRule:
     run = partial(aggregate_then_rank, operator=operator)
-    unused = _UNTESTED if operator == "mean" else (*_UNTESTED, *_FOR_VERDICT)
+    unused = _UNTESTED if operator == "mean" else (*_UNTESTED, "alpha", *_FOR_VERDICT)
     return RankRule(f"{operator}-then-rank", f"{words} of each task, ranked", run, unused)
 
 
 def _ranks_of_cases(operator: str) -> RankRule:
     run = partial(rank_then_aggregate, operator=operator)
-    return RankRule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, (*_UNTESTED, *_FOR_VERDICT))
+    unused = (*_UNTESTED, *_FOR_VERDICT, *(() if operator == "mean" else ("alpha",)))
+    return RankRule(f"rank-then-{operator}", f"{operator} of the ranks on each case", run, unused)
 
 
 _RULES: dict[str, RankRule] = {
@@ -174,7 +175,7 @@ def rank(
         board: For `focus`: `technical`, `clinical` or `both`.
         merge: For `focus`: how significant differences reach Copeland; one of `MERGES`.
         test: A paired test; `sign-flip` for `focus` and `wilcoxon` for `test-then-rank` by default.
-        alpha: The level of every test.
+        alpha: The level of every test; what is left of 1 is that of intervals and sets of ranks.
         correction: `holm`, `none` or `bh`; `holm` for `focus` and `none` for `test-then-rank` by default.
         replicates: Resamples; 10,000 for `focus`, 1,000 otherwise; 0 for none.
         seed: Of all draws.

@@ -21,8 +21,6 @@ from surgvalid.stats.ranking._options import RankOptions
 from surgvalid.stats.ranking._ranks import case_ranks, consensus_ranks
 from surgvalid.stats.ranking._tasks import Task, Tasks
 
-LEVEL = 0.95
-
 
 def mean_ranks(ready: Tasks, ranks: np.ndarray, weights: np.ndarray, options: RankOptions) -> np.ndarray:
     """The mean rank of each model; smaller is better."""
@@ -68,9 +66,9 @@ def consensus_sets(
     """
     chosen = [(task, weight) for task, weight in zip(ready.tasks, weights.tolist(), strict=True) if weight > 0]
     if options.consensus != "euclidean":
-        return _case_rank_sets(chosen)
+        return _case_rank_sets(chosen, options.level)
     share = np.array([weight for _, weight in chosen]) / sum(weight for _, weight in chosen)
-    each = [sets(task, 1 - (1 - LEVEL) / len(chosen)) for task, _ in chosen]
+    each = [sets(task, 1 - options.alpha / len(chosen)) for task, _ in chosen]
     known = [one for one in each if one is not None]
     if len(known) < len(each):
         return None
@@ -79,7 +77,7 @@ def consensus_sets(
     return RankSets(1 + better.sum(axis=0), len(least) - better.sum(axis=1), better)
 
 
-def _case_rank_sets(chosen: list[tuple[Task, float]]) -> RankSets | None:
+def _case_rank_sets(chosen: list[tuple[Task, float]], level: float) -> RankSets | None:
     ranks = [case_ranks(task.oriented) for task, _ in chosen]
     if not all(np.isfinite(task_ranks).all() for task_ranks in ranks):
         return None
@@ -90,7 +88,7 @@ def _case_rank_sets(chosen: list[tuple[Task, float]]) -> RankSets | None:
     for (task, weight), task_ranks in zip(chosen, ranks, strict=True):
         units = np.array([place[name] for name in task.unit_names])
         np.add.at(added, units[task.units], weight * task_ranks / total)
-    return rank_sets(added, level=LEVEL, larger_is_better=False)
+    return rank_sets(added, level=level, larger_is_better=False)
 
 
 def _mean_case_ranks(ready: Tasks, weights: np.ndarray, counts: Callable[[Task], np.ndarray]) -> np.ndarray:

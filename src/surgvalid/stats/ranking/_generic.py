@@ -22,7 +22,7 @@ from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.stats.comparing.paired_tests import pair_indices
 from surgvalid.stats.comparing.rank_sets import RankSets, rank_sets
 from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED
-from surgvalid.stats.ranking._consensus import LEVEL, consensus_sets, drawn_mean_ranks, mean_ranks
+from surgvalid.stats.ranking._consensus import consensus_sets, drawn_mean_ranks, mean_ranks
 from surgvalid.stats.ranking._focus.stability import place_shares
 from surgvalid.stats.ranking._options import RankOptions
 from surgvalid.stats.ranking._ranks import kendall_tau_b, min_ranks, spearman_footrule, tau_frequencies
@@ -86,7 +86,7 @@ def ranked(
     def sets_of(task: Task, level: float) -> RankSets | None:
         return _sets(task, averaged, direction[task.name], level)
 
-    sets = [sets_of(task, LEVEL) for task in ready.tasks]
+    sets = [sets_of(task, options.level) for task in ready.tasks]
     together = sets[0] if len(sets) == 1 else consensus_sets(ready, sets_of, weights, options)
     results = {
         "ranks": _ranks_table(ready, point, ranks, sets),
@@ -292,12 +292,12 @@ def _prose(
     if any(task_set is not None for task_set in sets):
         parts.append(
             f"The ranks that a model can have come from joint sign flips of whole {unit}, min-p over all pairs of a"
-            f" task, and hold together at level {LEVEL:g}."
+            f" task, and hold together at level {options.level:g}."
         )
     if tasks > 1 and together is not None and options.consensus == "euclidean":
         parts.append(
-            f"Those in the consensus follow from the ranks on each task at level {1 - (1 - LEVEL) / tasks:.4g}, which"
-            f" hold on all tasks together at {LEVEL:g} or more."
+            f"Those in the consensus follow from the ranks on each task at level {1 - options.alpha / tasks:.4g}, which"
+            f" hold on all tasks together at {options.level:g} or more."
         )
     if boot:
         parts.append(f"Stability is from {boot} resamples of whole {unit} (seed {options.seed}).")

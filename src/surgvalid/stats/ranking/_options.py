@@ -69,6 +69,11 @@ class RankOptions:
             raise Misuse("; ".join(problems))
         missing_rules(self.missing)
 
+    @property
+    def level(self) -> float:
+        """Of intervals and sets of ranks; rounded, since 1 - 0.05 is not 0.95."""
+        return round(1 - self.alpha, 12)
+
     def chosen(self) -> dict[str, Any]:
         """The options that differ from their defaults, as plain data for the manifest."""
         out = {}

@@ -14,7 +14,6 @@ import numpy as np
 
 from surgvalid.errors import Misuse
 from surgvalid.schema.tables.score_table import ScoreTable
-from surgvalid.stats.ranking._consensus import LEVEL
 from surgvalid.stats.ranking._generic import ranked
 from surgvalid.stats.ranking._options import RankOptions
 from surgvalid.stats.ranking._ranks import resampled_mean, resampled_quantile
@@ -47,9 +46,9 @@ def aggregate_then_rank(table: ScoreTable, options: RankOptions, *, operator: st
             return task.pooled(counts)
         return _resampled(task.values, counts, operator, options.aggregate)
 
-    asked = {name: getattr(options, name) for name in ("metric", "missing", "margin", "against", "prior")}
+    asked = {name: getattr(options, name) for name in "metric missing margin level against prior".split()}
     one_mean = operator == "mean" and options.task_column is None and TASK not in table.frame.columns
-    judged = verdict(table, VerdictQuestion(level=LEVEL, **asked)) if one_mean else None
+    judged = verdict(table, VerdictQuestion(**asked)) if one_mean else None
     # Where it depends on something who is better, no ranks hold whatever that is.
     whole = judged is None or judged.kind != "depends"
     result = ranked(

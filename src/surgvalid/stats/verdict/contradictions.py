@@ -47,6 +47,8 @@ class Stratum(NamedTuple):
     units: int
     p_value: float
     """Two-sided, of its own sign-flip test."""
+    gaps: tuple[float, ...] = ()
+    """The difference in each unit."""
 
 
 class Condition(NamedTuple):
@@ -116,7 +118,9 @@ def _condition(name: str, column: pl.Series, gaps: np.ndarray, units: np.ndarray
     within = bool((known.sum(axis=1) > 1).any())
     p = _within_p(means[known.all(axis=1)]) if within else _between_p(means)
     strata = tuple(
-        Stratum(str(level), float(gaps_there.mean()), len(gaps_there), float(flip_p(gaps_there)[0]))
+        Stratum(
+            str(level), float(gaps_there.mean()), len(gaps_there), float(flip_p(gaps_there)[0]), (*gaps_there.tolist(),)
+        )
         for level, gaps_there in zip(levels, (one[np.isfinite(one)] for one in means.T), strict=True)
     )
     return Condition(name, p, strata, within)

@@ -8,15 +8,16 @@ from typing import Any
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.stats.verdict.sentences import sentences_of
 from surgvalid.stats.verdict.unit_differences import PairFinding
-from surgvalid.stats.verdict.who_is_better import ModelVerdict
+from surgvalid.stats.verdict.who_is_better import NO_INTERVAL, ModelVerdict
 
 _SIGN_FLIP = "exact sign-flip test over units, inverted (Hartigan 1969)"
 _JOINT = "min-p over all pairs by joint sign flips (Westfall and Young 1993), inverted"
 _BY_INTERVAL = "the simultaneous interval of the leader minus each other model, beside 0 and the margin"
 _RULES: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("better", "better_small", "open", "equivalent", "non_inferior"), (_BY_INTERVAL, _JOINT)),
+    **dict.fromkeys("better better_small open equivalent non_inferior".split(), (_BY_INTERVAL, _JOINT)),
     "same": ("every difference is 0", "the table"),
     "too_few": ("fewer units than let the test reach the level, so there is no interval at it", _SIGN_FLIP),
+    "no_interval": ("quantiles of pooled rows have no interval that holds, and no test", "compare"),
     "no_unit": ("nothing says which rows are independent", "the reading of the table"),
     "one_model": ("one model", "the table"),
     "reaches": ("one model: its value with its interval over units", "interval"),
@@ -34,6 +35,7 @@ _RULES: dict[str, tuple[str, str]] = {
     "shared": ("units without a case that all models have leave the comparison", "the table"),
     "missing_as_asked": ("scores are not there, and the rule for them was given", "--missing"),
     "relevance": ("a difference was shown and no margin was given", "none"),
+    "margin_unapplied": ("a margin was given, and the finding is not one of an interval beside it", "none"),
     "asked_alone": ("one pair, chosen beforehand, is corrected for nothing", _SIGN_FLIP),
     "few_differ": ("fewer units with a difference than let the test reach the level", _SIGN_FLIP),
     "amount_depends": ("strata differ, and no two name different models", "Welch 1951, labels permuted"),
@@ -43,6 +45,7 @@ _RULES: dict[str, tuple[str, str]] = {
     ),
     "overturned": ("units with the largest advantage taken out one by one until it is open", _JOINT),
     "carried": ("it holds without the three units of the largest advantage", _JOINT),
+    "one_unit": ("of a metric without a bad end: more than 40 % of the sum over units", "the table"),
     "fails": (
         "units beyond half the way from the median to the bad end, or five medians beyond the median",
         "the table",
@@ -66,7 +69,7 @@ def why_of(verdict: ModelVerdict) -> list[dict[str, str]]:
 
 
 def _interval_numbers(verdict: ModelVerdict) -> dict[str, Any]:
-    if not verdict.pairs or verdict.kind in ("no_unit", "too_few"):
+    if not verdict.pairs or verdict.kind in NO_INTERVAL:
         return {}
     pair = verdict.deciding
     numbers = {"difference": pair.difference, "low": pair.low, "high": pair.high, "p_adjusted": pair.p_adjusted}

@@ -13,7 +13,7 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.column_words import plain_name
-from surgvalid.schema.tables.shown_tables import p_phrase
+from surgvalid.schema.tables.shown_tables import p_phrase, spelled
 from surgvalid.stats.comparing.rank_sets import RankSets
 from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED
 from surgvalid.stats.verdict.unit_differences import PairFinding
@@ -21,13 +21,14 @@ from surgvalid.stats.verdict.who_is_better import BETTER, ModelVerdict
 
 ALPHA = 0.05
 MOST_DIGITS = 6
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ORDINALS = {3: "third", 4: "fourth", 5: "fifth"}
 
 
 def title_of(verdict: ModelVerdict) -> str:
     """The finding in a few words."""
     code, first = verdict.statements[0].code, verdict.statements[0].numbers
+    if code == "reaches" and first["value"] is not None:
+        return f"{first['model']} reaches {verdict.metric.name} {amount(first['value'], verdict.metric)}"
     if code in ("one_model", "reaches"):
         return f"{first['model']}: no other model to compare with"
     pair, rivals = verdict.deciding, len(verdict.leading)
@@ -37,16 +38,17 @@ def title_of(verdict: ModelVerdict) -> str:
     if code in BETTER:
         if verdict.margin is None:
             return wins if several else f"{wins}, by {_size(pair, verdict.metric)} {verdict.metric.name}"
-        rest = ", but by too little to matter" if _is_trifling(verdict) else "; whether by enough is open"
+        rest = ", but by too little to matter" if verdict.is_trifling else "; whether by enough is open"
         return wins if code == "better" else wins + rest
     if code == "open":
         return "Which model does better is open" if not verdict.against else f"{pair.model} leads; who is first is open"
     return {
         "equivalent": f"{pair.model} and {whom} are equal for practice",
-        "non_inferior": f"{pair.model} is not worse than {whom} by more than {verdict.margin or 0:g}",
+        "non_inferior": f"{pair.model} is not worse than {whom} by more than {verdict.margin_said}",
         "same": f"{pair.model} and {whom} gave the same scores",
-        "too_few": f"{_word(verdict.n).capitalize()} {_plural(verdict.unit.word, verdict.n)} "
+        "too_few": f"{spelled(verdict.n).capitalize()} {_plural(verdict.unit.word, verdict.n)} "
         f"{'is' if verdict.n == 1 else 'are'} too few to say whether {pair.model} does better",
+        "no_interval": f"{pair.model} leads; the statistic has no test",
         "no_unit": f"{pair.model} scores higher in {_count(verdict)}; how many patients are they?",
         "depends_on_stratum": f"It depends on {first.get('column')}",
         "depends_on_metric": "It depends on the metric",
@@ -67,10 +69,11 @@ def evidence_of(verdict: ModelVerdict) -> str:
     parts = [f"{facts.name} ({span}{facts.better} is better)"]
     if verdict.pairs:
         pair = verdict.deciding
-        parts = [f"{pair.units:,} {_plural(verdict.unit.word, pair.units)}", f"{pair.cases:,} cases", *parts]
-        if verdict.kind != "no_unit":
-            over = f" over {verdict.tests} pairs of models" if verdict.tests > 1 else ""
-            parts.append(f"exact sign-flip test{over}, {p_phrase(pair.p_adjusted)}")
+        if verdict.kind == "no_unit":
+            return f"{_count(verdict)} · {parts[0]}"
+        parts = [f"{pair.units:,} {_plural(verdict.unit.word, pair.units)}", f"{pair.cases:,} scores per model", *parts]
+        over = f" over {verdict.tests} pairs of models" if verdict.tests > 1 else ""
+        parts.append(f"exact sign-flip test{over}, {p_phrase(pair.p_adjusted)}")
     return " · ".join(parts)
 
 
@@ -83,21 +86,17 @@ def _wins(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
         head = f"{pair.model} is better than {pair.other} in {name}"
     tail = ""
     if margin is not None and verdict.kind == "better":
-        tail = f": more than the margin {margin:g}"
+        tail = f": more than the margin {verdict.margin_said}"
     elif margin is not None:
-        less = f", but by less than the margin {margin:g}: equal for practice"
-        tail = less if _is_trifling(verdict) else f"; whether by more than {margin:g} is open"
+        less = f", but by less than the margin {verdict.margin_said}: equal for practice"
+        tail = less if verdict.is_trifling else f"; whether by more than {verdict.margin_said} is open"
     return f"{head} by {_size(pair, verdict.metric)} ({_ends(verdict, pair)}){tail}."
-
-
-def _is_trifling(verdict: ModelVerdict) -> bool:
-    return verdict.margin is not None and all(pair.high <= verdict.margin for pair in verdict.leading)
 
 
 def _open(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair = verdict.deciding
     rest = "open, also whether the difference exceeds" if verdict.margin is not None else "open which model does better"
-    rest += f" {verdict.margin:g}" if verdict.margin is not None else ""
+    rest += f" {verdict.margin_said}" if verdict.margin is not None else ""
     beaten = f"; {pair.model} is better than {listed(verdict.against)}" if verdict.against else ""
     return f"{_leads(verdict)} ({_ends(verdict, pair)}): {rest}{beaten}."
 
@@ -116,8 +115,9 @@ def _alike(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     whom = listed([one.other for one in verdict.leading])
     apart = f"{_size(pair, verdict.metric)} apart ({_ends(verdict, pair)})"
     if verdict.kind == "equivalent":
-        return f"{pair.model} and {whom} are equivalent in {name} to within {verdict.margin:g}: {apart}."
-    return f"{pair.model} is not worse than {whom} in {name} by more than {verdict.margin:g}: {apart}."
+        return f"{pair.model} and {whom} are equivalent in {name} to within {verdict.margin_said}: {apart}."
+    beaten = f"; {pair.model} is better than {listed(verdict.against)}" if verdict.against else ""
+    return f"{pair.model} is not worse than {whom} in {name} by more than {verdict.margin_said}: {apart}{beaten}."
 
 
 def _same(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
@@ -131,15 +131,21 @@ def _too_few(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     pair, facts = verdict.deciding, verdict.metric
     low, high = (amount(numbers[name], facts, like=(numbers["least"], numbers["most"])) for name in ("least", "most"))
     each = f"by {low} to {high} each" if verdict.n > 1 else f"by {high}"
-    over = f" over {numbers['tests']} pairs of models" if numbers["tests"] > 1 else ""
-    word = _plural(verdict.unit.word, verdict.n)
-    exact = (
-        f" Their range is an exact interval of level {numbers['range_level']:.4g}." if numbers["range_level"] else ""
-    )
+    if numbers["least"] < 0:
+        each = f"with differences of {low} to {high}"
+    many = numbers["tests"] > 1
+    over, whom = (f" over {numbers['tests']} pairs of models", f" of {pair.other}") if many else ("", "")
     return (
-        f"{pair.model} ahead in {numbers['ahead']} of {_count(verdict)}, {each} in {facts.name}. By the exact "
-        f"sign-flip test {_word(verdict.n)} {word} cannot show more than {p_phrase(numbers['smallest_p'])}{over}: "
-        f"no winner is named.{exact}"
+        f"{pair.model} is ahead{whom} in {numbers['ahead']} of {_count(verdict)}, {each} in {facts.name}: "
+        f"{spelled(verdict.n)} {_plural(verdict.unit.word, verdict.n)} cannot show more than "
+        f"{p_phrase(numbers['smallest_p'])}{over}, so no winner is named."
+    )
+
+
+def _no_interval(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
+    return (
+        f"{_leads(verdict)}, and ahead in {verdict.deciding.ahead} of {_count(verdict)}: this statistic has no test "
+        "here, so no winner is named; the mean has one."
     )
 
 
@@ -154,9 +160,9 @@ def _no_unit(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
 def _depends_on_stratum(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     pair, facts, (ours, theirs) = verdict.deciding, verdict.metric, numbers["strata"]
     return (
-        f"It depends on {numbers['column']}: in {facts.name} {pair.model} does better in {ours.name} "
+        f"It depends on {numbers['column']}: in {facts.name} {pair.model} does better where it is {ours.name} "
         f"(by {amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), {pair.other} "
-        f"in {theirs.name} (by {amount(-theirs.difference, facts)}; {theirs.units})."
+        f"where it is {theirs.name} (by {amount(-theirs.difference, facts)}; {theirs.units})."
     )
 
 
@@ -171,11 +177,14 @@ def _depends_on_metric(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str
 
 def _depends_on_missing(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     gaps = [amount(abs(numbers[name]), verdict.metric) for name in ("difference", "difference_worst")]
+    rule = "worst" if math.isfinite(verdict.metric.worst) else f"{numbers['worst']:.6g}"
     dropped, worst = ("does better" if numbers[name] else "only leads" for name in ("won", "won_worst"))
+    same = dropped == worst and numbers["dropped"] == numbers["as_worst"]
+    head = "Whether they are equal for practice depends" if same else "It depends"
     return (
-        f"It depends on what {_missing(numbers)} mean: left out, {numbers['dropped']} {dropped} in "
+        f"{head} on what {_missing(numbers)} mean: left out, {numbers['dropped']} {dropped} in "
         f"{verdict.metric.name} (by {gaps[0]}; {_count(verdict)}); counted as the worst value, {numbers['as_worst']} "
-        f"{worst} (by {gaps[1]}); say it with --missing worst or --missing drop-score."
+        f"{worst} (by {gaps[1]}); say it with --missing {rule} or --missing drop-score."
     )
 
 
@@ -230,7 +239,7 @@ def _shared(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     count, column, ends = numbers["strata"], plain_name(numbers["column"]), numbers["ends"]
     if ends is None:
-        return f"{_word(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
+        return f"{spelled(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
     low, high = (amount(end, verdict.metric, like=ends) for end in ends)
     pair = verdict.deciding
     return (
@@ -250,14 +259,17 @@ def _fails(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 def _unseen(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     share, word = f"{100 * numbers['rate']:.2g} %", verdict.unit.word
     if numbers["failures"]:
-        return f"With {numbers['failures']} of {_count(verdict)} failing, up to {share} of {word}s may fail."
-    return f"A failure in up to {share} of {word}s could have gone unseen in {verdict.n}."
+        missing = f" ({numbers['missing']} by missing scores, counted as failures)" if numbers["missing"] else ""
+        count = f"{numbers['failures']} of {numbers['units']:,} {_plural(word, numbers['units'])}"
+        return f"With {count} failing{missing}, up to {share} of {word}s may fail."
+    where = "" if numbers["units"] == verdict.n else f", all that {numbers['model']} was run on"
+    return f"A failure in up to {share} of {word}s could have gone unseen in {numbers['units']}{where}."
 
 
 def _size_needed(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     rest = ": not worth it" if numbers["units"].startswith("more") else ""
     return (
-        f"To show a difference of {numbers['effect']:g} four times in five, {numbers['units']} {verdict.unit.word}s "
+        f"To show a difference of {verdict.margin_said} four times in five, {numbers['units']} {verdict.unit.word}s "
         f"like these are needed{rest}."
     )
 
@@ -286,6 +298,7 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "non_inferior": _alike,
     "same": _same,
     "too_few": _too_few,
+    "no_interval": _no_interval,
     "no_unit": _no_unit,
     "one_model": lambda v, n: f"{n['model']} is the only model with {v.metric.name}: there is none to compare with.",
     "depends_on_stratum": _depends_on_stratum,
@@ -302,12 +315,17 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "relevance": lambda v, _: (
         f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
     ),
+    "margin_unapplied": lambda v, _: f"So nothing is said about the margin {v.margin_said}.",
     "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",
     "few_differ": lambda v, n: f"They differ in {n['differing']} of {_count(v)} only.",
     "amount_depends": lambda _, n: f"By how much depends on {n['column']} ({p_phrase(n['p'])}).",
     "elsewhere": _elsewhere,
     "overturned": _overturned,
     "carried": lambda v, _: f"No three {v.unit.word}s carry it.",
+    "one_unit": lambda v, n: (
+        f"{n['unit']} alone makes up {100 * n['share']:.0f} % of the difference; without it "
+        f"{amount(n['rest'], v.metric)}."
+    ),
     "fails": _fails,
     "unseen": _unseen,
     "size": _size_needed,
@@ -321,10 +339,6 @@ def _count(verdict: ModelVerdict) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-def _word(count: int) -> str:
-    return _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
 
 
 def _ends(verdict: ModelVerdict, pair: PairFinding) -> str:
@@ -383,7 +397,7 @@ def amount(value: float, facts: MetricFacts, *, like: Sequence[float] = ()) -> s
     smallest = min((one for one in finite if one > 0), default=1.0)
     while digits < MOST_DIGITS and float(f"{smallest:.{digits}f}") == 0:
         digits += 1
-    return f"{value:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
+    return f"{value + 0.0:.{digits}f}{' ' + facts.unit if facts.unit else ''}"  # no minus before nothing
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

@@ -6,7 +6,7 @@ Nothing is computed here that a verb of its own does not compute: values are tho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,9 +17,7 @@ from surgvalid.errors import DirectionUnknown, SurgvalidError
 from surgvalid.results.tables import studies as t
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
-from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
-from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.schema.tables.table_reading import UNNAMED, read_scores
 from surgvalid.stats.comparing.comparison import pair_matrix, pair_row
 from surgvalid.stats.comparing.strata import strata
@@ -45,40 +43,16 @@ class Study(NamedTuple):
     scores: ScoreTable
 
 
-def study_of(
-    table: Any,
-    *,
-    models: Sequence[str],
-    scores: Sequence[str],
-    metric: str | None,
-    better: Directions,
-    missing: Missing,
-    columns: Mapping[str, str] | None,
-    sheet: str | None,
-    decimal: str | None,
-    level: float,
-    margin: float | None,
-    against: str | None = None,
-    prior: str | None = None,
-) -> Study:
+def study_of(table: Any, question: VerdictQuestion, **read: Any) -> Study:
     """The study of a plain table; arguments and errors are those of `surgvalid.study`."""
-    reading = read_scores(
-        table,
-        models=models,
-        scores=scores,
-        columns=columns,
-        better=better,
-        metric=metric,
-        sheet=sheet,
-        decimal=decimal,
-    )
+    metric, missing, level = question.metric, question.missing, question.level
+    reading = read_scores(table, metric=metric, **read)
     given = reading.table
     name = given.chosen_metric(metric)
     facts = given.facts_of(name)
     if facts.better is None and metric is None and name == UNNAMED:
         raise DirectionUnknown(name, otherwise="say which metric the table holds, such as --metric dice")
-    question = VerdictQuestion(name, missing, margin=margin, level=level, against=against, prior=prior)
-    judged = verdict(given, question)
+    judged = verdict(given, question._replace(metric=name))
     asked: dict[str, Any] = {"metric": name, "missing": missing, "level": level}
     values = interval(given, **asked)
     ordered = values.table.sort(pl.col("value") * -facts.sign, maintain_order=True, nulls_last=True)
@@ -123,7 +97,7 @@ def _pairs(table: ScoreTable, judged: ModelVerdict, asked: Mapping[str, Any]) ->
 
 
 def _pairs_prose(judged: ModelVerdict, level: float) -> str:
-    if not judged.pairs:
+    if not judged.pairs or not judged.unit.is_known:
         return ""
     if judged.tests == 1:
         return (

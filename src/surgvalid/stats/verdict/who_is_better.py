@@ -12,14 +12,15 @@ it. The interval of the leader minus another model, all pairs held together, dec
 | else | open | open |
 
 Before it come `no_unit` (nobody said what is independent), `too_few` (so few units that the exact sign-flip test can
-show nothing) and `depends`: strata contradict each other, other metrics name another model, scores that are not there
-decide, or cases and units counted alike name different models. Whoever leads is then no winner.
+show nothing), `no_interval` (of the statistic that was asked for) and `depends`: strata contradict each other, other
+metrics name another model, scores that are not there decide, or cases and units counted alike name different models.
+Whoever leads is then no winner.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.missing import Missing, usual_rules
+from surgvalid.schema.tables.read_rows import is_quantity
 from surgvalid.schema.tables.score_matrix import ScoreMatrix
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.units import Unit
@@ -38,7 +40,7 @@ from surgvalid.stats.comparing.corrections import adjusted
 from surgvalid.stats.comparing.paired_tests import exact_p
 from surgvalid.stats.intervals.pooled import verb_matrix
 from surgvalid.stats.intervals.sign_flip_interval import videos_needed
-from surgvalid.stats.intervals.skewed import unseen_rate
+from surgvalid.stats.intervals.skewed import LARGEST_SHARE, unseen_rate
 from surgvalid.stats.intervals.statistic import divided
 from surgvalid.stats.verdict.contradictions import Condition, conditions, predicted
 from surgvalid.stats.verdict.joint_flips import joint_tests
@@ -46,12 +48,12 @@ from surgvalid.stats.verdict.reach import PRIORS, carrying, chance_wrong, failin
 from surgvalid.stats.verdict.unit_differences import PairFinding, pair_findings, unit_sums
 
 BETTER = ("better", "better_small")
-KINDS = (*BETTER, "non_inferior", "equivalent", "depends", "open", "too_few", "no_unit", "refused")
+KINDS = (*BETTER, "non_inferior", "equivalent", "depends", "open", "too_few", "no_interval", "no_unit")
 FEW_MISSING = 0.02
 """Share of the shared cases up to which scores that are not there decide nothing, unless one model lacks them."""
 MOST_CARRIED = 66
 """Pairs of models up to which the units that carry a verdict are looked for."""
-_NO_INTERVAL = ("no_unit", "too_few")
+NO_INTERVAL = ("no_unit", "too_few", "no_interval")
 RARE = 0.25
 """Share of units up to which failures are rare ones and named."""
 
@@ -64,7 +66,7 @@ class VerdictQuestion(NamedTuple):
     models: tuple[str, str] | None = None
     """A pair chosen beforehand; else all pairs are held together, since the best is found on the same data."""
     margin: float | None = None
-    """The difference that matters, in the metric's own unit."""
+    """The difference that matters, written as the scores are."""
     level: float = 0.95
     estimand: str = "rows"
     against: str | None = None
@@ -105,11 +107,29 @@ class ModelVerdict:
     unseen: float | None = None
     """The largest rate of outright failures that may have gone unseen."""
     strata: tuple[Condition, ...] = field(default=())
+    written_margin: float | None = None
+    """The margin as it was written: in percent points where the scores are percentages, which are divided by 100."""
 
     @property
     def leader(self) -> str | None:
         """The model with the best value."""
         return self.pairs[0].model if self.pairs else None
+
+    @property
+    def margin_said(self) -> str:
+        """The margin in words, with the percent points that it was written in."""
+        points = "" if self.written_margin == self.margin else f" ({self.written_margin:g} percent points, as written)"
+        return f"{self.margin or 0:g}{points}"
+
+    @property
+    def is_trifling(self) -> bool:
+        """Whether the leader is better by less than the margin: equal for practice, so that nobody is favoured."""
+        return self.margin is not None and all(pair.high <= self.margin for pair in self.leading)
+
+    @property
+    def favours(self) -> str | None:
+        """The winner, unless it is equal to the others for practice."""
+        return None if self.is_trifling else self.winner
 
     @property
     def leading(self) -> tuple[PairFinding, ...]:
@@ -127,7 +147,7 @@ class ModelVerdict:
     @property
     def against(self) -> tuple[str, ...]:
         """The models that the leader is better than."""
-        if self.kind in ("depends", "no_unit", "too_few", "refused"):
+        if self.kind in ("depends", *NO_INTERVAL):
             return ()
         return tuple(pair.other for pair in self.leading if pair.low > 0)
 
@@ -165,33 +185,41 @@ def verdict(
         Misuse: A margin that no difference can exceed.
     """
     name = table.chosen_metric(question.metric)
-    _check_margin(table.facts_of(name), question.margin)
+    written, question = question.margin, question._replace(margin=table.as_share(name, question.margin))
+    _check_margin(table.facts_of(name), question.margin, written)
     whole, holes = _matrix(table, name, question)
     matrix = _shared(whole)
     if len(matrix.models) == 1:
         one = Statement("one_model", {"model": matrix.models[0]})
         n = len(matrix.video_names)
         return ModelVerdict("open", None, matrix.metric, matrix.unit, n, question.level, statements=(one,))
-    made = _by_interval(matrix, question, pairs)
-    if pairs is None and made.kind not in _NO_INTERVAL:
+    made = replace(_by_interval(matrix, question, pairs), written_margin=written)
+    if pairs is None and made.kind not in NO_INTERVAL:
         made = _by_missing(made, whole, holes, question)
         made = _by_estimand(made, question)
         made = _by_strata(made, matrix)
         made = _by_metrics(made, table, name, question)
         made = _with_more(made, *_elsewhere(made))
-    made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_compared(whole, matrix))
+    made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_unapplied(made), *_compared(whole, matrix))
     made = _with_more(made, *_asked(table, matrix, question), *_too_alike(made), *_wrong(made, question))
-    return made if made.kind == "no_unit" else _reached(made, matrix, question)
+    if made.kind == "no_unit":
+        return made
+    return _reached(made, matrix, replace(whole, values=np.where(holes, whole.metric.worst, whole.values)), question)
 
 
-def _check_margin(facts: MetricFacts, margin: float | None) -> None:
-    """Within a margin as wide as the scale all models would be equal; percent points are meant then, and divided."""
-    width = facts.high - facts.low
-    if margin is not None and margin >= width:
-        raise Misuse(
-            f"a margin of {margin:g} is not below the width of {facts.name!r} ({facts.low:g} to {facts.high:g}), so no "
-            f"difference could matter; percent points are hundredths there (--margin {margin / 100:g})"
+def _check_margin(facts: MetricFacts, margin: float | None, written: float | None) -> None:
+    """Within a margin as wide as the scale all models would be equal; percent points of a share are meant then."""
+    if margin is None or written is None or margin < facts.high - facts.low:
+        return
+    if margin == written:
+        scale, rest = (
+            f"{facts.low:g} to {facts.high:g}",
+            f"; percent points are hundredths there (--margin {margin / 100:g})",
         )
+    else:
+        scale, rest = "0 to 100, as written", ""
+    width = f"the width of {facts.name!r} ({scale})"
+    raise Misuse(f"a margin of {written:g} is not below {width}, so no difference could matter{rest}")
 
 
 def _with_more(made: ModelVerdict, *more: Statement) -> ModelVerdict:
@@ -209,7 +237,7 @@ def pairwise(table: ScoreTable, metric: str, missing: Missing) -> Missing:
 
 
 def _matrix(table: ScoreTable, name: str, question: VerdictQuestion) -> tuple[ScoreMatrix, np.ndarray]:
-    """The scores of the models asked about, and which cells are not there for no reason given, in units that were run.
+    """The scores of the models asked about, and which cells are not there for no reason given, where models were run.
 
     Where a rule is given, or the table or the metric says what a missing score counts as, that holds and no cell is.
     """
@@ -230,7 +258,7 @@ def _matrix(table: ScoreTable, name: str, question: VerdictQuestion) -> tuple[Sc
     known = np.isfinite(matrix.values)
     if decided or known.all() or matrix.statistics is not None:
         return matrix, np.zeros_like(known)
-    return matrix, ~known & (_scored_there(matrix, known) | _listed_empty(table, name, matrix))
+    return matrix, ~known & ~_not_run(matrix, known)
 
 
 def _shared(matrix: ScoreMatrix) -> ScoreMatrix:
@@ -266,19 +294,19 @@ def _compared(whole: ScoreMatrix, matrix: ScoreMatrix) -> tuple[Statement, ...]:
     return (Statement("shared", numbers),)
 
 
-def _scored_there(matrix: ScoreMatrix, known: np.ndarray) -> np.ndarray:
-    """Cells of units in which the model has a score: a unit without any was not run, which is no missing score."""
+def _not_run(matrix: ScoreMatrix, known: np.ndarray) -> np.ndarray:
+    """Cells of units that a model was not run on: all units of one level of a condition, and no others.
+
+    Any other score that is not there is a missing one, whether its row is empty or absent.
+    """
     counts = np.zeros((len(matrix.video_names), known.shape[1]))
     np.add.at(counts, matrix.videos, known)
-    return np.asarray(counts[matrix.videos] > 0)
-
-
-def _listed_empty(table: ScoreTable, name: str, matrix: ScoreMatrix) -> np.ndarray:
-    """Cells that the table lists without a score."""
-    rows = table.frame.filter((pl.col("metric") == name) & pl.col("value").is_null())
-    empty = set(rows.select("case", "model").iter_rows())
-    cases = matrix.cases["case"].to_list()
-    return np.array([[(case, model) in empty for model in matrix.models] for case in cases])
+    conditions = [name for name in matrix.cases.columns if name not in ("case", "video", "task")]
+    of_unit = matrix.cases.with_columns(unit=pl.Series(matrix.videos))
+    levels = [set(map(frozenset, of_unit.group_by(name).agg("unit")["unit"].to_list())) for name in conditions]
+    lacking = [frozenset(np.flatnonzero(column == 0).tolist()) for column in counts.T]
+    by_design = [len(units) > 1 and any(units in held for held in levels) for units in lacking]
+    return np.asarray((counts == 0)[matrix.videos] & np.array(by_design))
 
 
 def _by_interval(
@@ -305,6 +333,8 @@ def _by_interval(
     if not np.nan_to_num(np.concatenate([pair.gaps for pair in ours])).any():
         return replace(base, statements=(Statement("same", {}),))
     if not any(pair.bounded for pair in ours):
+        if np.isnan(ours[0].p_value):
+            return replace(base, kind="no_interval", statements=(Statement("no_interval", {}),))
         needed = videos_needed(len(pairs), alpha=1 - question.level)
         least = min(1.0, len(pairs) * 2.0 ** (1 - len(matrix.video_names)))
         return replace(base, kind="too_few", statements=(_too_few(ours[0], len(pairs), needed, least),))
@@ -357,17 +387,24 @@ def _by_missing(made: ModelVerdict, matrix: ScoreMatrix, holes: np.ndarray, ques
     """The verdict under both readings of scores that are not there: left out, and counted as the worst value."""
     if not holes.any() or not _matters(holes, matrix):
         return made
-    facts, known = matrix.metric, matrix.values[np.isfinite(matrix.values)]
-    worst = facts.worst if math.isfinite(facts.worst) else float(facts.sign * (facts.sign * known).min())
+    worst = _worst(matrix)
     other = _by_interval(_shared(replace(matrix, values=np.where(holes, worst, matrix.values))), question)
     counts = {model: int(count) for model, count in zip(matrix.models, holes.sum(axis=0), strict=True) if count}
     numbers = {"counts": counts, "worst": worst, "dropped": made.leader, "as_worst": other.leader}
     numbers |= {"won": bool(made.winner), "won_worst": bool(other.winner)}
     numbers |= {"difference": made.deciding.difference, "difference_worst": other.deciding.difference}
-    if made.winner == other.winner and made.kind == other.kind:
-        same = (Statement("also_if_worst", numbers),) if made.winner else (Statement("missing_left_out", numbers),)
-        return _with_more(made, *same)
+    # No number stands for an endless distance: who fails and who does not are never equal for practice.
+    alike = made.kind in ("equivalent", "non_inferior") or made.is_trifling
+    endless = alike and not math.isfinite(matrix.metric.worst)
+    if made.winner == other.winner and made.kind == other.kind and not endless:
+        return _with_more(made, Statement("also_if_worst" if made.winner else "missing_left_out", numbers))
     return _depends(made, "depends_on_missing", numbers)
+
+
+def _worst(matrix: ScoreMatrix) -> float:
+    """The bad end of the metric's range; the worst value seen where it has none."""
+    facts, known = matrix.metric, matrix.values[np.isfinite(matrix.values)]
+    return facts.worst if math.isfinite(facts.worst) else float(facts.sign * (facts.sign * known).min())
 
 
 def _depends(made: ModelVerdict, code: str, numbers: Mapping[str, Any]) -> ModelVerdict:
@@ -401,7 +438,7 @@ def _by_strata(made: ModelVerdict, matrix: ScoreMatrix) -> ModelVerdict:
     pair, sign = made.deciding, matrix.metric.sign
     first, second = (matrix.values[:, matrix.models.index(name)] for name in (pair.model, pair.other))
     named = [name for name in matrix.cases.columns if name not in ("case", "video", "task")]
-    columns = {name: matrix.cases[name] for name in named if not _is_quantity(matrix.cases[name])}
+    columns = {name: matrix.cases[name] for name in named if not is_quantity(matrix.cases[name])}
     tested = conditions(sign * (first - second), matrix.videos, columns, number=len(matrix.video_names))
     made = replace(made, strata=tested)
     alpha = 1 - made.level
@@ -409,29 +446,20 @@ def _by_strata(made: ModelVerdict, matrix: ScoreMatrix) -> ModelVerdict:
         if (both := one.contradicting(alpha)) is not None:
             numbers = {"column": one.column, "p": one.p_adjusted, "strata": both, "within": one.within}
             return _depends(made, "depends_on_stratum", numbers)
-    by_how_much = [
-        Statement("amount_depends", {"column": one.column, "p": one.p_adjusted})
-        for one in tested
-        if one.p_adjusted <= alpha
-    ]
-    return _with_more(made, *by_how_much)
+    sure = [{"column": one.column, "p": one.p_adjusted} for one in tested if one.p_adjusted <= alpha]
+    return _with_more(made, *(Statement("amount_depends", numbers) for numbers in sure))
 
 
 def _elsewhere(made: ModelVerdict) -> list[Statement]:
     """What another centre may show, of the leader and the next best."""
-    places = [one for one in made.strata if plain_name(one.column) in PLACES and not one.within]
     return [
         Statement(
             "elsewhere",
             {"column": one.column, "strata": len(one.strata), "ends": predicted(one, level=made.level)},
         )
-        for one in places
+        for one in made.strata
+        if plain_name(one.column) in PLACES and not one.within
     ]
-
-
-def _is_quantity(column: pl.Series) -> bool:
-    """Whether numbers stand there that name no levels."""
-    return column.dtype.is_float() or (column.dtype.is_numeric() and column.n_unique() > 6)
 
 
 def _by_metrics(made: ModelVerdict, table: ScoreTable, name: str, question: VerdictQuestion) -> ModelVerdict:
@@ -462,11 +490,8 @@ def _by_metrics(made: ModelVerdict, table: ScoreTable, name: str, question: Verd
         return _depends(made, "depends_on_metric", numbers)
     if made.winner or made.kind == "depends":
         return made
-    spoken = [
-        Statement("other_metric", {"metric": facts, "pair": pair if pair.difference > 0 else pair.turned})
-        for facts, pair in sure[:2]
-    ]
-    return _with_more(made, *spoken)
+    shown = [(facts, pair if pair.difference > 0 else pair.turned) for facts, pair in sure[:2]]
+    return _with_more(made, *(Statement("other_metric", {"metric": facts, "pair": pair}) for facts, pair in shown))
 
 
 def _asked(table: ScoreTable, matrix: ScoreMatrix, question: VerdictQuestion) -> list[Statement]:
@@ -483,7 +508,7 @@ def _asked(table: ScoreTable, matrix: ScoreMatrix, question: VerdictQuestion) ->
 def _beside_baseline(made: ModelVerdict) -> tuple[Statement, ...]:
     """Said of the other models beside the baseline, where one of them leads."""
     rest = made.pairs[len(made.leading) :]
-    return (Statement("beside_baseline", {"pairs": rest}),) if rest and made.kind not in _NO_INTERVAL else ()
+    return (Statement("beside_baseline", {"pairs": rest}),) if rest and made.kind not in NO_INTERVAL else ()
 
 
 def _wrong(made: ModelVerdict, question: VerdictQuestion) -> tuple[Statement, ...]:
@@ -499,6 +524,12 @@ def _relevance(made: ModelVerdict) -> tuple[Statement, ...]:
     return (Statement("relevance", {}),) if made.winner and made.margin is None else ()
 
 
+def _unapplied(made: ModelVerdict) -> tuple[Statement, ...]:
+    """Said where a margin was given and the finding is not held against it."""
+    unapplied = made.margin is not None and made.kind in ("depends", *NO_INTERVAL)
+    return (Statement("margin_unapplied", {"margin": made.margin}),) if unapplied else ()
+
+
 def _too_alike(made: ModelVerdict) -> tuple[Statement, ...]:
     """Said where so few units show any difference to the next best that nothing could be shown."""
     pair, alpha = made.deciding, 1 - made.level
@@ -508,9 +539,18 @@ def _too_alike(made: ModelVerdict) -> tuple[Statement, ...]:
     return (Statement("few_differ", {"differing": differing, "smallest_p": 2.0 ** (1 - differing)}),)
 
 
-def _reached(made: ModelVerdict, matrix: ScoreMatrix, question: VerdictQuestion) -> ModelVerdict:
-    """The verdict with what would overturn it, failures seen and perhaps unseen, and how many units it takes."""
+def _reached(made: ModelVerdict, matrix: ScoreMatrix, filled: ScoreMatrix, question: VerdictQuestion) -> ModelVerdict:
+    """The verdict with what would overturn it, failures seen and perhaps unseen, and how many units it takes.
+
+    Args:
+        made: Who is better.
+        matrix: What is compared.
+        filled: Every case, where scores that are not there are the bad end of the range, endless where it has none.
+        question: What is asked.
+    """
     more: list[Statement] = []
+    if matrix.statistics is None and made.kind not in NO_INTERVAL:
+        more += _one_unit(made, _sizes(matrix, question), matrix.video_names)
     if made.winner and len(matrix.models) * (len(matrix.models) - 1) <= 2 * MOST_CARRIED and matrix.statistics is None:
         units = _carrying(made, matrix, question)
         made = replace(made, overturned_by=units)
@@ -521,12 +561,25 @@ def _reached(made: ModelVerdict, matrix: ScoreMatrix, question: VerdictQuestion)
         if 0 < len(units) <= RARE * made.n:
             more.append(Statement("fails", {"model": name, "units": units}))
     if made.winner or made.kind in ("non_inferior", "equivalent"):
-        made = replace(made, unseen=unseen_rate(made.n, len(seen[whom])))
-        more.append(Statement("unseen", {"model": whom, "failures": len(seen[whom]), "rate": made.unseen}))
+        run = filled.where(~np.isnan(filled.values[:, filled.models.index(whom)]))
+        count, failures = len(run.video_names), {*_failing(run, whom)}
+        made = replace(made, unseen=unseen_rate(count, len(failures)))
+        numbers = {"model": whom, "units": count, "failures": len(failures), "rate": made.unseen}
+        more.append(Statement("unseen", {**numbers, "missing": len(failures - {*seen[whom]})}))
     if made.margin is not None and made.kind in ("open", "non_inferior") and made.n > 2:
         wanted = size_class(made.margin, made.deciding.gaps, alpha=1 - made.level)
         more.append(Statement("size", {"effect": made.margin, "units": wanted}))
     return _with_more(made, *more)
+
+
+def _one_unit(made: ModelVerdict, sizes: np.ndarray, names: Sequence[str]) -> Iterator[Statement]:
+    """Said where one unit is most of a difference that no range bounds, as where 999 stands for no distance."""
+    parts = made.deciding.gaps * sizes
+    first, whole = int(np.argmax(parts)), float(parts.sum())
+    if np.isfinite(made.metric.worst) or not parts[first] > LARGEST_SHARE * whole > 0:
+        return
+    rest = (whole - float(parts[first])) / float(sizes.sum() - sizes[first])
+    yield Statement("one_unit", {"unit": names[first], "share": parts[first] / whole, "rest": rest})
 
 
 def _carrying(made: ModelVerdict, matrix: ScoreMatrix, question: VerdictQuestion) -> tuple[str, ...] | None:
@@ -538,15 +591,20 @@ def _carrying(made: ModelVerdict, matrix: ScoreMatrix, question: VerdictQuestion
         adjusted_p = joint_tests(sums.totals[kept], sums.sizes[kept], alpha=1 - made.level).p_adjusted[ours]
         return bool((adjusted_p <= (1 - made.level) * (1 + 1e-12)).all())
 
-    shares = made.deciding.gaps * (1 if question.estimand == "videos" else np.bincount(matrix.videos))
-    units = carrying(shares, holds)
+    units = carrying(made.deciding.gaps * _sizes(matrix, question), holds)
     return None if units is None else tuple(matrix.video_names[unit] for unit in units)
+
+
+def _sizes(matrix: ScoreMatrix, question: VerdictQuestion) -> np.ndarray:
+    """How much each unit counts: alike, or by its cases."""
+    count = np.bincount(matrix.videos)
+    return np.ones_like(count) if question.estimand == "videos" else count
 
 
 def _failing(matrix: ScoreMatrix, model: str) -> tuple[str, ...]:
     """The units in which a model fails outright."""
     values = matrix.values[:, matrix.models.index(model)]
-    known, units = np.isfinite(values), len(matrix.video_names)
+    known, units = ~np.isnan(values), len(matrix.video_names)
     sums = np.bincount(matrix.videos[known], weights=values[known], minlength=units)
     means = divided(sums, np.bincount(matrix.videos[known], minlength=units))
     facts = matrix.metric

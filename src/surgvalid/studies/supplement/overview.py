@@ -6,7 +6,7 @@ import polars as pl
 
 from surgvalid.report.figures import picture
 from surgvalid.report.section import Block, Note, Prose, ReportTable
-from surgvalid.report.sections.answers import examples, outcomes
+from surgvalid.report.sections.answers import outcomes
 from surgvalid.report.words import count_of, name_of
 from surgvalid.results.tables.supplement import HARDEST
 from surgvalid.scoring.ood import SHARED
@@ -133,7 +133,7 @@ def _targeted(study: SupplementStudy) -> list[Block]:
 
 
 def qualitative(study: SupplementStudy) -> list[Block]:
-    """Outcomes, the questions that the fewest models answer, and examples."""
+    """Outcomes, and the questions that the fewest models answer."""
     hardest = hardest_questions(study.rows)
     never = hardest.filter(pl.col("models_right") == 0)
     text = (
@@ -149,9 +149,7 @@ def qualitative(study: SupplementStudy) -> list[Block]:
         "Templates are the wording without its particulars."
     )
     blocks: list[Block] = [Prose(text), *outcomes(study.inputs)]
-    blocks.append(ReportTable("hardest", "Questions that models fail", shown, caption, shown_rows=40))
-    shown_failures = examples(study.inputs)
-    return [*blocks, *(shown_failures or [Note("No answer was judged wrong in words.", "missing")])]
+    return [*blocks, ReportTable("hardest", "Questions that models fail", shown, caption, shown_rows=40)]
 
 
 def hardest_questions(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import polars as pl
 
 from surgvalid.errors import Misuse, SurgvalidError
 from surgvalid.report.chart import Chart
-from surgvalid.report.html import made_with, page
+from surgvalid.report.html import page
 from surgvalid.report.section import Block, Note, ReportTable, Section
 from surgvalid.report.words import count_of, plain
+from surgvalid.results.folder import write_files
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.result import Result
 from surgvalid.results.tables import supplement as tables
@@ -23,6 +24,8 @@ from surgvalid.schema.tables.missing import Missing
 from surgvalid.scoring.slices import CONTEXT_S, check_context
 from surgvalid.stats.draws import check_replicates, check_seed
 from surgvalid.stats.intervals.interval_settings import check_level
+from surgvalid.studies.r_analysis import r_texts
+from surgvalid.studies.study import study
 from surgvalid.studies.supplement import conditions, overview, rivals
 from surgvalid.studies.supplement.study import CONTEXT, SupplementStudy, read_study
 
@@ -56,6 +59,8 @@ class SupplementResult(Result):
     size: str
     """Of the data, in a line."""
     sections: tuple[Section, ...]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Further texts by the names of their files: the folder for R that recomputes the primary result."""
 
     @property
     def title(self) -> str:
@@ -74,13 +79,14 @@ class SupplementResult(Result):
 
     def html(self) -> str:
         """The supplement as one page that needs nothing else."""
-        return page(self.heading, "Supplement", self.size, [_on_page(one) for one in self.sections], footer=made_with())
+        return page(self.heading, "Supplement", self.size, [_on_page(one) for one in self.sections])
 
     def write(self, folder: Path) -> None:
         """Write the tables, the figures and the page."""
         super().write(folder)
         for name, chart in self.figures.items():
             (folder / f"{name}.svg").write_text(chart.svg(), encoding="utf-8")
+        write_files(self.beside, folder)
 
 
 @requested("supplement", files=("folders", "answers", "references"))
@@ -129,7 +135,7 @@ def supplement(
     if not title.strip():
         raise Misuse("title must not be empty")
     folders = [folders] if isinstance(folders, str | Path) else list(folders)
-    study = read_study(
+    read = read_study(
         folders,
         answers=answers,
         context_s=context_s,
@@ -142,18 +148,27 @@ def supplement(
     )
     sections = []
     for name, (heading, build) in SECTIONS.items():
-        sections.append(Section(name, heading, tuple(_blocks(build, study))))
+        sections.append(Section(name, heading, tuple(_blocks(build, read))))
         if progress:
             progress(1)
     return SupplementResult(
         heading=plain(title, limit=200),
-        size=_size(study),
+        size=_size(read),
         sections=tuple(sections),
         tables=tables_of(sections),
         main="contents",
         findings=tuple(_refusals(sections)),
-        request=VerbRequest(inputs=study.files),
+        beside=_for_r(folders, level, missing),
+        request=VerbRequest(inputs=read.files),
     )
+
+
+def _for_r(folders: Sequence[str | Path], level: float, missing: Missing) -> dict[str, str]:
+    """What R needs to recompute the study of the models; a sentence where there is none."""
+    try:
+        return {f"r/{name}": text for name, text in r_texts(study(folders, level=level, missing=missing)).items()}
+    except SurgvalidError as error:
+        return {"r/not_given.txt": f"Nothing to recompute in R: {error}\n"}
 
 
 def tables_of(sections: Sequence[Section]) -> dict[str, pl.DataFrame]:

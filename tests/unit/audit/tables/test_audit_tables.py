@@ -146,6 +146,11 @@ def test_cases_without_a_kind_are_said_to_be_of_no_use(tmp_path: Path) -> None:
     silent = surgvalid.audit_tables(place, cases=36)
     assert silent.table.is_empty()
     assert [one.message for one in silent.findings] == [
-        "nobody said the kind (multi-class, multi-label or binary), so accuracy was not held against whole counts"
+        "nobody said the kind (multi-class, multi-label or binary), so accuracy was not held against whole counts, "
+        "nor an interval against its width"
     ]
+    captioned = tmp_path / "captioned.csv"
+    captioned.write_text("Table 1. Test set (n = 36)\n" + place.read_text(encoding="utf-8"), encoding="utf-8")
+    told = surgvalid.audit_tables(captioned).findings
+    assert [one.message for one in told] == [one.message for one in silent.findings], "the cases stand in the caption"
     assert surgvalid.audit_tables(place, cases=36, kind="multi-class").table["rule"].to_list() == ["whole-counts"]

@@ -158,7 +158,7 @@ def test_every_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable) as error:
         printed_tables([tmp_path / "prose.md", tmp_path / "picture.png", tmp_path / "missing.md"])
     assert [problem.partition(": ")[2][:18] for problem in error.value.problems] == [
-        "no table with numb", "no text in UTF-8; ", "cannot be read (No",
+        "no table with numb", "not UTF-8 text (by", "no such file",
     ]  # fmt: skip
 
 

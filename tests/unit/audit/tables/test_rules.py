@@ -190,6 +190,50 @@ def test_splits_sum_to_their_total() -> None:
     ]
 
 
+def test_bold_is_held_against_the_best_value_of_all(tmp_path: Path) -> None:
+    text = """| Model | F1 | J |
+|---|---|---|
+| Ours | | |
+| a | **0.60** | **0.70** |
+| b | 0.65 | 0.60 |
+| Theirs | | |
+| c | 0.90 | 0.50 |
+"""
+    (tmp_path / "t.md").write_text(text)
+    table = surgvalid.audit_tables(tmp_path / "t.md").table.filter(rule="bold-not-best")
+    assert table["arithmetic"].to_list() == ["0.90 (Theirs / c) > 0.60"]
+
+
+@pytest.mark.parametrize(("total", "severities"), [("30", []), ("31", ["note"]), ("33", ["note"]), ("35", ["note"])])
+def test_small_whole_numbers_add_up_exactly_or_are_told(total: str, severities: list[str]) -> None:
+    cells = [("A", "12"), ("B", "10"), ("C", "8"), ("Total", total)]
+    rows = [{"table": "t", "row": row, "column": "videos", "value": text} for row, text in cells]
+    assert surgvalid.audit_tables(rows).table["severity"].to_list() == severities
+
+
+def test_rounded_percentages_need_not_add_up() -> None:
+    cells = [("A", "33"), ("B", "33"), ("C", "33")]
+    for heading, total in (("share", "99"), ("share (%)", "98"), ("x", "100")):
+        rows = [
+            {"table": "t", "row": row, "column": heading, "value": text} for row, text in (*cells, ("Total", total))
+        ]
+        assert surgvalid.audit_tables(rows).table.is_empty()
+
+
+def test_letters_joined_in_print_are_read(tmp_path: Path) -> None:
+    rows = ["| Model | Speci\ufb01city | Accuracy |", "|---|---|---|", "| A | 0.80 | 0.90 |", "| B | 1.80 | 0.70 |"]
+    text = "\n".join([*rows, "| C | 0.8 | \uff11.\uff12 |", ""])
+    (tmp_path / "t.md").write_text(text, encoding="utf-8")
+    table = surgvalid.audit_tables(tmp_path / "t.md").table
+    assert set(table.select("rule", "row").rows()) == {("range", "B"), ("range", "C")}
+
+
+def test_a_number_of_cases_in_other_words_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / "t.md").write_text("Table 1. Accuracy (120 cases)\n\n| Model | Accuracy |\n|---|---|\n| A | 0.80 |\n")
+    notes = [one.text for one in surgvalid.audit_tables(tmp_path / "t.md").findings if one.code == "fact-missing"]
+    assert any("number of cases as it is read (n = ... in the caption" in note for note in notes)
+
+
 def test_totals_below_a_column_are_seen_too() -> None:
     cells = [("A", "1,200"), ("B", "800"), ("Total", "2,100")]
     rows = [{"table": "t", "row": row, "column": "cases", "value": text} for row, text in cells]
@@ -199,6 +243,9 @@ def test_totals_below_a_column_are_seen_too() -> None:
 def test_what_is_printed_twice_is_noticed() -> None:
     row = {"A": "0.51", "F1": "0.42", "P": "0.43", "R": "0.44"}
     assert rules(row, row | {"A": "0.52"}, row) == ["repeated-row"]
+    long = {"A": "0.9012", "F1": "0.8811", "R": "0.8732"}
+    assert rules(long, long | {"A": "0.9013"}, long) == ["repeated-row"], "three numbers of four digits"
+    assert rules({name: text[:4] for name, text in long.items()}, {name: text[:4] for name, text in long.items()}) == []
     cells = [
         {"table": table, "row": f"m{n}", "column": column, "value": text[:-1] + str(n)}
         for table in ("Table 1. One", "Table 2. Two")
@@ -296,3 +343,69 @@ def test_quartiles_are_no_interval_of_a_mean(tmp_path: Path) -> None:
 def test_a_table_without_a_known_metric_does_not_pass_in_silence() -> None:
     audit = surgvalid.audit_tables([{"table": "1", "row": "a", "column": "Model Accuracy", "value": "0.80"}])
     assert "nobody said the metric of any column" in " ".join(one.text for one in audit.findings)
+
+
+def test_accuracy_of_one_class_lies_between_sensitivity_and_specificity() -> None:
+    row = {"Acc": "0.95", "Sensitivity": "0.80", "Specificity": "0.90"}
+    table = audit(row, kind="binary")
+    assert table.select("severity", "rule").rows() == [("impossible", "accuracy-between")]
+    assert (
+        "(recall is 0.795 to 0.805; specificity is 0.895 to 0.905); 0.945 to 0.955 and 0.795 to 0.905 do not"
+        in table["arithmetic"][0]
+    )
+    assert audit(row)["severity"].to_list() == ["suspicious"]
+    assert rules(row, kind="multi-class") == []
+    assert rules({**row, "Acc": "0.90"}, kind="binary") == []
+
+
+def test_one_number_above_one_is_an_error_and_makes_no_column_of_percentages() -> None:
+    texts = ["0.81", "0.92", "1.07", "0.88"]
+    table = audit(*({"Dice": text} for text in texts))
+    assert table.select("severity", "rule", "row").rows() == [("impossible", "range", "m2")]
+    assert rules(*({"Dice": text} for text in ("0.81", "85.00", "0.92"))) == ["range"]
+    assert rules(*({"AP": text} for text in ("0.3", "0.1", "12.4", "0.8"))) == []
+    assert rules(*({"Accuracy": text} for text in ("0.8", "0.75", "1.31", "0.9"))) == ["range"]
+    assert rules({"Accuracy": "0.81"}, {"Accuracy": "1.31"}) == ["range"]
+    mixed = audit(*({"Dice": text} for text in ("0.81", "85.00", "0.92")))
+    assert "not in percent beside shares" in mixed["meaning"][0]
+    assert rules(*({"AP": text, "Acc": "31.05"} for text in ("0.31", "0.12", "12.40", "0.80"))) == []
+
+
+def test_a_p_value_above_one_is_none() -> None:
+    rows = [
+        {"Dice": "0.81", "p-value": "0.03"},
+        {"Dice": "0.82", "p-value": "1.30"},
+        {"Dice": "0.83", "p-value": "<0.01"},
+    ]
+    assert audit(*rows).select("severity", "rule", "row", "printed").rows() == [
+        ("impossible", "range", "m1", "p-value = 1.30")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("45/52 (86.5%)", 0), ("45/52 (88.5%)", 1), ("86.5 % (45/52)", 0), ("0.87 (45/52)", 0), ("0.78 (45/52)", 1),
+        ("45/52 (0.86)", 0), ("0.78 (2024/25)", 0), ("12 (3/4)", 0), ("0.78", 0),
+    ],
+)  # fmt: skip
+def test_counts_beside_a_share_are_that_share(printed: str, found: int) -> None:
+    assert rules({"Found": printed}) == ["counts-beside"] * found
+
+
+def test_the_number_of_cases_is_taken_from_the_caption_with_caution(tmp_path: Path) -> None:
+    text = (
+        "Table 1. Results of the test set (n = 36)\n\n| Model | Accuracy | F1 |\n|---|---|---|\n| A | 0.37 | 0.30 |\n"
+    )
+    (tmp_path / "t.md").write_text(text)
+    found = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class")
+    assert found.table.select("severity", "rule").rows() == [("suspicious", "whole-counts")]
+    assert "36 cases that the table names" in found.table["arithmetic"][0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "found"), [("Sensitivity", 1), ("Specificity", 1), ("PPV", 1), ("AUC", 0), ("F1", 0)]
+)
+def test_intervals_of_shares_of_some_cases_are_no_narrower_than_of_all(metric: str, found: int) -> None:
+    assert rules({metric: "0.80 (0.78-0.82)"}, kind="binary", cases=100) == ["interval"] * found
+    assert rules({metric: "0.80 (0.70-0.90)"}, kind="binary", cases=100) == []

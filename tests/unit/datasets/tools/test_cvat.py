@@ -2,18 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from annotation_files import CVAT_IMAGES, CVAT_VIDEO
-from cvat_writer import runs_of_mask
 from procedures import tiny_procedure
 from shared_data import shared
 from surgvalid.datasets import About
-from surgvalid.datasets.tools.cvat import mask_from_runs, read, read_shapes, write
+from surgvalid.datasets.tools.cvat import read, write
 from surgvalid.errors import FileUnreadable, ProcedureInvalid
 from surgvalid.schema.procedures.tracks import AttributeChange, Procedure, Visibility, track_from_points
 
@@ -62,20 +57,6 @@ def test_images_keep_identity_only_by_attribute_and_say_what_became_a_box(tmp_pa
     assert clip.boxes.tolist() == [[15, 5, 10, 20], [15, 18, 10, 4]]
     assert sponge.boxes.tolist() == [[40, 5, 3, 2]]
     assert {"rotation", "mask-as-box", "tags", "no-identity", "shape-as-box"} <= set(notes)
-
-
-def test_shapes_keep_rotation_corners_and_masks(tmp_path: Path) -> None:
-    box, mask, ellipse = read_shapes(saved(tmp_path, CVAT_IMAGES))
-    assert (box.rotation_deg, box.kind, ellipse.occluded) == (90.0, "box", True)
-    assert mask.mask is not None
-    assert mask.mask.tolist() == [[False, True, True], [True, False, False]]
-    assert mask.mask_at == (40, 5)
-
-
-@given(arrays.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6))))
-def test_masks_come_back_from_their_runs(mask: np.ndarray) -> None:
-    height, width = mask.shape
-    assert np.array_equal(mask_from_runs(runs_of_mask(mask), width, height), mask)
 
 
 def test_tracks_of_one_instance_are_joined_and_overlapping_jobs_that_disagree_are_refused(tmp_path: Path) -> None:

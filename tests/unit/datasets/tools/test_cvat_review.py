@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_truth import small_truth
 from surgvalid.datasets import About, read_annotations
-from surgvalid.datasets.tools.cvat import read_shapes
+from surgvalid.datasets.tools._cvat_shapes import shapes_of
+from surgvalid.datasets.tools._xml import elements
 from surgvalid.datasets.tools.cvat_review import REVIEWS, read_review, write_review
 from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid, TableInvalid
 from surgvalid.questions.stages.box_tables import boxes_of
 from surgvalid.questions.stages.cross_check import cross_check
-from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect, draw_scene, true_procedure
+from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +24,7 @@ def flags() -> pl.DataFrame:
     found = []
     student = BoxAnnotator("s", missed=0.05, lag=0.04, confusion=0.2, spurious_per_minute=1.0)
     for number in range(2):
-        truth = true_procedure(draw_scene(21, number, minutes=(10, 12)))
+        truth = small_truth(21, number, (4, 5))
         boxes = boxes_of(annotate(truth, student, seed=4).procedure)
         found.append(cross_check(boxes, detect(truth, Detector(), seed=9)))
     return pl.concat(found)
@@ -48,7 +50,7 @@ def test_every_flag_comes_back_with_its_evidence_and_score(flags, fps, tmp_path)
 def test_our_reader_of_annotations_reads_the_task_too(flags, tmp_path):
     path = write_review(flags, tmp_path, sizes={"sim21_0000": (480, 270)})[0]
     own = flags.filter(pl.col("video") == "sim21_0000")
-    shapes = read_shapes(path)
+    shapes = [shape for image in elements(path, ("image",)) for shape in shapes_of(image, [])]
     assert len(shapes) == own.height
     assert sorted(s.attributes["flag"] for s in shapes) == sorted(own["kind"])
     procedure = read_annotations(path, about=About(procedure_type="p", center="c")).procedures[0]
@@ -66,7 +68,8 @@ def test_the_labels_are_what_the_label_editor_takes(flags, tmp_path):
         review = next(a for a in label["attributes"] if a["name"] == "review")
         assert (review["input_type"], review["values"], review["default_value"]) == ("radio", list(REVIEWS), "open")
         told = {attribute["name"] for attribute in label["attributes"]}
-        shape = read_shapes(tmp_path / "001_sim21_0000.xml")[0]
+        image = next(elements(tmp_path / "001_sim21_0000.xml", ("image",)))
+        shape = next(shapes_of(image, []))
         assert {*shape.attributes, "instance"} == told
 
 

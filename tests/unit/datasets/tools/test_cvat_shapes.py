@@ -1,102 +1,81 @@
-"""Shapes of every kind are read as they were written: rotation, corners, masks, skeletons, attributes."""
+"""Shapes of every kind are kept as the upright box around them, whatever their numbers."""
 
-from pathlib import Path
+from __future__ import annotations
 
+from math import cos, radians, sin
+from xml.etree.ElementTree import fromstring
+
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from annotation_files import CVAT_IMAGES, CVAT_VIDEO
-from cvat_writer import write_shapes
-from how_many import many
-from surgvalid.datasets.tools.cvat import CvatShape, read, read_shapes
+from surgvalid.datasets.tools._cvat_shapes import CvatShape, shapes_of
 
-PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"]), min_size=1, max_size=6)
-SIDE = st.floats(0, 500, allow_subnormal=False)
-POINT = st.tuples(SIDE, SIDE)
-POINTS = st.lists(POINT, min_size=1, max_size=5).map(tuple)
+SIDE = st.integers(0, 500)
+POINTS = st.lists(st.tuples(SIDE, SIDE), min_size=1, max_size=6)
 
 
-@st.composite
-def shapes(draw: st.DrawFn) -> CvatShape:
-    """A shape of any kind, as a reader would give it apart from the box around it."""
-    kind = draw(st.sampled_from(["box", "polygon", "polyline", "points", "ellipse", "cuboid", "mask", "skeleton"]))
-    in_track = draw(st.booleans())
-    outline: tuple[float, ...] = ()
-    mask, at, points, parts = None, None, (), ()
-    if kind in ("box", "ellipse"):
-        x, y = draw(POINT)
-        outline = (x, y, x + draw(st.floats(1, 99)), y + draw(st.floats(1, 99)))
-    elif kind == "cuboid":
-        outline = tuple(draw(st.lists(SIDE, min_size=16, max_size=16)))
-    elif kind == "mask":
-        mask = draw(arrays.arrays(bool, st.tuples(st.integers(1, 5), st.integers(1, 5))))
-        mask[0, 0] = True
-        at = (draw(st.integers(0, 90)), draw(st.integers(0, 90)))
-    elif kind == "skeleton":
-        named = draw(st.lists(st.tuples(PLAIN, POINTS, st.booleans(), st.booleans()), max_size=2))
-        parts = (("tip", draw(POINTS), False, False), *named)
-    else:
-        points = draw(POINTS)
-    return CvatShape(
-        kind, f"label {kind}", draw(st.integers(0, 50)), f"{kind} 1" if in_track else None, (0, 0, 0, 0),
-        draw(st.sampled_from([0.0, 12.5, 90.0, 271.25])), draw(st.booleans()), in_track and draw(st.booleans()),
-        not in_track or draw(st.booleans()), draw(st.dictionaries(PLAIN, PLAIN, max_size=2)), points, mask, at, outline,
-        parts, draw(st.integers(-3, 3)), draw(st.sampled_from(["manual", "auto"])), draw(st.sampled_from(["", "7"])),
-        None,
-    )  # fmt: skip
+def only(shape: str) -> CvatShape:
+    problems: list[str] = []
+    [one] = shapes_of(fromstring(f'<image id="3" name="f3.png">{shape}</image>'), problems)
+    assert not problems
+    return one
 
 
-def content(shape: CvatShape) -> dict[str, object]:
-    """What was put in: everything but the box around it and, for a skeleton, the points of its parts."""
-    told = shape._asdict()
-    told.pop("box")
-    told.pop("image")  # all shapes of a frame share one; its round trip has a test of its own
-    told["mask"] = None if shape.mask is None else shape.mask.tolist()
-    if shape.kind == "skeleton":
-        told.pop("points")
-    return told
+def around(points: list[tuple[float, float]]) -> tuple[float, float, float, float]:
+    xs, ys = zip(*points, strict=True)
+    return min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
 
 
-@settings(max_examples=many(60))
-@given(listed=st.lists(shapes(), max_size=6))
-def test_every_shape_comes_back_as_it_was(listed: list[CvatShape], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.getbasetemp() / "shapes.xml"
-    write_shapes(listed, path, video="v <1>", width_px=640, height_px=360)
-    back = read_shapes(path)
-    assert sorted(map(repr, map(content, back))) == sorted(map(repr, map(content, listed)))
+@given(POINTS, st.sampled_from(["polygon", "polyline", "points"]))
+def test_points_are_kept_as_the_box_around_them(points: list[tuple[int, int]], kind: str) -> None:
+    listed = ";".join(f"{x},{y}" for x, y in points)
+    assert only(f'<{kind} label="Clip" points="{listed}"/>').box == around(points)
 
 
-@pytest.mark.parametrize("text", [CVAT_VIDEO, CVAT_IMAGES], ids=["video", "images"])
-def test_files_from_the_format_description_lose_nothing(text: str, tmp_path: Path) -> None:
-    (tmp_path / "in.xml").write_text(text)
-    shapes_in = read_shapes(tmp_path / "in.xml")
-    write_shapes(shapes_in, tmp_path / "out.xml", video="case 12", width_px=640, height_px=360)
-    back = read_shapes(tmp_path / "out.xml")
-    assert sorted(map(repr, map(content, back))) == sorted(map(repr, map(content, shapes_in)))
+@given(POINTS, POINTS)
+def test_of_a_skeleton_the_parts_in_view_count(seen: list[tuple[int, int]], unseen: list[tuple[int, int]]) -> None:
+    parts = [";".join(f"{x},{y}" for x, y in points) for points in (seen, unseen)]
+    inner = f'<points label="a" points="{parts[0]}"/><points label="b" outside="1" points="{parts[1]}"/>'
+    assert only(f'<skeleton label="Clip">{inner}</skeleton>').box == around(seen)
 
 
-def one(kind: str = "box", **more: object) -> CvatShape:
-    base = CvatShape(kind, "Clip", 3, None, (0, 0, 0, 0), 0.0, False, False, True, {}, (), None, None)
-    return base._replace(**more)
+@given(SIDE, SIDE, st.integers(1, 99), st.integers(1, 99), st.sampled_from([0.0, 12.5, 45.0, 90.0, 271.25]))
+def test_what_is_turned_is_kept_as_the_box_around_it(x: int, y: int, wide: int, high: int, turn: float) -> None:
+    corners = [(x, y), (x + wide, y), (x + wide, y + high), (x, y + high)]
+    cx, cy, c, s = x + wide / 2, y + high / 2, cos(radians(turn)), sin(radians(turn))
+    turned = [(cx + c * (px - cx) - s * (py - cy), cy + s * (px - cx) + c * (py - cy)) for px, py in corners]
+    box = only(f'<box label="Clip" rotation="{turn}" xtl="{x}" ytl="{y}" xbr="{x + wide}" ybr="{y + high}"/>')
+    assert box.box == pytest.approx(around(turned), abs=1e-6)
+    assert box.rotation_deg == turn
+    angles = np.radians(np.arange(0, 360, 0.05))
+    oval = [(x + c * wide * cos(a) - s * high * sin(a), y + s * wide * cos(a) + c * high * sin(a)) for a in angles]
+    ellipse = only(f'<ellipse label="Clip" rotation="{turn}" cx="{x}" cy="{y}" rx="{wide}" ry="{high}"/>')
+    assert ellipse.box == pytest.approx(around(oval), abs=0.01)
 
 
-def test_a_rotated_box_keeps_its_corners_and_is_read_as_the_box_around_it(tmp_path: Path) -> None:
-    turned = one(outline=(10.0, 10.0, 30.0, 20.0), rotation_deg=45.0)
-    write_shapes([turned], tmp_path / "a.xml", video="v", width_px=64, height_px=48)
-    (back,) = read_shapes(tmp_path / "a.xml")
-    assert (back.outline, back.rotation_deg) == (turned.outline, 45.0)
-    half = 15 / 2**0.5
-    assert back.box == pytest.approx((20 - half, 15 - half, 2 * half, 2 * half))
-    procedures, findings = read(tmp_path / "a.xml")
-    assert procedures[0].tracks[0].boxes[0] == pytest.approx(back.box, abs=1e-6)
-    assert "rotation" in {finding.code for finding in findings}
+@given(arrays.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6))), SIDE, SIDE)
+def test_a_mask_is_kept_as_the_box_around_its_pixels(mask: np.ndarray, left: int, top: int) -> None:
+    mask[0, -1] = True
+    runs, last = [0], False
+    for pixel in mask.ravel().tolist():
+        runs += [0] if pixel != last else []
+        runs[-1] += 1
+        last = pixel
+    height, width = mask.shape
+    sides = f'rle="{", ".join(map(str, runs))}" left="{left}" top="{top}" width="{width}" height="{height}"'
+    rows, columns = np.nonzero(mask)
+    pixels = [(left + x + step, top + y + step) for x, y in zip(columns, rows, strict=True) for step in (0, 1)]
+    assert only(f'<mask label="Clip" {sides}/>').box == around(pixels)
 
 
-def test_image_files_keep_their_names_by_which_cvat_finds_the_frames(tmp_path: Path) -> None:
-    (tmp_path / "a.xml").write_text(CVAT_IMAGES)
-    came = read_shapes(tmp_path / "a.xml")
-    assert [shape.image for shape in came] == ["f0.png", "f0.png", "f1.png"]
-    write_shapes(came, tmp_path / "b.xml", video="v", width_px=100, height_px=50)
-    assert [shape.image for shape in read_shapes(tmp_path / "b.xml")] == ["f0.png", "f0.png", "f1.png"]
+@pytest.mark.parametrize(
+    ("runs", "why"), [("5", "the runs cover 5 pixels, the rectangle has 4"), ("4", "no pixel"), ("a", "whole numbers")]
+)
+def test_a_mask_that_cannot_be_is_told(runs: str, why: str) -> None:
+    problems: list[str] = []
+    mask = f'<mask label="Clip" rle="{runs}" left="0" top="0" width="2" height="2"/>'
+    assert list(shapes_of(fromstring(f'<image id="3" name="f3.png">{mask}</image>'), problems)) == []
+    assert why in problems[0]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from surgvalid.datasets.tools.cvat_shapes import read_image_tags
+from surgvalid.datasets.tools.cvat import read_image_tags
 from surgvalid.errors import FileUnreadable
 
 XML = """<?xml version="1.0" encoding="utf-8"?>

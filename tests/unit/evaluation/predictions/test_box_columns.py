@@ -11,8 +11,8 @@ import pytest
 
 import surgvalid
 from surgvalid.errors import SurgvalidError
-from surgvalid.evaluation.predictions import box_json
-from surgvalid.evaluation.predictions.box_json import read_box_columns
+from surgvalid.evaluation.predictions import box_columns
+from surgvalid.evaluation.predictions.box_columns import read_box_columns, read_data_set_columns
 from surgvalid.metrics.detection.cases import coco_cases
 
 IMAGES = [{"id": n * 1_000_003, "video": f"v{n % 3}", "width": 90, "height": 90} for n in range(20)]
@@ -37,7 +37,7 @@ def dataset() -> dict[str, Any]:
 def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything holds for files larger than a piece."""
     if request.param != "one piece":
-        monkeypatch.setattr(box_json, "_PIECE_BYTES", 1000)
+        monkeypatch.setattr(box_columns, "_PIECE_BYTES", 1000)
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 333, 1000, 10**6])
@@ -45,7 +45,7 @@ def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def test_pieces_of_any_size_give_all_records(
     size: int, indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(box_json, "_PIECE_BYTES", size)
+    monkeypatch.setattr(box_columns, "_PIECE_BYTES", size)
     listed = results(30)
     (tmp_path / "results.json").write_text(json.dumps(listed, indent=indent))
     columns = read_box_columns(tmp_path / "results.json")
@@ -130,3 +130,67 @@ def test_results_without_scores_are_read(tmp_path: Path) -> None:
     assert columns.records() == listed
     result = surgvalid.evaluate("detection", path, dataset(), metrics=["coco_ap"])
     assert "No detection has a score" in " ".join(result.notes)
+
+
+REFERENCES: dict[str, Any] = {
+    "plain": {},
+    "numbered 0": {"id": 0},
+    "a crowd": {"iscrowd": 1},
+    "an area of its own": {"area": 7.25},
+    "an area that is not known": {"area": None},
+    "more than is needed": {"segmentation": [[1, 2, 3, 4, 5, 6]], "note": '], "text": "}'},
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("odd", REFERENCES)
+def test_annotations_by_columns_are_the_records(odd: str, first: bool, tmp_path: Path) -> None:
+    whole = dataset()
+    whole["annotations"][40] |= REFERENCES[odd]
+    if first:
+        whole = {"annotations": whole.pop("annotations"), "info": {}, **whole}
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(whole, indent=None if first else 1))
+    columns = read_data_set_columns(path)
+    assert columns is not None
+    assert [*columns] == [*whole]
+    ours, theirs = (coco_cases(given, results()).cases.reference for given in (columns, whole))
+    for name in ("image", "category", "box", "crowd", "sizes", "numbered_0"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+
+
+ODD_REFERENCES: dict[str, Any] = {
+    **{name: odd for name, odd in ODD.items() if "score" not in name},
+    "a crowd of two": {"iscrowd": 2},
+    "a crowd in words": {"iscrowd": "0"},
+    "an area in words": {"area": "large"},
+    "no record": None,
+}
+
+
+@pytest.mark.parametrize("odd", ODD_REFERENCES)
+def test_annotations_that_do_not_fit_are_refused_as_before(odd: str, tmp_path: Path) -> None:
+    whole = dataset()
+    whole["annotations"][40] = ODD_REFERENCES[odd] and {**whole["annotations"][40], **ODD_REFERENCES[odd]}
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(whole))
+    messages = []
+    for given in (path, whole):
+        with pytest.raises(SurgvalidError) as caught:
+            surgvalid.evaluate("detection", results(), given, metrics=["coco_ap"])
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_other_data_sets_are_left_to_the_general_reader(tmp_path: Path) -> None:
+    path = tmp_path / "dataset.json"
+    plain = dataset()
+    text = json.dumps(plain)
+    for given in (
+        "", "[]", "{}", text[:-1], text.replace('"annotations"', '"boxes"'), json.dumps([plain]),
+        json.dumps({"info": {"annotations": []}, **plain}), json.dumps({"info": plain}),
+        json.dumps({**plain, "annotations": [{**one, "attributes": {}} for one in plain["annotations"]]}),
+        json.dumps({**plain, "annotations": {"0": plain["annotations"][0]}}), json.dumps({**plain, "tracks": []}),
+    ):  # fmt: skip
+        path.write_text(given)
+        assert read_data_set_columns(path) is None, given[:80]

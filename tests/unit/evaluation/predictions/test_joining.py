@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -166,3 +167,15 @@ def test_one_odd_box_among_many_is_named_and_is_no_other_format() -> None:
     rows[7] |= {"x1": 90.0}
     with pytest.raises(InputInvalid, match="box 8 has no area or leaves its image"):
         read_boxes(rows, dataset)
+
+
+def test_the_name_of_a_file_is_no_id_where_images_have_names(tmp_path: Path) -> None:
+    dataset, *_ = study(3)
+    for place, image in enumerate(dataset["images"]):
+        image["id"], image["file_name"] = place + 20, f"v{place // 12}/{place % 12 + 20}.png"
+    dataset["annotations"] = []
+    for frame in range(20, 32):  # of which video nothing says
+        (tmp_path / f"{frame}.txt").write_text("0 0.5 0.5 0.1 0.1 0.9\n")
+    with pytest.raises(InputInvalid, match="images that the references do not have"):
+        read_boxes(tmp_path, dataset)
+    assert read_boxes(tmp_path, dataset, join="id").form.startswith("YOLO")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,17 @@ def test_names_that_can_count_from_0_and_from_1_are_asked_about() -> None:
     assert found.results[0]["category_id"] == 1
     two = {"video01_000026": {"boxes": [[100, 50, 300, 200]], "labels": [2], "scores": [0.9]}}
     assert read_boxes(two, references(), **options).results[0]["category_id"] == 2  # only from 1 fits
+
+
+@pytest.mark.parametrize("order", list(permutations(["grasper", "hook", "clipper"])), ids=", ".join)
+def test_a_number_is_the_place_in_the_list_in_any_order(order: tuple[str, ...]) -> None:
+    data = references()
+    data["categories"] = [{"id": at, "name": name} for at, name in enumerate(["grasper", "hook", "clipper"], start=1)]
+    data["annotations"] = []
+    lists = {"video01_000026": {"boxes": [BOXES[0]] * 3, "labels": [0, 1, 2], "scores": [0.9, 0.8, 0.7]}}
+    found = read_boxes(lists, data, prediction_labels=list(order))
+    names = {one["id"]: one["name"] for one in data["categories"]}
+    assert [names[one["category_id"]] for one in found.results] == list(order)
 
 
 def test_a_frame_number_alone_names_an_image_of_a_single_video_only() -> None:

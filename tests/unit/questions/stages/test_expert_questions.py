@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from small_truth import small_truth
 from surgvalid.errors import FileUnreadable, Misuse, QuestionsInvalid, TableInvalid
+from surgvalid.questions.benchmark import table_of
 from surgvalid.questions.catalogue import template_named, templates_for
 from surgvalid.questions.drafts import DraftTally, drafts_of
 from surgvalid.questions.stages.expert_questions import (
     FORM_COLUMNS,
     confirmed,
-    data_set_table,
     ledger_findings,
     proposed,
     read_form,
@@ -28,12 +29,11 @@ from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import Procedure, track_from_points
 from surgvalid.schema.questions.question_files import load_questions
-from surgvalid.simulation import draw_scene, true_procedure
 
 
 @cache
 def ledger() -> Ledger:
-    return Ledger(true_procedure(draw_scene(77, 0, minutes=(8, 9))))
+    return Ledger(small_truth(77, 0, (7, 8)))
 
 
 @cache
@@ -211,7 +211,7 @@ def test_ratings_that_say_nothing_about_spread_are_refused():
 
 def test_questions_by_hand_go_into_the_tables_of_the_public_data_sets(tmp_path):
     questions = form(tmp_path, lines())
-    data_set_table(questions).write_parquet(tmp_path / "q.parquet")
+    table_of(questions, "manual").write_parquet(tmp_path / "q.parquet")
     read = load_questions(tmp_path / "q.parquet", tmp_path / "q.parquet")
     assert list(read.requests.values()) == [question.request for question in questions]
     for question in questions:
@@ -226,11 +226,11 @@ def test_questions_by_hand_go_into_the_tables_of_the_public_data_sets(tmp_path):
 def test_what_a_format_has_to_know_travels_in_a_column_of_its_own(tmp_path):
     (first, *_) = form(tmp_path, lines())
     known = replace(first.reference, format="matching", answer="a: b", parameters={"pattern": "a: [bc]"})
-    table = data_set_table([first, replace(first, reference=known)])
+    table = table_of([first, replace(first, reference=known)], "manual")
     assert json.loads(table["format_kwargs"][1]) == {"pattern": "a: [bc]"}
-    assert "format_kwargs" not in data_set_table([first]).columns
+    assert "format_kwargs" not in table_of([first], "manual").columns
     strict = replace(first.reference, format="time", answer="00:00:01", parameters={"threshold_seconds": 0.25})
-    assert json.loads(data_set_table([replace(first, reference=strict)])["format_kwargs"][0]) == strict.parameters
+    assert json.loads(table_of([replace(first, reference=strict)], "manual")["format_kwargs"][0]) == strict.parameters
 
 
 def test_confirmed_are_those_that_two_others_approved(tmp_path):

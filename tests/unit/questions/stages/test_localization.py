@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from small_truth import small_truth
 from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.questions.stages.box_tables import SIDES, boxes_of, frames_of, matched
 from surgvalid.questions.stages.localization import fuse, gatherings, gold_check
-from surgvalid.simulation import BoxAnnotator, annotate, draw_scene, true_procedure
+from surgvalid.simulation import BoxAnnotator, annotate
 
 ANNOTATORS = [
     BoxAnnotator("careful", jitter=0.05, missed=0.08, spurious_per_minute=0.3),
@@ -21,7 +22,7 @@ BAD = BoxAnnotator("bad", jitter=0.15, missed=0.4, confusion=0.6, spurious_per_m
 
 @pytest.fixture(scope="module")
 def truths():
-    return [true_procedure(draw_scene(8, number, minutes=(6, 7))) for number in range(3)]
+    return [small_truth(8, number, (4, 5)) for number in range(3)]
 
 
 def drawn(truths, annotators):

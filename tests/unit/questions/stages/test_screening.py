@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from small_truth import small_truth
 from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.questions.stages.screening import screen
-from surgvalid.simulation import CrowdWorker, draw_scene, screen_presence, true_procedure
+from surgvalid.simulation import CrowdWorker, screen_presence
 
 WORKERS = [
     CrowdWorker("expert", 0.97, 0.995),
@@ -21,7 +22,7 @@ WORKERS = [
 
 @pytest.fixture(scope="module")
 def answers() -> pl.DataFrame:
-    procedures = [true_procedure(draw_scene(5, number, minutes=(12, 15))) for number in range(3)]
+    procedures = [small_truth(5, number, (6, 7)) for number in range(3)]
     return pl.concat([screen_presence(procedure, WORKERS, seed=1) for procedure in procedures])
 
 

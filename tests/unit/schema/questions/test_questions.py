@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from builders import data_set_row, reference_row, request_row, response_row
 from strategies import json_values
 from surgvalid.schema.outcomes import Status
-from surgvalid.schema.questions.questions import (
-    DATA_SET_COLUMNS,
-    Reference,
-    Request,
-    Response,
-    reference_from_row,
-    request_from_row,
-    response_from_row,
-)
+from surgvalid.schema.questions.question_rows import reference_from_row, request_from_row, response_from_row
+from surgvalid.schema.questions.questions import DATA_SET_COLUMNS, Reference, Request, Response
 from surgvalid.schema.questions.taxonomy import Capability
 from surgvalid.schema.rows import HugeNumber, read_rows
 

@@ -154,7 +154,7 @@ def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Pa
     a = written(tmp_path / "a.json", log(samples))
     b = written(tmp_path / "b.json", log(cases(), "org/b"))
     reading = read_scores([a, b])
-    assert reading.missing == {"org/a": 1}
+    assert "not there: 1 score of org/a; " in " ".join(line.sentence for line in reading.interpreted)
     assert any("1 sample of 18 of org/a" in line.sentence for line in reading.interpreted)
     result = compare([a, b], "org/a", "org/b")
     assert (result.table["difference"][0], result.table["cases"][0]) == (0.0, 17)
@@ -247,7 +247,7 @@ def test_a_folder_of_two_tasks_keeps_them_apart_where_a_model_did_both(tmp_path:
     broken["samples"][4] |= {"scores": {}, "error": {"message": "no"}}
     packed(paths[1], broken)
     reading = read_scores(tmp_path)
-    assert reading.missing == {"a": 1}
+    assert "not there: 1 score of a; " in " ".join(line.sentence for line in reading.interpreted)
     assert any(line.sentence.startswith("1 sample of 18 of a ended") for line in reading.interpreted)
     apart = [paths[0], packed(tmp_path / "c.eval", told("c", "phase-v2", "I"))]
     assert compare(apart, "a", "c").table["cases"][0] == 18, "another name of the task is no other task"
@@ -381,7 +381,7 @@ def lmms_folder(
     path = folder / "20260101_000000_results.json"
     document = json.loads(path.read_text()) if path.exists() else {"model_name": model}
     told = {
-        "results": {"acc_score,none": 0.5},
+        "results": {"acc_score,none": sum(n % 3 > 0 for n in range(lines)) / lines},
         "configs": {"cluster_key": "videoID"},
         "higher_is_better": {"acc_score": True},
         "n-samples": {"original": original, "effective": effective},
@@ -482,3 +482,54 @@ def test_tasks_of_lmms_eval_with_other_clusters_are_named(tmp_path: Path) -> Non
         (folder / "20260101_000000_samples_plain.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(FileUnreadable, match=r"samples_plain\.jsonl: \(task 'plain'\) does not say 'videoID', as "):
         read_scores(tmp_path)
+
+
+def doubts(source: Any) -> list[str]:
+    return [one.message for one in interval(source).findings if one.code == "run-doubt"]
+
+
+def test_samples_that_were_changed_do_not_have_the_mean_of_their_results(tmp_path: Path) -> None:
+    folder = lmms_folder(tmp_path)
+    assert doubts(folder) == []
+    samples = next(folder.glob("*.jsonl"))
+    samples.write_text(samples.read_text().replace('"score": 0.0', '"score": 1.0', 1))
+    assert len(doubts(folder)) == 1
+    assert "say acc_score = 0.666667, its samples have the mean 0.75: samples were changed" in doubts(folder)[0]
+    assert all(doubts(shared("data", "bridges", "lmms_eval", name)) == [] for name in ("example-org__alpha-2b",))
+
+
+def test_samples_of_inspect_that_were_changed_do_not_have_the_mean_that_it_wrote(tmp_path: Path) -> None:
+    document = json.loads(EPOCHS.read_text())
+    assert doubts(EPOCHS) == [], "epochs are averaged and errors left out before"
+    for one in document["samples"][:9]:
+        one["scores"] = {"match": {"value": "C"}}
+    (doubt,) = doubts(written(tmp_path / "a.json", document))
+    assert doubt.startswith("a.json says accuracy = 0.638889, its samples have the mean 0.685185: ")
+    document["results"]["scores"][0]["reducer"] = "max"
+    assert doubts(written(tmp_path / "a.json", document)) == [], "of another way to put epochs together"
+
+
+def test_each_part_of_a_score_is_held_against_its_own_mean(tmp_path: Path) -> None:
+    samples = [sample(f"{v}-{q}", {"dice": (v + q) / 9, "hd95": float(v)}) for v in range(6) for q in range(3)]
+    document = log(samples)
+    means = {"dice": sum(one["scores"]["match"]["value"]["dice"] for one in samples) / 18, "hd95": 2.5}
+    document["results"]["scores"] = [
+        {"name": name, "scorer": "match", "metrics": {"mean": {"value": mean}}} for name, mean in means.items()
+    ]
+    path = written(tmp_path / "a.json", document)
+    told = {name: [f.message for f in interval(path, metric=name).findings if f.code == "run-doubt"] for name in means}
+    assert told == {"dice": [], "hd95": []}
+    document["results"]["scores"][1]["metrics"]["mean"]["value"] = 2
+    found = interval(written(tmp_path / "a.json", document), metric="hd95").findings
+    assert [one.message.partition(":")[0] for one in found if one.code == "run-doubt"] == [
+        "a.json says hd95 = 2, its samples have the mean 2.5"
+    ]
+
+
+def test_a_declared_cluster_that_samples_lack_is_told(tmp_path: Path) -> None:
+    folder = lmms_folder(tmp_path)
+    samples = next(folder.glob("*.jsonl"))
+    samples.write_text(samples.read_text().replace('"videoID"', '"question_type"'))
+    assert len(doubts(folder)) == 1
+    assert "'vqa' clusters its standard errors by 'videoID', which its samples lack" in doubts(folder)[0]
+    assert "which its samples lack" in study([folder]).html()

@@ -329,7 +329,7 @@ def test_a_name_that_is_none_of_ours_is_named_with_ours() -> None:
 
 
 def test_a_name_with_spaces_is_quoted_in_the_option_that_is_suggested() -> None:
-    with pytest.raises(DirectionUnknown, match=r"--better 'hd95 \(px\)=smaller'\)"):
+    with pytest.raises(DirectionUnknown, match=r"--better 'hd95 \(px\)=larger' or --better 'hd95 \(px\)=smaller'\)"):
         MetricFacts.unknown("hd95 (px)").sign
 
 

@@ -4,15 +4,18 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import surgvalid
 from data_set_files import put_workbook
-from surgvalid.errors import FileUnreadable, TableInvalid
+from surgvalid.errors import DirectionUnknown, FileUnreadable, TableInvalid
 from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.schema.tables.table_reading import PlainOptions, plain_score_table, read_scores
+from surgvalid.studies.study import study
 
 PATIENTS = [f"p{patient}" for patient in range(4) for _ in range(3)]
 FRAMES = [f"f{frame}" for _ in range(4) for frame in range(3)]
@@ -511,7 +514,7 @@ def test_of_columns_of_several_metrics_those_of_one_are_models(order):
     assert names(made.frame, "model") == {"UNet", "Swin"}
     assert names(made.frame.filter(metric="HD95"), "value") == {4.5, 6.5}
     assert read_scores(table).metric == "Dice"
-    assert read_scores(table, metric="HD95").others == ("Dice",)
+    assert read_scores(table, metric="HD95").metric == "HD95"
 
 
 def test_what_describes_cases_is_no_model_and_needs_no_option():
@@ -646,3 +649,148 @@ def test_names_and_numbers_of_the_same_models_are_no_two_readings():
     assert "'model_id' says the same as 'model'" in made.taken
     with pytest.raises(TableInvalid, match="several columns may be the model"):
         read({**models, "net": [*"ab"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, "dice": A + B})
+
+
+@pytest.mark.parametrize(("stated", "said"), [
+    ({"columns": {"repeat": "model"}}, "'model' cannot number repeats under that name; rename it"),
+    ({"repeat": "image"}, "no column names cases, so that nothing belongs together"),
+    ({"repeat": "image", "unit": "case"}, "no column names cases, so that nothing belongs together"),
+    ({"unit": "model"}, None),
+    ({"case": "model"}, None),
+    ({"condition": ["model"]}, None),
+])  # fmt: skip
+def test_a_role_that_fits_another_column_better_is_obeyed_or_refused_with_the_reason(stated, said):
+    image = [f"p{patient}_f{frame}.png" for patient in range(4) for frame in range(3)]
+    table = {"image": image * 2, "model": [*"a" * 12, *"b" * 12], "dice": A + B}
+    if said is None:
+        assert read_scores(table, **stated).table.frame["value"].null_count() == 0
+    else:
+        with pytest.raises(TableInvalid, match=said):
+            read_scores(table, **stated)
+
+
+def test_repeats_of_one_model_that_differ_by_nothing_else_are_cases_of_their_own():
+    read = read_scores({"image": [f"f{n}.png" for n in range(12)], "dice": A}, repeat="image", unit="case")
+    assert "each row is a case of its own" in [line.sentence for line in read.interpreted]
+
+
+def test_a_reading_says_the_role_of_each_column():
+    table = {"pat": PATIENTS * 2, "frame": FRAMES * 2, "seed": [1] * 12 + [2] * 12, "unet": A + B, "swin": B + A}
+    assert read_scores(table, better="larger").table.read_as.roles == {
+        "pat": "unit", "frame": "case", "seed": "repeat", "unet": "model scores", "swin": "model scores",
+    }  # fmt: skip
+    long = {
+        "image": FRAMES * 2,
+        "arm": ["x"] * 12 + ["y"] * 12,
+        "centre": [*"mn" * 6] * 2,
+        "dice": A + B,
+        "hd95": B + A,
+    }
+    roles = read_scores({**long, "patient": PATIENTS * 2}).table.read_as.roles
+    assert {name: roles[name] for name in ("image", "arm", "dice", "hd95", "patient")} == {
+        "image": "case", "arm": "model", "dice": "score", "hd95": "score", "patient": "unit",
+    }  # fmt: skip
+
+
+def two_metrics(heading: str) -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    rows = [{"patient": f"p{p}", "model": m, "dice": float(rng.normal(0.8 if m == "B" else 0.7, 0.02)),
+             heading: float(rng.normal(9 if m == "B" else 4, 0.3))} for p in range(12) for m in "AB"]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("heading", ["ASD", "ASD [mm]", "Hausdorff distance", "HD (mm)"])
+def test_common_names_of_distances_are_known(heading: str) -> None:
+    assert surgvalid.study(two_metrics(heading)).verdict[0].startswith("It depends on the metric")
+
+
+def test_a_metric_of_unknown_name_is_named_by_its_direction_or_asked_for() -> None:
+    frame = two_metrics("Surface error (mm)")
+    assert "--better NAME" in next(one.sentence for one in read_scores(frame).interpreted if "not used" in one.sentence)
+    directed = surgvalid.study(frame, better={"Surface error (mm)": "smaller"}).verdict[0]
+    assert directed.startswith("It depends on the metric: by dice B")
+    assert "by Surface error A" in directed
+    alone = surgvalid.study(frame, metric="Surface error (mm)", better="smaller").verdict[0]
+    assert alone.startswith("It depends on the metric: by Surface error A")
+
+
+def test_a_metric_is_one_under_every_heading_that_means_it(tmp_path: Path):
+    patients = [f"p{n}" for n in range(12)]
+    for name, heading, scores in (("a", "dice", A), ("b", "Dice", B), ("c", "DSC", B)):
+        pl.DataFrame({"patient": patients, heading: scores}).write_csv(tmp_path / f"{name}.csv")
+    reading = read_scores([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])
+    assert (reading.table.models, reading.table.metrics) == (["a", "b", "c"], ["dice"])
+    long = {
+        "patient": patients * 2, "model": ["A"] * 12 + ["B"] * 12, "metric": ["Dice"] * 12 + ["dice"] * 12,
+        "score": A + B,
+    }  # fmt: skip
+    assert read_scores(long).table.metrics == ["Dice"]
+    both = {"patient": patients, "model": ["A"] * 6 + ["B"] * 6, "Dice": A, "DSC": B}
+    assert set(read_scores(both).table.metrics) == {"DSC", "Dice"}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [["Min", "Max", "MW"], ["Ø", "IQR"], ["Q1", "Q3"], ["Mean", "95% CI", "SEM", "p-value"], ["Promedio", "p"], ["Max"],
+     ["Alle"], ["Mean", "All"]],
+)  # fmt: skip
+def test_rows_of_any_summary_are_no_patients(rows: list[str]):
+    patients = [f"P{n}" for n in range(12)]
+    table = {"patient": [*patients, *rows], "unet": A + A[: len(rows)], "swin": B + B[: len(rows)]}
+    assert names(read(table), "video") == {*patients}
+
+
+@pytest.mark.parametrize("rows", [["Anna", "Max"], ["Q1", "Q2", "Q3"], ["M", "N", "P"]])
+def test_patients_who_are_called_like_a_summary_stay(rows: list[str]):
+    table = {"patient": rows, "unet": A[: len(rows)], "swin": B[: len(rows)]}
+    assert names(read(table), "case") == {*rows}
+
+
+def test_columns_that_sum_up_classes_are_no_classes():
+    table = {"patient": PATIENTS * 2, "model": ["A"] * 12 + ["B"] * 12, "frame": FRAMES * 2}
+    classes = {"dice_liver": A + B, "dice_duct": B + A}
+    summed = {"dice_mean": A + B, "dice_std": [0.1] * 24, "dice_min": B + A, "dice_max": B + A}
+    made = read_scores(table | classes | summed).table
+    assert names(made.frame, "class") == {"liver", "duct"}
+    with pytest.raises(TableInvalid, match="several columns may hold the score"):
+        read_scores(table | summed)
+
+
+def test_counts_are_no_percentages():
+    table = {"patient": PATIENTS * 2, "model": ["A"] * 12 + ["B"] * 12, "frame": FRAMES * 2}
+    counts = {"correct": list(range(10, 22)) * 2, "total": [25] * 24}
+    with pytest.raises(TableInvalid, match=r"'correct' holds counts out of 'total': write shares, correct / total"):
+        read_scores(table | counts)
+    assert read_scores(table | {"correct": [0, 1] * 12, "total": [25] * 24}).table.frame["value"].max() == 1
+
+
+@pytest.mark.parametrize(
+    ("heading", "better"),
+    [("AUC", "larger"), ("mIoU", "larger"), ("Mean Dice", "larger"), ("Dice-Koeffizient", "larger"),
+     ("Surface Dice", "larger"), ("Sensitivität", "larger"), ("Genauigkeit", "larger"), ("MAE", "smaller"),
+     ("RMSE", "smaller"), ("Error rate", "smaller")],
+)  # fmt: skip
+def test_the_direction_of_a_metric_is_known_by_its_usual_heading(heading: str, better: str):
+    table = read_scores({"patient": PATIENTS, "frame": FRAMES, heading: A}).table
+    assert table.facts_of(heading).better == better
+
+
+def test_where_the_direction_is_unknown_both_are_offered():
+    with pytest.raises(DirectionUnknown, match=r"--better quality=larger or --better quality=smaller"):
+        study({"patient": [f"p{n // 2}" for n in range(12)], "model": [*"AB"] * 6, "quality": A})
+
+
+def test_the_column_in_which_repeated_rows_differ_is_named_with_what_it_may_be():
+    table = {"patient": PATIENTS * 2, "rater": FRAMES * 2, "model": ["A"] * 12 + ["B"] * 12, "dice": A + B}
+    with pytest.raises(TableInvalid, match=r"differ in 'rater': say --case rater .* --columns repeat=rater if it num"):
+        read_scores(table)
+    assert read_scores(table, repeat="rater").table.frame.height == 8
+    assert read_scores(table, case="rater").table.frame.height == 24
+
+
+def test_cases_that_are_numbered_within_each_video_are_no_repeats():
+    rows = {"model": ["A"] * 12 + ["B"] * 12, "case": FRAMES * 2, "video": PATIENTS * 2, "value": A + B}
+    read_by_video = read_scores(rows, better="larger")
+    assert (read_by_video.units, read_by_video.table.frame["case"].n_unique()) == (4, 12)
+    with pytest.raises(TableInvalid, match="repeat"):
+        read_scores(rows | {"video": ["v"] * 24}, better="larger")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +137,8 @@ def test_scores_that_are_not_there_leave_their_case_out_of_every_verb() -> None:
     pairs = [surgvalid.compare(table, "A", "B").table.row(0, named=True) for table in (holed, kept)]
     assert pairs[0]["difference"] == pytest.approx(pairs[1]["difference"])
     assert pairs[0]["p_value"] == pairs[1]["p_value"]
-    assert read_scores(holed).missing == {"A": 12}
+    told = [line.sentence for line in read_scores(holed).interpreted if line.code == "missing"]
+    assert told == ["not there: 12 scores of A; a comparison leaves those cases out"]
     apart = frame.filter((pl.col("model") == "A") == (pl.col("case") < 12))
     for verb in (surgvalid.interval, lambda table: surgvalid.compare(table, "A", "B"), surgvalid.rank):
         with pytest.raises((TableInvalid, Misuse), match=r"no case (has a score from|was scored for)"):
@@ -167,3 +169,165 @@ def test_how_a_table_was_read_is_recorded_with_every_result(tmp_path: Path) -> N
     assert (
         surgvalid.compare(long({"patient": PATIENTS, "video": VIDEOS}), "A", "B").manifest()["interpreted"][0] == line
     )
+
+
+SPELLINGS = ["pat{}", "PAT{:03d}", "Pat {}"]
+
+
+@pytest.mark.parametrize("heading", ["patient", "video", "case"])
+def test_a_patient_in_several_spellings_is_one_for_every_verb(heading: str, tmp_path: Path) -> None:
+    names = [spelling.format(n) for spelling in SPELLINGS for n in range(1, 6)]
+    plain = pl.DataFrame({heading: names, "image": [f"i{n}" for n in range(15)]}).with_columns(
+        A=pl.Series([0.8 + n / 100 for n in range(15)]), B=pl.Series([0.7 + n / 90 for n in range(15)])
+    )
+    ours = plain.unpivot(index=[heading, "image"], variable_name="model").rename({heading: "video", "image": "case"})
+    ours.with_columns(metric=pl.lit("dice")).write_csv(tmp_path / "ours.csv")
+    for source in (plain, tmp_path / "ours.csv"):
+        reading = read_scores(source, metric="dice")
+        assert reading.units == 5
+        told = [line.sentence for line in reading.interpreted if line.code == "spelling"]
+        assert told[0].startswith(f"15 names in {told[0].split()[3]} are 5 but for case, separators and leading zeros")
+        assert "(pat1 = PAT001 = Pat 1; " in told[0]
+        assert set(surgvalid.compare(source, "A", "B", metric="dice").table["videos"]) == {5}
+
+
+def test_names_that_differ_in_their_words_or_signs_stay_apart() -> None:
+    names = ["p1", "v1", "A+", "A", "1-1", "11", "p10", "p1a", "A1", "B1"]
+    reading = read_scores({"patient": names, "A": [0.5] * 10, "B": [0.6] * 10}, metric="dice")
+    assert reading.units == len(names)
+
+
+def test_two_images_of_one_patient_keep_their_names_where_it_is_spelled_in_two_ways() -> None:
+    names = [spelling.format(n) for spelling in SPELLINGS for n in range(6)]
+    rows = {"patient": names, "A": [0.5 + n / 99 for n in range(18)], "B": [0.6] * 18}
+    reading = read_scores(rows, metric="dice")
+    assert (reading.units, reading.table.frame["case"].n_unique()) == (6, 18)
+
+
+def test_rows_that_a_model_learnt_from_are_no_test() -> None:
+    rows = {
+        "patient": [f"p{n}" for n in range(12)], "split": ["train"] * 6 + ["Test"] * 6,
+        "A": [0.99] * 6 + [0.6, 0.61, 0.62, 0.63, 0.64, 0.65], "B": [0.7] * 12,
+    }  # fmt: skip
+    reading = read_scores(rows, metric="dice")
+    assert reading.units == 6
+    told = {line.code: line.sentence for line in reading.interpreted}
+    assert told["split"].startswith("rows of 'Test' are read (6), those of 'train' (6) are left out")
+    assert read_scores(rows, metric="dice", condition=["split"]).units == 12
+    learnt = {**rows, "split": ["training"] * 12}
+    assert read_scores(learnt, metric="dice").interpreted[0].code == "trained"
+    chosen = {**rows, "split": ["train"] * 6 + ["val"] * 6}
+    assert read_scores(chosen, metric="dice").units == 6
+    of_people = {**rows, "split": ["a"] * 6 + ["b"] * 6}
+    assert read_scores(of_people, metric="dice").units == 12
+
+
+SURNAMES = ("Meier", "Huber", "Schmidt", "Bauer", "Wolf", "Koch")
+
+
+@pytest.mark.parametrize(
+    ("heading", "values"),
+    [("Kranken-Nr", range(1001, 1007)), ("Name", SURNAMES), ("Akte", [f"{one}, A." for one in SURNAMES])],
+)
+def test_a_column_whose_values_hold_whole_videos_is_asked_about(heading: str, values: Sequence[object]) -> None:
+    frame = long({heading: [one for one in values for _ in range(3)], "video": [f"v{video:02}" for video in range(18)]})
+    for verb in (surgvalid.study, surgvalid.interval, surgvalid.rank):
+        with pytest.raises(TableInvalid, match=rf"6 values of '{heading}'.*--unit {heading}.*--unit video"):
+            verb(frame)
+    assert read_scores(frame, unit=heading).units == 6
+    assert read_scores(frame, unit="video").units == 18
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"sex": list("fm") * 9},
+        {"centre_id": [1, 1, 2, 2, 3, 3] * 3},
+        {"arm": [arm for arm in "abcde" for _ in range(4)][:18]},
+        {"date": [f"2026-01-{1 + video // 2:02}" for video in range(18)]},
+        {"age": [40 + video // 2 for video in range(18)]},
+        {"remark": [*("smoke", "blood", "ok", "fog", "late", "cut", "fat"), *[None] * 11]},
+    ],
+)
+def test_places_dates_amounts_and_kinds_are_not_asked_about(column: dict[str, list[object]]) -> None:
+    frame = long({**column, "video": [f"v{video:02}" for video in range(18)]})
+    assert read_scores(frame).units == 18
+
+
+def test_names_of_videos_that_begin_with_a_date_are_no_groups() -> None:
+    frame = long({"video": [f"2026-0{month}-1{day}" for month in range(1, 7) for day in range(3)]})
+    assert not read_scores(frame).unit.if_each
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Paciente", "paziente", "Pacjent", "Hasta", "患者", "пациент", "Patients", "subjects", "pt", "ptID", "N° patient",
+     "Patient n°", "Patient key", "Pseudonym", "animal"],
+)  # fmt: skip
+def test_headings_of_patients_in_many_tongues_are_those_of_patients(heading: str) -> None:
+    names = [f"x{n}" for n in range(8)]
+    rows = {heading: names, "A": [0.5 + n / 99 for n in range(8)], "B": [0.6 + n / 99 for n in range(8)]}
+    reading = read_scores(rows, metric="dice")
+    assert (reading.unit.word, reading.unit.level, reading.units) == ("patient", "E2", 8)
+
+
+def test_naming_the_images_says_nothing_about_who_is_independent() -> None:
+    images = [f"{n * 7919:x}f{n * 104729:x}"[::-1] for n in range(1, 61)]
+    rows = {
+        "image": images * 2,
+        "model": ["A"] * 60 + ["B"] * 60,
+        "dice": [0.5 + n / 999 for n in range(60)] + [0.6 + n / 990 for n in range(60)],
+    }
+    long = {"value" if name == "dice" else name: values for name, values in rows.items()}
+    for table, given in ((rows, {}), (rows, {"case": "image"}), (long, {"case": "image"})):
+        reading = read_scores(table, metric="dice" if table is rows else None, better="larger", **given)
+        assert reading.unit.level == "E5", given
+    assert read_scores(rows, case="image", unit="case").unit.level == "E1"
+    assert surgvalid.study(rows, columns={"case": "image"}).judged.winner is None
+
+
+def test_models_that_spell_a_patient_in_two_ways_are_compared_on_it() -> None:
+    table = {
+        "patient": [f"P{n:02d}" for n in range(1, 13)] + [f"p{n}" for n in range(1, 13)],
+        "centre": ["Bonn", "bonn", "BONN"] * 8,
+        "model": ["A"] * 12 + ["B"] * 12,
+        "dice": [0.7 + n / 99 for n in range(24)],
+    }
+    reading = read_scores(table)
+    assert reading.units == 12
+    assert "missing" not in {line.code for line in reading.interpreted}
+    told = [line.sentence for line in reading.interpreted if line.code == "spelling"]
+    assert told[-1] == "Bonn, bonn, BONN in 'centre' are 3 different ones; rename them if they are one"
+    ours = {("case" if name == "patient" else name): values for name, values in table.items() if name != "centre"}
+    ours = {**ours, "value": ours.pop("dice"), "metric": ["dice"] * 24}
+    assert read_scores(ours).units == 12
+    assert surgvalid.compare(ours, "A", "B").table["cases"].to_list() == [12]
+
+
+def test_numbers_that_restart_in_every_hospital_are_asked_about() -> None:
+    rows = [
+        {"patient": patient, "hospital": place, "frame": f"{place}{patient}-{frame}", "model": model, "dice": frame / 2}
+        for place in "WXYZ"
+        for patient in range(1, 6)
+        for frame in range(2)
+        for model in "AB"
+    ]
+    with pytest.raises(
+        TableInvalid, match=r"say --unit hospital\+patient if each hospital counts anew, --unit patient"
+    ):
+        read_scores(rows)
+    assert read_scores(rows, unit="patient").units == 5
+    anew = read_scores(rows, unit="hospital+patient")
+    assert (anew.units, anew.unit.word, anew.table.strata) == (20, "patient", ["hospital"])
+    assert anew.table.frame["case"].n_unique() == 40
+    assert surgvalid.study(rows, columns={"video": "hospital+patient"}).tables["patients"]["video"].n_unique() == 20
+
+
+@pytest.mark.parametrize("heading", ["dataset", "set", "phase", "part", "group", "cohort"])
+def test_rows_that_models_learnt_from_are_left_out_under_other_headings(heading: str) -> None:
+    rows = {
+        "patient": [f"p{n}" for n in range(12)], heading: ["train"] * 6 + ["test"] * 6,
+        "A": [0.99] * 6 + [0.6, 0.61, 0.62, 0.63, 0.64, 0.65], "B": [0.7] * 12,
+    }  # fmt: skip
+    assert read_scores(rows, metric="dice").units == 6
+    assert read_scores(rows | {heading: ["left", "right"] * 6}, metric="dice").units == 12

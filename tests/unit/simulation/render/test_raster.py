@@ -7,10 +7,10 @@ pytest.importorskip("numba")
 
 from surgvalid.simulation.centers import CENTERS
 from surgvalid.simulation.instruments import TOOLS
-from surgvalid.simulation.lives import SIZES
 from surgvalid.simulation.meshes.objects import object_mesh
 from surgvalid.simulation.meshes.shapes import ball, joined, mesh_of, tube
 from surgvalid.simulation.meshes.tools import tool_mesh
+from surgvalid.simulation.procedure_types import SIZES
 from surgvalid.simulation.render import raster
 from surgvalid.simulation.render.lens import Lens
 from surgvalid.simulation.render.raster import NOTHING, SIDE, STEPS, Samples

@@ -11,9 +11,10 @@ pytest.importorskip("numba")
 from surgvalid.schema.procedures.tracks import Detail, Event, EventKind
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.instruments import NO_TOOL
-from surgvalid.simulation.lives import SIZES, Life
+from surgvalid.simulation.lives import Life
+from surgvalid.simulation.procedure_types import SIZES
 from surgvalid.simulation.render.passes import Painter
-from surgvalid.simulation.render.sight import RULE, Rule, SeenAs, look, usable, watch
+from surgvalid.simulation.render.sight import RULE, Rule, SeenAs, look, look_at
 from surgvalid.simulation.render.world import World
 from surgvalid.simulation.timelines import Episode, Path, Stretch
 
@@ -136,15 +137,6 @@ def test_the_limits_of_the_rule():
     assert {case: RULE.verdict(*case).value for case in cases} == cases
 
 
-def test_a_frame_with_a_doubtful_object_counts_nothing_of_its_class():
-    [one] = seen(life("Sponge")).values()
-    doubtful = one._replace(verdict=SeenAs.DOUBTFUL)
-    assert usable([one])
-    assert not usable([doubtful])
-    assert usable([doubtful], "Clip")
-    assert not usable([doubtful, one], "Sponge")
-
-
 @pytest.mark.parametrize("number", range(3))
 def test_every_pixel_of_a_foreign_object_belongs_to_one_that_is_listed(number):
     """The reverse test, on the whole frame: what is listed was found in a window around objects only."""
@@ -167,12 +159,17 @@ def test_every_pixel_of_a_foreign_object_belongs_to_one_that_is_listed(number):
     assert looked > 8
 
 
-def test_the_truth_is_the_same_with_and_without_a_picture():
+@pytest.mark.parametrize("tools", [True, False])
+def test_the_truth_is_the_same_with_and_without_a_picture(tools):
     scene = draw_scene(31, 1, minutes=(6, 7), width_px=240, height_px=136)
     times = [100.0, 160.0, 220.0, 280.0]
+    bare, fresh = World(scene), Painter(scene.center, 240, 136, scene.seed)
     alone = [
-        (time_s, [one._replace(pixels=one.pixels.tobytes()) for one in listed])
-        for time_s, listed in watch(World(scene), times)
+        (
+            time_s,
+            [one._replace(pixels=one.pixels.tobytes()) for one in look_at(bare, fresh, time_s, tools=tools).objects],
+        )
+        for time_s in times
     ]
     world, painter, beside = World(scene), Painter(scene.center, 240, 136, scene.seed), []
     for time_s in times:

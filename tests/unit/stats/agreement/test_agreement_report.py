@@ -4,7 +4,7 @@ import pytest
 
 from shared_data import shared
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
-from surgvalid.stats.agreement.coefficients import Units, cohen, fleiss, icc, krippendorff
+from surgvalid.stats.agreement.coefficients import Units, cohen, fleiss, gwet, icc, krippendorff
 from surgvalid.stats.agreement.ratings import segment_ratings, unit_ratings
 from surgvalid.stats.agreement.report import agreement
 
@@ -208,3 +208,23 @@ def test_three_people_on_fourteen_real_procedures() -> None:
     assert kappa["low"] < kappa["value"] < kappa["high"]
     alpha = table.filter(coefficient="krippendorff alpha, nominal").row(0, named=True)
     assert alpha["value"] == pytest.approx(kappa["value"], abs=1e-4)
+
+
+def test_gwets_ac1_is_what_counting_pairs_says():
+    """By loops from Gwet 2008: units with a single rating count for nothing, each unit as much as another."""
+    draw = np.random.default_rng(4)
+    for _ in range(20):
+        codes = draw.integers(-1, 4, (30, 3))
+        agreed, shares = [], []
+        for row in codes.tolist():
+            said = [one for one in row if one >= 0]
+            if len(said) < 2:
+                continue
+            pairs = [(a, b) for at, a in enumerate(said) for b in said[at + 1 :]]
+            agreed.append(sum(a == b for a, b in pairs) / len(pairs))
+            shares.append([said.count(k) / len(said) for k in range(4)])
+        means = [sum(column) / len(shares) for column in zip(*shares, strict=True)]
+        chance = sum(m * (1 - m) for m in means) / 3
+        coefficient = gwet(codes, Units.single(30))
+        value = coefficient.value(coefficient.statistics.sum(axis=0))
+        assert value == pytest.approx((sum(agreed) / len(agreed) - chance) / (1 - chance))

@@ -89,7 +89,7 @@ def test_below_six_videos_nobody_is_favoured_and_it_is_said(method: str) -> None
     assert found["smallest_p"] == found["p_value"] == 0.0625
     if method == "auto":
         assert (found["method"], found["low"], found["high"]) == ("none", None, None)
-        assert result.verdict[0].startswith("M2 ahead in 5 of 5 videos, by ")
+        assert result.verdict[0].startswith("M2 is ahead in 5 of 5 videos, by ")
         assert [one.code for one in result.findings] == ["few-videos"]
     six = FRAME.filter(pl.col("video") < "v06").with_columns(value=(pl.col("model") == "M2").cast(pl.Float64))
     six = six.with_columns(value=pl.when(pl.col("case") == "v00q00").then(0.5).otherwise(pl.col("value")))
@@ -203,3 +203,45 @@ def test_too_few_differing_videos_favour_nobody_and_a_better_value_that_is_no_pr
     assert result.table["favours"].to_list() == [None]
     assert result.table["p_value"][0] > 0.05
     assert result.verdict[0].startswith("A has the highest correct, 0.143 above B (-1.000 to 1.000; 7 videos): open")
+
+
+def frames_of_patients(gaps: list[float], frames: int = 20) -> pl.DataFrame:
+    """Two models on frames of patients; B is ahead by so much in each."""
+    rng = np.random.default_rng(2)
+    base = rng.uniform(0.6, 0.7, (len(gaps), frames))
+    return pl.DataFrame(
+        [
+            {
+                "patient": f"p{unit}",
+                "frame": f"p{unit}-{place}",
+                "model": model,
+                "dice": base[unit, place] + ahead * gap,
+            }
+            for unit, gap in enumerate(gaps)
+            for place in range(frames)
+            for model, ahead in (("A", 0), ("B", 1))
+        ]
+    )
+
+
+def test_what_lies_within_patients_names_no_winner() -> None:
+    frame = frames_of_patients([0.05, 0.03, 0.06, -0.03, -0.02, -0.02])
+    whole, naive = compare(frame, "A", "B"), compare(frame, "A", "B", resample="naive")
+    assert naive.verdict == whole.verdict
+    assert naive.judged is not None
+    assert naive.judged.winner is None
+    kept, beside = naive.table.to_dicts()
+    assert [kept] == whole.table.to_dicts()
+    assert beside["high"] < 0  # narrow enough to deceive
+    assert (beside["resample"], beside["favours"], beside["p_value"]) == ("naive", None, None)
+    assert "as if what lies within a patient were independent" in beside["note"]
+
+
+@pytest.mark.parametrize("statistic", ["median", "min", "max", "q05"])
+def test_a_statistic_without_a_test_is_not_called_too_few_units(statistic: str) -> None:
+    result = compare(frames_of_patients([0.01 * gap for gap in range(1, 11)]), "A", "B", statistic=statistic)
+    assert result.judged is not None
+    assert (result.judged.kind, result.judged.winner) == ("no_interval", None)
+    assert "this statistic has no test here, so no winner is named" in result.verdict[0]
+    assert "sign-flip" not in result.verdict[0]
+    assert "interval comes from" not in result.prose

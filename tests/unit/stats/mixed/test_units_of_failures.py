@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import surgvalid
+from surgvalid.errors import TableInvalid
 
 Named = Callable[[int, int], dict[str, str]]
 
@@ -69,3 +70,26 @@ def test_frames_of_one_patient_test_nothing() -> None:
     made = surgvalid.failures(rows, outcome="dice", fixed=["smoke"])
     assert made.table["p_value"].drop_nulls().is_empty()
     assert "one patient" in " ".join(finding.text for finding in made.findings)
+
+
+@pytest.mark.parametrize("random", [(), ("model", "patient", "video")])
+def test_videos_that_are_numbered_within_each_patient_are_not_the_unit(random: tuple[str, ...]) -> None:
+    table = rows(lambda who, look: {"patient": f"p{who}", "video": str(look)})
+    found = surgvalid.failures(table, outcome="dice", fixed=["old"], random=random).table.filter(term="old")
+    assert (found["videos"].to_list(), found["df"].to_list()) == ([10], pytest.approx([8.0]))
+
+
+def test_numbers_that_restart_in_every_hospital_are_joined_as_is_said() -> None:
+    """Every verb asks for `--unit hospital+patient`; this one refused the answer."""
+    table = rows(lambda who, look: {"hospital": "ab"[who % 2], "patient": str(who // 2), "image": str(look)})
+    with pytest.raises(TableInvalid, match=r"say --unit hospital\+patient if"):
+        surgvalid.failures(table, outcome="dice", fixed=["old"])
+    for role in ("unit", "video"):
+        found = surgvalid.failures(table, outcome="dice", fixed=["old"], columns={role: "hospital+patient"}).table
+        assert found.filter(term="old")["df"].to_list() == pytest.approx([8.0])
+
+
+def test_repeats_are_averaged_as_is_said() -> None:
+    table = rows(lambda who, look: {"patient": f"p{who}", "rater": str(look)})
+    found = surgvalid.failures(table, outcome="dice", fixed=["old"], columns={"repeat": "rater"})
+    assert found.fit.design.rows == 20

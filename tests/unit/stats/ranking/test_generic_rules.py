@@ -5,6 +5,7 @@ import pytest
 from surgvalid.errors import Misuse, TableInvalid, UnknownName
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.stats.comparing.comparison import compare
 from surgvalid.stats.ranking import rank
 from surgvalid.stats.ranking._ranks import case_ranks, min_ranks, weighted_quantile
 
@@ -221,3 +222,18 @@ def test_a_quantile_of_counted_values_is_the_quantile_of_their_copies() -> None:
 def test_one_model_is_no_ranking() -> None:
     with pytest.raises(TableInvalid, match="at least two models"):
         rank(scores(A=[1.0]), "mean-then-rank")
+
+
+@pytest.mark.parametrize(("units", "level", "kind"), [(6, 0.05, "better"), (6, 0.01, "too_few"), (5, 0.1, "better")])
+def test_the_level_of_a_ranking_is_that_of_its_verdict(units: int, level: float, kind: str) -> None:
+    frame = {
+        "patient": [f"p{unit}" for unit in range(units)] * 2,
+        "model": ["A"] * units + ["B"] * units,
+        "dice": [0.7 + 0.01 * unit for unit in range(units)] + [0.75 + 0.012 * unit for unit in range(units)],
+    }
+    ranked, studied = rank(frame, alpha=level, replicates=0), compare(frame, "B", "A", level=round(1 - level, 12))
+    assert ranked.judged is not None
+    assert (ranked.judged.kind, ranked.verdict) == (kind, studied.verdict)
+    assert (ranked.ranks["rank_high"][0] == 1) == (kind == "better")
+    assert f"hold together at level {1 - level:g}" in ranked.prose
+    assert not [one for one in ranked.findings if one.code == "option-unused"]

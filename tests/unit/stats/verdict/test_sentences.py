@@ -8,6 +8,7 @@ import pytest
 
 import surgvalid
 from surgvalid.errors import DirectionUnknown, TableInvalid
+from surgvalid.report.verdict_page import evidence
 from surgvalid.stats.verdict.sentences import title_of
 
 
@@ -75,7 +76,7 @@ def test_models_that_differ_in_few_patients_are_not_blamed_on_the_number_of_pati
 
 def test_the_smallest_p_value_says_what_it_was_corrected_for():
     frame = wide(8, **{name: 0.01 * place for place, name in enumerate("abcdefgh")})
-    assert "cannot show more than p = 0.219 over 28 pairs of models: no winner is named." in said(frame)[0]
+    assert "cannot show more than p = 0.219 over 28 pairs of models, so no winner is named." in said(frame)[0]
 
 
 def test_another_metric_that_names_another_model_is_in_the_first_sentence():
@@ -97,16 +98,17 @@ def test_so_few_patients_that_no_test_can_show_anything_have_no_interval():
     result = surgvalid.study(wide(5, good=0.3, bad=0.0), metric="dice")
     assert result.judged.kind == "too_few"
     assert re.fullmatch(
-        r"good ahead in 5 of 5 patients, by 0\.\d+ to 0\.\d+ each in dice\. By the exact sign-flip test five patients "
-        r"cannot show more than p = 0\.062: no winner is named\. Their range is an exact interval of level 0\.9375\.",
+        r"good is ahead in 5 of 5 patients, by 0\.\d+ to 0\.\d+ each in dice: five patients cannot show more than "
+        r"p = 0\.062, so no winner is named\.",
         result.verdict[0],
     )
+    assert evidence(result.judged).endswith("their range is an exact interval of level 0.9375")
     assert result.tables["pairs"].select("low", "high").row(0) == (None, None)
     assert "95 %" not in result.verdict[0]
 
 
 def test_two_patients_carry_no_interval():
-    assert "Their range" not in said(wide(2, good=0.3, bad=0.0))[0]
+    assert "range" not in evidence(surgvalid.study(wide(2, good=0.3, bad=0.0), metric="dice").judged)
     assert "two patients cannot show more than p = 0.500" in said(wide(2, good=0.3, bad=0.0))[0]
 
 
@@ -344,3 +346,44 @@ def test_the_paragraph_says_why_pairs_are_held_together():
         {"good": 0.1, "bad": 0.0}, {"good": 0.1, "bad": 0.0, "worse": -0.1}))  # fmt: skip
     assert "over all pairs of models, since the best one was found on the same data:" in three
     assert "holds every one that the exact sign-flip test does not reject." in two
+
+
+def test_a_statistic_without_a_test_is_said_to_have_none() -> None:
+    table = {
+        "patient": [f"p{n // 4}" for n in range(40)] * 2,
+        "frame": list(range(40)) * 2,
+        "model": ["A"] * 40 + ["B"] * 40,
+        "dice": [0.6 + n / 999 for n in range(40)] + [0.7 + n / 990 for n in range(40)],
+    }
+    result = surgvalid.compare(table, "A", "B", statistic="median")
+    assert result.verdict[0].endswith(
+        "and ahead in 10 of 10 patients: this statistic has no test here, so no winner is named; the mean has one."
+    )
+    assert title_of(result.judged) == "B leads; the statistic has no test"
+
+
+def test_one_patient_that_is_most_of_a_distance_is_named():
+    """A distance of 999 stood for no value: "better, by 72 HD95" was one patient's."""
+    far = wide(14, good=0.0, plain=0.1).with_columns(
+        plain=pl.when(pl.col("patient") == "p04").then(999).otherwise("plain")
+    )
+    result = surgvalid.study(far, metric="HD95")
+    sentence = next(one for one in result.verdict if "alone" in one)
+    assert re.fullmatch(r"p04 alone makes up 100 % of the difference; without it 0\.10\d\.", sentence)
+    assert not [one for one in said(wide(14, good=0.0, plain=0.1), metric="HD95") if "alone" in one]
+
+
+def test_an_interval_that_ends_at_nothing_has_no_minus():
+    halves = [0.7, 0.8, 0.6, 0.75] * 3
+    ahead = [value + 0.05 * (place < 4) for place, value in enumerate(halves)]
+    frame = pl.DataFrame({"patient": [f"p{n}" for n in range(12)], "A": halves, "B": ahead})
+    assert "(0.000 to 0.033; 12 patients): open" in said(frame)[0]
+
+
+def test_too_few_patients_for_many_models_are_not_said_to_be_ahead_by_less_than_nothing():
+    first = said(wide(8, **{f"m{place:02d}": 0.0 for place in range(25)}))[0]
+    assert re.match(
+        r"m\d\d is ahead of m\d\d in [5-7] of 8 patients, with differences of -0\.0\d+ to 0\.0\d+ in dice: eight "
+        r"patients cannot show",
+        first,
+    )

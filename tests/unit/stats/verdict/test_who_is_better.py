@@ -11,6 +11,7 @@ import pytest
 
 import surgvalid
 from surgvalid.errors import Misuse, UnknownName
+from surgvalid.report.verdict_page import evidence
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.units import Unit
@@ -69,10 +70,10 @@ def spread(mean: float, width: float, units: int = 12) -> np.ndarray:
         (np.zeros(12), None, "open", "A and B gave the same scores",
          "A and B gave the same scores: dice 0 apart in 12 patients."),
         (spread(0.05, 0.02, 5), None, "too_few", "Five patients are too few to say whether A does better",
-         "A ahead in 5 of 5 patients, by 0.030 to 0.070 each in dice. By the exact sign-flip test five patients cannot "
-         "show more than p = 0.062: no winner is named."),
+         "A is ahead in 5 of 5 patients, by 0.030 to 0.070 each in dice: five patients cannot show more than "
+         "p = 0.062, so no winner is named."),
         (spread(0.05, 0.02, 1), None, "too_few", "One patient is too few to say whether A does better",
-         "A ahead in 1 of 1 patient, by 0.030 in dice."),
+         "A is ahead in 1 of 1 patient, by 0.030 in dice: one patient cannot "),
     ],
 )  # fmt: skip
 def test_a_kind_has_its_title_and_its_words(
@@ -123,8 +124,10 @@ def test_centres_that_contradict_each_other_decide() -> None:
     assert (found.kind, found.winner) == ("depends", None)
     assert title_of(found) == "It depends on centre"
     assert sentences_of(found)[0] == (
-        "It depends on centre: in dice A does better in north (by 0.050; 16 patients), B in south (by 0.080; 8)."
+        "It depends on centre: in dice A does better where it is north (by 0.050; 16 patients), B where it is south "
+        "(by 0.080; 8)."
     )
+    assert evidence(found).endswith("differences by centre, p < 0.001")
 
 
 def test_centres_that_differ_without_contradiction_are_a_second_line() -> None:
@@ -148,7 +151,7 @@ def test_classes_within_patients_may_contradict_each_other() -> None:
     scores = ScoreTable.of(frame.with_columns(case=pl.format("c{}", "place"), metric=pl.lit("dice")).drop("place"))
     found = asked(scores)
     assert found.kind == "depends"
-    assert sentences_of(found)[0].startswith("It depends on class: in dice A does better in liver (by 0.06")
+    assert sentences_of(found)[0].startswith("It depends on class: in dice A does better where it is liver (by 0.06")
 
 
 def test_a_pair_asked_about_alone_says_so_and_is_not_corrected() -> None:
@@ -313,6 +316,7 @@ def test_a_margin_as_wide_as_the_scale_is_refused(verb: str) -> None:
         {"patient": [f"P{n}" for n in range(12)] * 2, "model": ["A"] * 12 + ["B"] * 12}
     ).with_columns(pl.Series("Dice [%]", [*(80.0 + n / 10 for n in range(12)), *(75.0 + n / 7 for n in range(12))]))
     asked_of = {"compare": ("A", "B"), "study": (), "rank": ("mean-then-rank",)}[verb]
-    with pytest.raises(Misuse, match=r"percent points are hundredths there \(--margin 0\.02\)"):
-        getattr(surgvalid, verb)(percent, *asked_of, margin=2.0)
-    getattr(surgvalid, verb)(percent, *asked_of, margin=0.02)
+    with pytest.raises(Misuse, match=r"0 to 100, as written"):
+        getattr(surgvalid, verb)(percent, *asked_of, margin=100.0)
+    judged = getattr(surgvalid, verb)(percent, *asked_of, margin=2.0).judged
+    assert judged.margin == pytest.approx(0.02)

@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from surgvalid.audit.tables.rows import PrintedRows
 from surgvalid.audit.tables.rules.constant_predictors import degenerate, prevalence
-from surgvalid.audit.tables.rules.laws import (
-    accuracy_recall,
-    f1_harmonic,
-    jaccard_bound,
-    jaccard_f1,
-    labelwise,
-    value_range,
-)
-from surgvalid.audit.tables.rules.possible_counts import intervals, no_solution, whole_counts
+from surgvalid.audit.tables.rules.laws import laws, single_label, value_range
+from surgvalid.audit.tables.rules.possible_counts import beside, intervals, no_solution, whole_counts
 from surgvalid.audit.tables.rules.printed import averages, bold, repeats, totals
 from surgvalid.audit.tables.vocabulary import TableFinding
 
@@ -24,13 +17,11 @@ RULES: Mapping[str, Callable[[PrintedRows], Iterator[TableFinding]]] = {
     rule.__name__: rule
     for rule in (
         value_range,
-        accuracy_recall,
-        jaccard_f1,
-        f1_harmonic,
-        jaccard_bound,
-        labelwise,
+        laws,
+        single_label,
         no_solution,
         whole_counts,
+        beside,
         intervals,
         degenerate,
         repeats,

@@ -10,13 +10,16 @@ no convention for undefined values is excluded.
 
 `whole-counts`: a share out of n cases is k/n for a whole k (the GRIM test of Brown and Heathers 2017).
 
+`counts-beside`: a share printed with its counts, as `0.87 (45/52)`, is that quotient.
+
 Looked at: accuracy where the number of cases is known (in multi-label tables out of cases times classes), and columns
 whose number of cases was named.
 
 `interval`: a printed interval holds its number, and one of a share out of n cases has the width that n independent
 cases give, or more. Expected is that of the normal approximation at the stated level, else at 95 %; least, that of
 Wilson's interval, which is narrower by at most the square root of 1 + z²/n, at the share of the printed digits that
-gives least. Dependent cases only widen it.
+gives least. Dependent cases only widen it, and so do fewer: sensitivity, specificity and precision of one class are
+shares of some of the cases.
 """
 
 from __future__ import annotations
@@ -25,12 +28,14 @@ import math
 import re
 from collections.abc import Iterator
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surgvalid.audit.tables.cells import PrintedCell
-from surgvalid.audit.tables.layout import INTERVALS
+from surgvalid.audit.tables.layout import INTERVALS, counted_in
+from surgvalid.audit.tables.metric_names import ColumnReading
 from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, entries_where, number_text
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
@@ -194,44 +199,67 @@ def prints_so(cell: PrintedCell, cases: int, *, percent: bool, truncated: bool) 
 def whole_counts(rows: PrintedRows) -> Iterator[TableFinding]:
     """Shares that no whole number of cases gives."""
     for read in rows.tables:
-        for index, cases, what in _shares(read):
-            yield from _shares_in(read, index, cases, what)
+        for share in _shares(read):
+            yield from _shares_in(read, share)
 
 
-def _shares(read: ReadTable) -> Iterator[tuple[int, int, str]]:
-    """Columns of shares, what they are out of, and that in words."""
+class CountedShares(NamedTuple):
+    """A column of shares, and what they are out of."""
+
+    column: int
+    cases: int
+    what: str = "cases"
+    grade: Grade = Grade.INCONSISTENT
+    """Of what contradicts it: what a caption counts may be something else."""
+
+
+def _shares(read: ReadTable) -> Iterator[CountedShares]:
     facts = read.facts
     for column in read.columns:
         heading, leaf = read.table.column_name(column.place), read.table.columns[column.place][-1]
+        counted = counted_in(heading) or read.table.counted
         if cases := facts.column_cases.get(heading) or facts.column_cases.get(leaf):
-            yield column.place, cases, "cases"
-        elif not facts.cases or column.metric not in ("share", "accuracy"):
+            yield CountedShares(column.place, cases)
+        elif column.metric not in ("share", "accuracy"):
             continue
         elif column.metric == "share" or facts.kind in ("multi-class", "binary"):
-            yield column.place, facts.cases, "cases"
-        elif facts.kind == "multi-label" and facts.classes:
-            yield column.place, facts.cases * facts.classes, "cases times classes"
+            if facts.cases:
+                yield CountedShares(column.place, facts.cases)
+            elif counted:
+                yield CountedShares(column.place, counted, "cases that the table names", Grade.SUSPICIOUS)
+        elif facts.cases and facts.kind == "multi-label" and facts.classes:
+            yield CountedShares(column.place, facts.cases * facts.classes, "cases times classes")
 
 
-def _shares_in(read: ReadTable, index: int, cases: int, what: str) -> Iterator[TableFinding]:
-    percent = read.percent[index]
-    name, table = read.table.column_name(index), read.table
-    for row, cell in zip(table.rows, table.values(index), strict=True):
+def _shares_in(read: ReadTable, share: CountedShares) -> Iterator[TableFinding]:
+    percent, cases, what = read.percent[share.column], share.cases, share.what
+    for row, cell in enumerate(read.table.values(share.column)):
         if cell.value is None or any(prints_so(cell, cases, percent=percent, truncated=cut) for cut in (False, True)):
             continue
         unit, decimals = 100 if percent else 1, cell.decimals + 2
         below = int(np.floor(cell.value / unit * cases + SLACK))
-        near = [f"{k}/{cases} = {number_text(unit * k / cases, decimals)}" for k in (below, below + 1)]
-        yield TableFinding(
-            Grade.INCONSISTENT,
-            "whole-counts",
-            table.name,
-            row,
-            name,
-            f"{name} = {cell.text}",
-            f"nearest shares out of {cases} {what}: {near[0]} and {near[1]}; neither is printed so, rounded or cut off",
-            f"no plain share of {cases} {what}: another number of cases, an average over folds or tasks, or an error",
+        near = " and ".join(f"{k}/{cases} = {number_text(unit * k / cases, decimals)}" for k in (below, below + 1))
+        text = f"nearest shares out of {cases} {what}: {near}; neither is printed so, rounded or cut off"
+        meaning = (
+            f"no plain share of {cases} {what}: another number of cases, an average over folds or tasks, or an error"
         )
+        yield read.finding(share.grade, "whole-counts", [row], [share.column], text, meaning)
+
+
+def beside(rows: PrintedRows) -> Iterator[TableFinding]:
+    """Shares that are not the counts printed beside them."""
+    for read in rows.tables:
+        for row, cells in enumerate(read.table.cells):
+            for index, cell in enumerate(cells):
+                count, cases = cell.counts or (0, 0)
+                if not 0 < cases >= count or cell.value is None:
+                    continue
+                unit = 100.0 if cell.percent or cell.value > 1 else 1.0
+                share, half = unit * count / cases, 0.5 * 10.0**-cell.decimals + SLACK
+                if (cell.decimals or cell.percent) and not -half <= share - cell.value <= 2 * half:
+                    text = f"{count}/{cases} = {number_text(share, cell.decimals + 2)}, printed {cell.text}"
+                    meaning = "a count, its number or the share is wrong, if the share is of these counts"
+                    yield read.finding(Grade.INCONSISTENT, "counts-beside", [row], [index], text, meaning)
 
 
 _INTERVAL = re.compile(r"[\s(\[:](\d*\.?\d+)\s*%?\s*(?:,|;|-|to)\s*(\d*\.?\d+)\s*%?\s*[)\]]?$")
@@ -245,14 +273,20 @@ _NARROW = 0.8
 def intervals(rows: PrintedRows) -> Iterator[TableFinding]:
     """Intervals that do not hold their number, or are too narrow for the number of cases."""
     for read in rows.tables:
-        counts = {index: cases for index, cases, _ in _shares(read)}
+        counts = {share.column: share for share in _shares(read)}
         for column in read.columns:
+            share = counts.get(column.place) or CountedShares(column.place, read.facts.cases * _is_share(read, column))
             name, unit = read.table.column_name(column.place), 100.0 if read.percent[column.place] else 1.0
-            for row, cell in zip(read.table.rows, read.table.values(column.place), strict=True):
+            for row, cell in enumerate(read.table.values(column.place)):
                 words = f"{cell.text} {name} {read.table.title}"
                 ends = _ends(cell, words) if column.metric and cell.value is not None else None
-                for texts in _about_interval(cell, *ends, unit, counts.get(column.place, 0), words) if ends else ():
-                    yield TableFinding(Grade.INCONSISTENT, "interval", read.table.name, row, name, cell.text, *texts)
+                for texts in _about_interval(cell, *ends, unit, share.cases, words) if ends else ():
+                    yield read.finding(share.grade, "interval", [row], [column.place], *texts)
+
+
+def _is_share(read: ReadTable, column: ColumnReading) -> bool:
+    """Whether a metric is a share of some of the cases, of which fewer only widen an interval."""
+    return read.facts.kind == "binary" and column.metric in ("recall", "specificity", "precision", "jaccard")
 
 
 def _ends(cell: PrintedCell, words: str) -> tuple[str, str] | None:

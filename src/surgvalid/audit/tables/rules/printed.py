@@ -34,8 +34,8 @@ TOTALS = frozenset({"total", "sum", "totals"})
 class PrintedSummary(NamedTuple):
     """One printed average or total, and the numbers beside or above it."""
 
-    row: str
-    column: str
+    row: int
+    column: int
     cell: PrintedCell
     members: tuple[PrintedCell, ...]
     loose: bool
@@ -70,7 +70,7 @@ def _summary(
 ) -> Iterator[PrintedSummary]:
     cell = table.cells[row][column]
     if cell.value is not None and len(members) > 1 and all(member.value is not None for member in members):
-        yield PrintedSummary(table.rows[row], table.column_name(column), cell, tuple(members), loose)
+        yield PrintedSummary(row, column, cell, tuple(members), loose)
 
 
 def _blocks(texts: Sequence[str], groups: Sequence[object], names: frozenset[str]) -> Iterator[tuple[int, list[int]]]:
@@ -106,7 +106,8 @@ def are_counts(cells: Sequence[PrintedCell]) -> bool:
 _FEWEST_CELLS = 6
 _FEWEST_COLUMNS = 4
 _FEWEST_VALUES = 3
-"""What must be equal before it is worth a word: cells of tables, columns and different numbers of rows."""
+_FEWEST_DECIMALS = 9
+"""What must be equal before it is worth a word: cells of tables; columns or decimals, and different numbers of rows."""
 
 
 def repeats(rows: PrintedRows) -> Iterator[TableFinding]:
@@ -128,16 +129,9 @@ def _repeated_tables(rows: PrintedRows) -> Iterator[TableFinding]:
         if count < _FEWEST_CELLS or len({text for row in content for text in row}) < _FEWEST_VALUES:
             continue
         if (earlier := first.setdefault((table.columns, table.rows, content), table.name)) != table.name:
-            yield TableFinding(
-                Grade.SUSPICIOUS,
-                "repeated-table",
-                table.name,
-                "",
-                "",
-                f"{count} numbers",
-                f"all {count} are those of table {earlier}",
-                "one table was printed twice, or stands in the place of another",
-            )
+            text = f"all {count} numbers are those of table {earlier}"
+            meaning = "one table was printed twice, or stands in the place of another"
+            yield read.finding(Grade.SUSPICIOUS, "repeated-table", [], [], text, meaning)
 
 
 def _repeated_rows(read: ReadTable, explained: set[int]) -> Iterator[TableFinding]:
@@ -145,23 +139,17 @@ def _repeated_rows(read: ReadTable, explained: set[int]) -> Iterator[TableFindin
     same: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, row in enumerate(table.cells):
         texts = tuple(cell.text for cell in row if cell.value is not None)
-        if len(texts) >= _FEWEST_COLUMNS and len(set(texts)) >= _FEWEST_VALUES:
+        many = len(texts) >= _FEWEST_COLUMNS or sum(cell.decimals for cell in row) >= _FEWEST_DECIMALS
+        if many and len(set(texts)) >= _FEWEST_VALUES:
             same[texts].append(number)
     for texts, numbers in same.items():
         if len(numbers) < 2:
             continue
-        both = set(numbers) <= explained
-        names = [table.rows[number] for number in numbers]
-        yield TableFinding(
-            Grade.NOTE if both else Grade.SUSPICIOUS,
-            "repeated-row",
-            table.name,
-            ", ".join(names),
-            "",
-            ", ".join(texts),
-            f"all {len(texts)} numbers are equal",
-            "both read as the same degenerate predictor" if both else "one row may stand in the place of another",
-        )
+        grade, meaning = Grade.SUSPICIOUS, "one row may stand in the place of another"
+        if set(numbers) <= explained:
+            grade, meaning = Grade.NOTE, "both read as the same degenerate predictor"
+        text = f"all {len(texts)} numbers are equal ({', '.join(texts)})"
+        yield read.finding(grade, "repeated-row", numbers, [], text, meaning)
 
 
 _WHOLE_ROW = 3
@@ -187,28 +175,21 @@ def _bold_in(read: ReadTable) -> Iterator[TableFinding]:
         meant += smaller or not worse
         beaten += [] if smaller else [(column.place, row, better) for row, better in worse]
     for index, row, better in beaten:
-        name = table.column_name(index)
         bold = [cell.bold for cell in table.cells[row] if cell.value is not None]
         sure = meant > 0 and not (all(bold) and len(bold) >= _WHOLE_ROW)
-        yield TableFinding(
-            Grade.INCONSISTENT if sure else Grade.SUSPICIOUS,
-            "bold-not-best",
-            table.name,
-            table.rows[row],
-            name,
-            f"{name} = {table.cells[row][index].text} in bold",
-            f"{table.cells[better][index].text} ({table.rows[better]}) > {table.cells[row][index].text}",
-            f"bold is best in {meant} other columns of the table" if meant else "bold may mean something else here",
-        )
+        text = f"{table.cells[better][index].text} ({table.rows[better]}) > {table.cells[row][index].text}"
+        meaning = f"bold is best in {meant} other columns of the table" if meant else "bold may mean something else"
+        grade = Grade.INCONSISTENT if sure else Grade.SUSPICIOUS
+        yield read.finding(grade, "bold-not-best", [row], [index], text, meaning)
 
 
 def _best_beside(read: ReadTable, index: int, row: int) -> int | None:
-    """The best row of the column where it beats this one both in its section and in the whole table."""
+    """The best row of the table where this one is beaten both in its section and in the whole table."""
     cells, sections = read.table.values(index), read.table.sections
     numbered = [number for number, cell in enumerate(cells) if cell.value is not None]
     inside = [number for number in numbered if sections[number] == sections[row]]
     best = [max(group, key=lambda number: cells[number].value or 0.0) for group in (inside, numbered)]
-    return best[0] if all(_beats(cells[number], cells[row]) for number in best) else None
+    return best[1] if all(_beats(cells[number], cells[row]) for number in best) else None
 
 
 def _beats(one: PrintedCell, other: PrintedCell) -> bool:
@@ -227,20 +208,20 @@ def averages(rows: PrintedRows) -> Iterator[TableFinding]:
     for read in rows.tables:
         lines = list(summaries(read.table, AVERAGES, LOOSE_AVERAGES))
         for loose in (False, True):
-            yield from _averages_of(read.table.name, [line for line in lines if line.loose is loose])
+            yield from _averages_of(read, [line for line in lines if line.loose is loose])
 
 
-def _averages_of(table: str, lines: Sequence[PrintedSummary]) -> Iterator[TableFinding]:
-    misfits = [line for line in lines if not any(_is_mean(line, reading) for reading in READINGS)]
+def _averages_of(read: ReadTable, lines: Sequence[PrintedSummary]) -> Iterator[TableFinding]:
+    misfits = [line for line in lines if not any(_meets(line, one, 1 / len(line.members)) for one in READINGS)]
     fitting = len(lines) - len(misfits)
     if misfits and 2 * fitting >= len(lines) > 1:
         meaning = f"{fitting} of {len(lines)} averages of the table fit"
-        yield from (_average_finding(table, line, Grade.INCONSISTENT, meaning) for line in misfits)
+        yield from (_average_finding(read, line, Grade.INCONSISTENT, meaning) for line in misfits)
     elif misfits and misfits[0].loose:
         meaning = f"so called, but no mean of its members; {len(misfits)} of {len(lines)} in the table are none"
-        yield _average_finding(table, misfits[0], Grade.NOTE, meaning)
+        yield _average_finding(read, misfits[0], Grade.NOTE, meaning)
     else:
-        yield from (_average_finding(table, line, *_doubt(line)) for line in misfits)
+        yield from (_average_finding(read, line, *_doubt(line)) for line in misfits)
 
 
 def _doubt(line: PrintedSummary) -> tuple[Grade, str]:
@@ -249,10 +230,11 @@ def _doubt(line: PrintedSummary) -> tuple[Grade, str]:
     return Grade.SUSPICIOUS, "no plain mean of its members; it may be weighted, or be of other numbers"
 
 
-def _is_mean(line: PrintedSummary, reading: Reading) -> bool:
-    spans = [ends(cell, reading) for cell in line.members]
-    low, high = (sum(span[side] for span in spans) / len(spans) for side in (0, 1))
-    least, most = ends(line.cell, reading)
+def _meets(line: PrintedSummary, reading: Reading, weight: float, *, exact: bool = False) -> bool:
+    """Whether the sum of the members, times a weight, may be what is printed."""
+    spans = [ends(cell, reading, exact=exact) for cell in line.members]
+    low, high = (weight * sum(span[side] for span in spans) for side in (0, 1))
+    least, most = ends(line.cell, reading, exact=exact)
     return least <= high + SLACK and most >= low - SLACK
 
 
@@ -262,52 +244,54 @@ def _outside(line: PrintedSummary) -> bool:
     return ends(line.cell, "truncated")[1] < low or ends(line.cell, "rounded")[0] > high
 
 
-def _average_finding(table: str, line: PrintedSummary, grade: Grade, meaning: str) -> TableFinding:
+def _average_finding(read: ReadTable, line: PrintedSummary, grade: Grade, meaning: str) -> TableFinding:
     count, decimals = len(line.members), line.cell.decimals + 2
     mean = sum(cell.value or 0 for cell in line.members) / count
     room = sum(0.5 * 10.0**-cell.decimals for cell in line.members) / count + 0.5 * 10.0**-line.cell.decimals
-    return TableFinding(
-        grade,
-        "average",
-        table,
-        line.row,
-        line.column,
-        f"{line.column} = {line.cell.text}",
+    text = (
         f"({line.sum_text})/{count} = {number_text(mean, decimals)}; rounding allows a difference of "
-        f"{number_text(room, decimals)}, printed {number_text(abs(mean - (line.cell.value or 0)), decimals)} away",
-        meaning,
+        f"{number_text(room, decimals)}, printed {number_text(abs(mean - (line.cell.value or 0)), decimals)} away"
     )
+    return read.finding(grade, "average", [line.row], [line.column], text, meaning)
 
 
 def totals(rows: PrintedRows) -> Iterator[TableFinding]:
     """Totals that are not the sums of their members."""
     for read in rows.tables:
         lines = list(summaries(read.table, TOTALS))
-        misfits = [line for line in lines if not any(_is_sum(line, reading) for reading in READINGS)]
+        misfits = [line for line in lines if not _is_sum(line)]
         plain = 2 * len(misfits) <= len(lines) if len(lines) > 1 else all(are_counts(line.members) for line in lines)
         for line in misfits:
-            yield _total_finding(read.table.name, line, f"{len(lines) - len(misfits)} of {len(lines)}", plain)
+            share = f"{len(lines) - len(misfits)} of {len(lines)} totals of the table are the sums of their members"
+            yield _total_finding(read, line, share if plain else "no sum of its members", plain)
+        for line in lines:
+            if (
+                line not in misfits
+                and _is_rounded(line)
+                and not _SHARES.search(f"{read.table.title} {read.table.column_name(line.column)}")
+            ):
+                yield _total_finding(
+                    read, line, "no sum of its members, if they are counts and not rounded", plain=False
+                )
 
 
-def _is_sum(line: PrintedSummary, reading: Reading) -> bool:
+_SHARES = re.compile(r"%|percent|share|proportion|rate", re.IGNORECASE)
+
+
+def _is_sum(line: PrintedSummary) -> bool:
     exact = are_counts((*line.members, line.cell))
-    spans = [ends(cell, reading, exact=exact) for cell in line.members]
-    low, high = (sum(span[side] for span in spans) for side in (0, 1))
-    least, most = ends(line.cell, reading, exact=exact)
-    return least <= high + SLACK and most >= low - SLACK
+    return any(_meets(line, reading, 1.0, exact=exact) for reading in READINGS)
 
 
-def _total_finding(table: str, line: PrintedSummary, share: str, plain: bool) -> TableFinding:
+def _is_rounded(line: PrintedSummary) -> bool:
+    """Whether whole numbers add up by rounding only, as counts do not; what adds up to 100 may be percent."""
+    whole = not any(cell.decimals or cell.percent for cell in (*line.members, line.cell))
+    return whole and line.cell.value != 100 and not _meets(line, "rounded", 1.0, exact=True)
+
+
+def _total_finding(read: ReadTable, line: PrintedSummary, meaning: str, plain: bool) -> TableFinding:
     total = sum(cell.value or 0 for cell in line.members)
     decimals = max(cell.decimals for cell in (*line.members, line.cell))
-    meaning = f"{share} totals of the table are the sums of their members" if plain else "no sum of its members"
-    return TableFinding(
-        Grade.INCONSISTENT if plain else Grade.NOTE,
-        "total",
-        table,
-        line.row,
-        line.column,
-        f"{line.column} = {line.cell.text}",
-        f"{line.sum_text} = {number_text(total, decimals)}, printed {line.cell.text}",
-        meaning,
-    )
+    text = f"{line.sum_text} = {number_text(total, decimals)}, printed {line.cell.text}"
+    grade = Grade.INCONSISTENT if plain else Grade.NOTE
+    return read.finding(grade, "total", [line.row], [line.column], text, meaning)

@@ -37,7 +37,9 @@ def moment(value: datetime | None) -> SafeString | str:
     """A time that people and programs can read."""
     if value is None:
         return "–"
-    return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%-d %b %Y, %H:%M}")
+    return format_html(
+        '<time datetime="{}">{}</time>', value.isoformat(timespec="minutes"), f"{value:%-d %b %Y, %H:%M}"
+    )
 
 
 @register.filter

@@ -201,7 +201,7 @@ class _How(NamedTuple):
     seed: int
 
 
-_NUMBERS = ("estimate", "std_error", "t", "p_value", "odds_ratio", "low", "high")
+_NUMBERS = "estimate std_error t p_value odds_ratio low high".split()
 
 
 def _model_rows(
@@ -237,7 +237,7 @@ def _clusters_with(column: np.ndarray, clusters: list[np.ndarray]) -> int | None
 
 def _untested(row: dict[str, Any]) -> dict[str, Any]:
     """A term that one cluster alone has, or lacks: the estimate stands, what is said of its certainty does not."""
-    empty = dict.fromkeys(("std_error", "t", "p_value", "low", "high"))
+    empty = dict.fromkeys("std_error t p_value low high".split())
     return {**row, **empty, "note": "only one cluster has it or lacks it: it cannot be told from that cluster"}
 
 

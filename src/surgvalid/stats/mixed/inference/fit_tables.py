@@ -193,7 +193,7 @@ def kept_ranks(count: int, *, most: int = MOST_POINTS) -> np.ndarray:
 
 def residual_table(check: ResidualCheck) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Simulated residuals as a column, and their tests by name."""
-    names = ("uniformity_p", "dispersion", "dispersion_p", "outliers", "outlier_p", "conditional")
+    names = "uniformity_p dispersion dispersion_p outliers outlier_p conditional".split()
     return tables.RESIDUALS.frame({"residual": check.residuals}), {name: getattr(check, name) for name in names}
 
 

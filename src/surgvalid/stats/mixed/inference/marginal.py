@@ -31,7 +31,7 @@ from surgvalid.stats.mixed.inference.term_tests import TermTests
 from surgvalid.stats.mixed.model.formula import column_of
 
 _POINTS = 41
-COLUMNS = ("term", "value", "scale", "mean", "std_error", "low", "high")
+COLUMNS = "term value scale mean std_error low high".split()
 
 
 def marginal_means(

@@ -151,9 +151,10 @@ class TermTests:
         """The tests without p values and intervals, which would assume what nobody said: that rows are independent."""
         text = (
             "these rows come from one patient, or nothing says from how many, so no effect has a p value or interval: "
-            "name what is independent among the random effects, or a column that is the video (columns: video=COLUMN)"
+            "name the column of what is independent (--unit COLUMN), say --unit case if each case is another patient, "
+            "or --unit prefix:N if names begin with it"
         )
-        empty = dict.fromkeys(("p_value", "p_holm", "p_bh", "low", "high", "df"), pl.lit(None, pl.Float64))
+        empty = dict.fromkeys("p_value p_holm p_bh low high df".split(), pl.lit(None, pl.Float64))
         return replace(self, table=self.table.with_columns(**empty), findings=(remark("no-unit", text),))
 
     def fit_of(self, term: str, otherwise: MixedFit) -> MixedFit:
@@ -195,7 +196,7 @@ def tests_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Tests of coefficients, the intercept first, with p values corrected over the rest (Holm; Benjamini-Hochberg)."""
     p = np.array([np.nan if row["p_value"] is None else row["p_value"] for row in rows])
     p[0] = np.nan
-    names = ("estimate", "std_error", "t", "p_value", "low", "high")
+    names = "estimate std_error t p_value low high".split()
     schema = {"term": pl.String, **dict.fromkeys(names, pl.Float64), **MORE_COLUMNS}
     return pl.DataFrame(rows, schema=schema).with_columns(
         pl.Series("p_holm", adjusted(p, "holm")).fill_nan(None), pl.Series("p_bh", adjusted(p, "bh")).fill_nan(None)

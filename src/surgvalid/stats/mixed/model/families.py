@@ -99,7 +99,7 @@ class Binomial:
     def reordered(self, order: np.ndarray) -> Self:
         """The family with its rows in another order."""
         twin = copy(self)
-        for name in ("successes", "trials", "weights", "base", "hits", "draws"):
+        for name in "successes trials weights base hits draws".split():
             setattr(twin, name, getattr(self, name)[order])
         return twin
 

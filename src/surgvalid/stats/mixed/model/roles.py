@@ -1,14 +1,14 @@
 """What was asked for, by names only: which random effect is the model, the video and the finest unit, and what follows.
 
 Roles go by name, never by position. The model is the column that names models in every verb, the video the one called
-`video` or `patient` (the one with fewer levels where both are there); any other column is given such a name with the
-option columns. Where no video is named, the coarsest random effect that holds whole units stands in. The finest unit is
-the random effect with the most levels, unless it is named.
+`patient` or `video` (patients go before the videos that lie within them); any other column is given such a name with
+the option columns. Where no video is named, the coarsest random effect that holds whole units stands in. The finest
+unit is the random effect with the most levels, unless it is named.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
 import polars as pl
@@ -22,7 +22,7 @@ from surgvalid.stats.mixed.model.design_checks import check_columns
 from surgvalid.stats.mixed.model.formula import FamilyName, ModelFormula, Slope
 from surgvalid.stats.mixed.model.structure import Factor, is_nested
 
-VIDEO_NAMES = ("video", "patient")
+VIDEO_NAMES = ("patient", "video")
 
 
 class EffectRoles(NamedTuple):
@@ -62,9 +62,8 @@ def roles_of(
     if not rest:
         return EffectRoles(model, "", unit or "")
     finest = unit or max(rest, key=lambda factor: factor.levels).name
-    named = [factor for factor in rest if factor.name in VIDEO_NAMES]
-    if named:
-        return EffectRoles(model, min(named, key=lambda factor: factor.levels).name, finest)
+    if named := [name for name in VIDEO_NAMES if name in groups]:
+        return EffectRoles(model, named[0], finest)
     return EffectRoles(model, _coarsest(frame, rest, finest), finest, named=False)
 
 
@@ -78,23 +77,36 @@ class NamedGroups(NamedTuple):
     """Whether anything says which rows are independent, and some are."""
 
 
-def groups_named_so(frame: pl.DataFrame) -> NamedGroups:
+def groups_named_so(frame: pl.DataFrame, stated: str | None = None) -> NamedGroups:
     """The random effects of a table for which none were named: models, patients, videos and cases of several rows.
 
     Rows of one patient are never taken as independent because nobody said that they depend on each other. The unit is
     that of every verb (`unit_of`), whatever its column is called, also where only names of cases say it.
+
+    Args:
+        frame: The rows.
+        stated: What is independent, where somebody says it: `video`, `case`, or `prefix:N`.
     """
     model = next(iter(named_by(frame.columns, MODELS)), None)
-    decided = unit_of("table", frame.select(~pl.selectors.float()), model=model)
+    decided = unit_of("table", frame.select(~pl.selectors.float()), stated=stated, model=model)
     note_readings(decided.spoken)
-    rest = [name for name in (*reversed(VIDEO_NAMES), "case") if name in frame.columns]
+    rest = [name for name in (*VIDEO_NAMES, "case") if name in frame.columns]
     unit = decided.unit
-    if unit.column and (decided.groups is not None or unit.column not in VIDEO_NAMES):
+    if stated == "case" and decided.finer:
+        unit = replace(unit, column=decided.finer[0])
+    if unit.column:
         held = frame[unit.column] if decided.groups is None else decided.groups
         called = "patient" if unit.word == "patient" or "video" in frame.columns else "video"
-        frame = frame if called in frame.columns else frame.with_columns(held.alias(called))
-        within = [name for name in (*rest, *decided.finer) if frame[name].n_unique() > held.n_unique()]
-        rest = [called, *within]
+        called = unit.column if decided.groups is None and unit.column in VIDEO_NAMES else called
+        frame = frame.with_columns(held.alias(called))
+        within = [name for name in dict.fromkeys((*rest, *decided.finer)) if name != called]
+        for name in within:
+            pairs = frame.select(name, called).unique().height
+            if pairs > max(frame[name].n_unique(), held.n_unique()):  # numbered within each
+                frame = frame.with_columns(
+                    pl.concat_str(pl.col(called, name).cast(pl.String), separator="/").alias(name)
+                )
+        rest = [called, *(name for name in within if frame[name].n_unique() > held.n_unique())]
     named = dict.fromkeys((model, *rest) if model else rest) if rest else ()
     random = tuple(name for name in named if 1 < frame[name].drop_nulls().n_unique() < frame.height)
     is_one = unit.column in frame.columns and frame[unit.column].n_unique() == 1

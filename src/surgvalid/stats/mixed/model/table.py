@@ -116,7 +116,7 @@ def of_metric(
         TableInvalid: It has several, and none was chosen.
     """
     if "metric" not in frame.columns:
-        if metric not in (None, called):
+        if metric not in (None, called, outcome):
             raise UnknownName("metric", metric, [called])
         return frame
     known = frame["metric"].cast(pl.String).unique().drop_nulls().sort().to_list()
@@ -243,21 +243,24 @@ class Rows(NamedTuple):
     """Numbers that entered in thirds."""
 
 
-def analysed_rows(table: Any, asked: FailureSettings, *, where: str) -> Rows:
+def analysed_rows(table: Any, asked: FailureSettings, *, where: str, unit: str | None = None) -> Rows:
     """The rows that an analysis is made of: read, cut to one metric, completed, joined with their properties.
 
     Args:
         table: As for `failures`.
         asked: With our names of columns.
         where: What to call the table in error messages.
+        unit: What is independent, where somebody says it.
     """
-    outcome, columns = asked.outcome, asked.columns or {}
+    outcome, columns = asked.outcome, dict(asked.columns or {})
+    as_read = None if asked.random or asked.successes or isinstance(table, ScoreTable) else outcome
+    repeat = columns.pop("repeat", None) if as_read else None
     named = [name for name in columns if any(name in term for term in asked.terms)]
     stated, called = stated_facts(table), columns.get("value", "value")
     rows = note_cases(rows_of(table, columns, where=where, roles=named), used=False)
     frame = of_metric(rows, asked.metric, outcome, where, main=stated.main, called=called)
-    if outcome and not (asked.random or asked.successes or isinstance(table, ScoreTable)):
-        frame = as_scores(frame, outcome, asked)
+    if as_read:
+        frame = as_scores(frame, as_read, asked, unit, repeat)
     findings: tuple[Finding, ...] = ()
     scored = metric_in(frame, called) if outcome == "value" else ""
     good = better_values(scored or outcome, stated.metrics, asked.better) if outcome else "larger"
@@ -268,7 +271,9 @@ def analysed_rows(table: Any, asked: FailureSettings, *, where: str) -> Rows:
     return Rows(frame, scored, good, complete, findings, amounts)
 
 
-def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.DataFrame:
+def as_scores(
+    frame: pl.DataFrame, outcome: str, asked: FailureSettings, unit: str | None = None, repeat: str | None = None
+) -> pl.DataFrame:
     """The rows as every verb reads them: models by whatever column, repeats averaged, percentages as shares.
 
     What describes the rows stays beside their scores; of repeats, what describes the first.
@@ -284,6 +289,8 @@ def as_scores(frame: pl.DataFrame, outcome: str, asked: FailureSettings) -> pl.D
         scores=(outcome,) if known else (),
         metric=None if known else outcome,
         condition=(_ROW,),
+        unit=unit,
+        repeat=repeat,
         pooled=True,
     )
     if not known and read.metric != outcome:

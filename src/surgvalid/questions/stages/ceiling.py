@@ -1,0 +1,90 @@
+"""How well people do on the questions: the ceiling, from answers that were given before the reference was shown.
+
+An answer is scored as that of a model is; answers in free words need a judge and are only counted. Raters are crossed
+with questions, so a question counts once, with the share of its raters that were right, and the interval comes from
+the videos (a jackknife over whole videos; none below three). Two people who answer alike less often than `LEAST_ALIKE`
+on a template disagree about what is asked: the template is named for withdrawal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from surgvalid.questions.blind_guesses import share_over_videos
+from surgvalid.questions.stages.history import Action, History
+from surgvalid.results.tables.scoring import CEILING
+from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, build_format, tidied
+
+if TYPE_CHECKING:
+    from surgvalid.questions.release import QuestionRows
+
+LEAST_ALIKE = 0.7
+LEAST_PAIRS = 5
+"""Fewer questions that two people answered say nothing of a template."""
+_NEEDS_JUDGE = ("open_ended", "matching")
+
+
+def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[pl.DataFrame, list[Finding]]:
+    """The accuracy of people on questions, by SPLIT/TRACK: overall, by track, template, capability and rater."""
+    answers: dict[str, dict[str, str]] = defaultdict(dict)
+    for entry in history.entries:
+        if entry.action is Action.ANSWERED:
+            answers[entry.item].setdefault(entry.who, entry.after)
+    rows, alike, unjudged = list[dict[str, Any]](), defaultdict[str, list[bool]](list), 0
+    for place, share in parts.items():
+        listed = zip(share.requests, share.references, share.proofs, strict=True)
+        for request, reference, proof in listed:
+            given = answers.get(request["qID"], {})
+            if given and reference["format"] in _NEEDS_JUDGE:
+                unjudged += len(given)
+                continue
+            kind = build_format(reference["format"], reference.get("format_kwargs") or {})
+            alike[proof["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
+            about = {"track": place.split("/")[-1], "template": proof["template"], "capability": reference["primary"]}
+            rows += [
+                {"qID": request["qID"], "video": request["videoID"], "rater": who, **about}
+                | {"right": _equal(kind, str(reference["answer"]), text)}
+                for who, text in given.items()
+            ]
+    return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged))
+
+
+def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
+    if not (kind.reads(one) and kind.reads(other)):
+        return False
+    if kind.name in JUDGED:
+        return tidied(one) == tidied(other)
+    return bool(kind.compare(kind.parse(one), kind.parse(other)))
+
+
+def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    if rows:
+        yield {"level": "overall", "name": "", **_accuracy(rows)}
+    for level in ("track", "template", "capability", "rater"):
+        for name in sorted({str(row[level]) for row in rows}):
+            yield {"level": level, "name": name, **_accuracy([row for row in rows if str(row[level]) == name])}
+
+
+def _accuracy(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    of_question: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for row in rows:
+        of_question[row["video"], row["qID"]].append(row["right"])
+    shares = share_over_videos((video, sum(right) / len(right)) for (video, _), right in of_question.items())
+    people = {"raters": len({row["rater"] for row in rows}), "questions": len(of_question)}
+    return people | dict(zip(("videos", "accuracy", "low", "high"), shares, strict=True))
+
+
+def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Finding]:
+    for template, same in sorted(alike.items()):
+        if len(same) >= LEAST_PAIRS and sum(same) < LEAST_ALIKE * len(same):
+            text = f"{template}: people answer alike {sum(same)} of {len(same)} times before they see the reference"
+            yield Finding("ceiling-disagreement", Severity.WARNING, f"{text}; withdraw it or word it anew")
+    if unjudged:
+        text = f"{unjudged} answers of people are in free words; they need a judge and are not in the ceiling"
+        yield Finding("ceiling-unjudged", Severity.NOTE, text)
