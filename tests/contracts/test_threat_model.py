@@ -13,7 +13,7 @@ from repository import REPOSITORY
 
 ROOT = REPOSITORY
 PAGE = (ROOT / "docs" / "concepts" / "threat-model.md").read_text(encoding="utf-8")
-ATTACKS = range(1, 49)
+ATTACKS = range(1, 50)
 """Of images, containers, the protocol, scoring and the web service."""
 
 

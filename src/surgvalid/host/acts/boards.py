@@ -9,15 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid import __version__
+from surgvalid.errors import SurgvalidError
 from surgvalid.host import places
 from surgvalid.host.acting import Acting, now
 from surgvalid.host.acts.challenge import current_challenge, current_version
 from surgvalid.host.acts.gates import decide_gates
 from surgvalid.host.acts.quotas import SCORED
+from surgvalid.host.acts.submissions import run_folder
 from surgvalid.host.challenge.challenge import ChallengePhase
 from surgvalid.host.people.models import Team
 from surgvalid.host.people.teams import why_not_paid
 from surgvalid.host.runs.models import BoardSnapshot, Job, Publication, Submission
+from surgvalid.stats.ranking import RankOptions
+from surgvalid.stats.ranking.ladder import ladder_step
+from surgvalid.submissions.stages import SCORES
 
 TABLES = ("places", "summary", "stability", "buckets", "gate_evidence", "sensitivity", "prizes")
 """Tables of a ranking that a snapshot keeps; the folder of the leaderboard has all of them."""
@@ -31,12 +36,15 @@ def board_folder(snapshot: BoardSnapshot) -> Path:
 def entries_of(phase: ChallengePhase, board: str) -> dict[str, dict[str, Any]]:
     """Who is on a leaderboard now: model to submission, run, and the digest of its scores.
 
-    Of a team's submissions the best by the value of this leaderboard counts, or the last, as the phase says.
+    Of a team's submissions the best by the value of this leaderboard counts, the last, or the last that climbed, as
+    the phase says.
     """
     chosen: dict[str, tuple[Any, Submission]] = {}
     for one in Submission.objects.filter(phase=phase.slug, stage__in=SCORED).order_by("pk"):
+        if phase.counted == "ladder" and not one.ladder.get(board, {}).get("climbed", True):
+            continue
         value = one.values.get(board, float("-inf"))
-        key = (value, -one.pk) if phase.counted == "best" and not one.baseline else (one.pk,)
+        key = (one.pk,) if phase.counted == "last" or one.baseline else (value, -one.pk)
         if one.model_name not in chosen or key > chosen[one.model_name][0]:
             chosen[one.model_name] = (key, one)
     entries = {}
@@ -44,6 +52,30 @@ def entries_of(phase: ChallengePhase, board: str) -> dict[str, dict[str, Any]]:
         run = submission.runs.exclude(scores_digest="").order_by("-number")[0]
         entries[model] = {"submission": submission.pk, "run": run.number, "scores": run.scores_digest}
     return entries
+
+
+def ladder_of(phase: ChallengePhase, submission: Submission, scores: Path) -> dict[str, dict[str, Any]]:
+    """By leaderboard whether a submission that was just scored climbs to the place of the one that counts, and the
+    value that counts then.
+
+    One that cannot be compared, as questions of one video alone cannot be ranked, does not climb.
+    """
+    steps = {}
+    for board, value in submission.values.items():
+        last = entries_of(phase, board).get(submission.model_name)
+        steps[board] = {"climbed": True, "value": value}
+        if last is None or last["submission"] == submission.pk:
+            continue
+        counted = Submission.objects.get(pk=last["submission"])
+        tables = run_folder(counted, last["run"]) / SCORES, scores
+        options = RankOptions(board=board, missing=current_challenge().ranking.options.get("missing"))
+        try:
+            climbed = ladder_step(*tables, options).counts
+        except SurgvalidError:
+            climbed = False
+        if not climbed:
+            steps[board] = {"climbed": False, "value": counted.values[board]}
+    return steps
 
 
 def board_facts(phase: ChallengePhase) -> dict[str, Any]:
@@ -197,7 +229,7 @@ def team_values_of(submissions: Sequence[Submission]) -> list[dict[str, float]]:
 
     return [
         {
-            board: round(one.values[board], phases[one.phase].decimals)
+            board: round(one.ladder.get(board, {}).get("value", one.values[board]), phases[one.phase].decimals)
             for board in phases[one.phase].boards
             if board in one.values and shown(one, board)
         }

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, NoReturn
 from surgvalid.errors import InputInvalid
 from surgvalid.host import places
 from surgvalid.host.acting import Acting, acting
-from surgvalid.host.acts.boards import board_folder, keep_boards
+from surgvalid.host.acts.boards import board_folder, keep_boards, ladder_of
+from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.acts.jobs import claimed, is_reported
 from surgvalid.host.acts.submissions import move, queue_board, queue_run, queue_scoring, run_folder
 from surgvalid.host.runs.models import Job, JobKind, JobState, RunRecord, Submission, WorkerToken
@@ -243,6 +244,9 @@ def _take_scoring(job: Job, content: WorkerReport, doing: Acting) -> None:
     run.save()
     submission = Submission.objects.get(pk=job.submission_id)
     submission.values = run.values
+    phase = current_challenge().phase(submission.phase)
+    if phase.counted == "ladder" and not submission.baseline:
+        submission.ladder = ladder_of(phase, submission, place)
     move(submission, Stage.SCORED, doing.at)
     queue_board(submission.phase, doing.at)
     doing.about(doing.subject, submission=submission.pk, run=run.number, scores=run.scores_digest)

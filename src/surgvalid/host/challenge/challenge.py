@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 
 from surgvalid.errors import UnknownName
 from surgvalid.host.challenge.entries import is_within
+from surgvalid.stats.ranking.ladder import blind_reach
 from surgvalid.submissions.phase import SubmissionPhase as Rules
 
 BOARDS = ("technical", "clinical")
@@ -17,7 +19,12 @@ VISIBILITIES = {
     "team": "a team sees its own values; the leaderboard waits for publication",
     "hidden": "nobody but the organisers sees a value before publication",
 }
-COUNTED = ("best", "last")
+COUNTED = {
+    "best": "the best submission counts",
+    "last": "the last submission counts",
+    "ladder": "the first submission counts until one is better by more than guessing at the same questions explains; "
+    "no other value is shown",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +80,25 @@ class ChallengePhase:
     prizes: Prizes | None = None
     needs_description: bool = False
     questions: str = ""
+    question_count: int = 0
     references: str = ""
     judges: tuple[str, ...] = ()
     gpu_price_per_hour: float = 0.0
+
+    @property
+    def probing(self) -> str:
+        """What values that teams see give away about the questions; empty where they see none before it ends."""
+        if self.visibility == "hidden" or not self.question_count:
+            return ""
+        if self.counted == "ladder":
+            return "A submission that does not climb tells its team one bit: that it does not."
+        bits = math.log2(10**self.decimals + 1) * len(self.boards)
+        return (
+            f"Each scored submission tells its team up to {bits:.0f} bits about the references. With all {self.quota} "
+            "a system that looks at nothing can be expected to get "
+            f"{blind_reach(self.question_count, self.quota):.2f} of {self.question_count:,} yes-or-no questions right, "
+            "in place of 0.50."
+        )
 
     def is_open(self, at: datetime) -> bool:
         """Whether something may be handed in; the closing second still belongs to the phase."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from surgvalid.submissions.phase import SubmissionPhase, phase_of
 SCHEMA = "surgvalid/challenge/1"
 PAGES = ("overview", "rules", "data")
 _NEVER = datetime.max.replace(tzinfo=UTC)
-_RULE = "focus"
+_RULE, _REQUEST = "focus", "request.json"
 _RANKING = ("merge", "test", "alpha", "correction", "replicates", "seed", "missing")
 
 
@@ -129,13 +130,14 @@ def _phase(table: Entries, zone: ZoneInfo, folder: Path, baselines: tuple[str, .
         open_at_once=table.whole("open_at_once", 2, least=1),
         public_data=table.yes_no("public_data", False),
         team_gb=table.number("team_gb", 200.0),
-        counted=table.choice("counted", COUNTED, "best"),
+        counted=table.choice("counted", tuple(COUNTED), "best"),
         decimals=table.whole("decimals", 3, least=1),
         shards=table.whole("shards", 1, least=1),
         gate=_gate(table, baselines),
         prizes=_prizes(table, boards),
         needs_description=table.yes_no("needs_description", False),
-        questions=table.file("questions", folder, kind="folder"),
+        questions=(questions := table.file("questions", folder, kind="folder")),
+        question_count=_count(folder / questions / _REQUEST),
         references=table.text("references"),
         judges=table.texts("judges"),
         gpu_price_per_hour=table.number("gpu_price_per_hour", 0.0),
@@ -150,6 +152,14 @@ def _phase(table: Entries, zone: ZoneInfo, folder: Path, baselines: tuple[str, .
         table.wrong("attempts", "at least the quota")
     table.done()
     return phase
+
+
+def _count(place: Path) -> int:
+    """How many questions a phase has; 0 where nobody can read them yet."""
+    try:
+        return len(json.loads(place.read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return 0
 
 
 def _rules(table: Entries, slug: str, folder: Path, *, hidden: bool) -> SubmissionPhase:
@@ -252,7 +262,7 @@ def _contradictions(phases: tuple[ChallengePhase, ...]) -> Iterator[str]:
 
 def _digest(text: str, folder: Path, phases: tuple[ChallengePhase, ...], files: list[str]) -> str:
     """Of the file, and of every text and table of questions that it names; media are under the digests of runs."""
-    named = sorted({*filter(None, files), *(f"{phase.questions}/request.json" for phase in phases)})
+    named = sorted({*filter(None, files), *(f"{phase.questions}/{_REQUEST}" for phase in phases)})
     digest = hashlib.sha256(text.encode())
     for name in named:
         place = folder / name

@@ -13,6 +13,7 @@ from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.acts.quotas import SCORED
 from surgvalid.host.acts.refused import REMEDIES
 from surgvalid.host.acts.submissions import run_folder
+from surgvalid.host.challenge.challenge import COUNTED
 from surgvalid.host.people.models import Team
 from surgvalid.host.runs.models import Job, JobState, Submission
 from surgvalid.submissions.stages import HELD, Stage
@@ -75,7 +76,6 @@ def shown_to_team(submission: Submission) -> dict[str, Any]:
         "values": team_values(submission),
         "codes": [(code, REMEDIES.get(code, "")) for code in submission.codes],
         "next": advice_on(submission),
-        "silence": why_no_value(submission),
         "settled": submission.stage in SETTLED,
         "own_text": reads_own_text(submission) and submission.stage in SETTLED,
         "runs": submission.runs.order_by("number"),
@@ -85,7 +85,7 @@ def shown_to_team(submission: Submission) -> dict[str, Any]:
 
 def advice_on(submission: Submission) -> str:
     """What the team should do next about a submission."""
-    return why_no_value(submission) or NEXT_BY_STAGE.get(Stage(submission.stage), "")
+    return why_no_value(submission) or why_another_value(submission) or NEXT_BY_STAGE.get(Stage(submission.stage), "")
 
 
 def why_no_value(submission: Submission) -> str:
@@ -95,12 +95,23 @@ def why_no_value(submission: Submission) -> str:
     phase = current_challenge().phase(submission.phase)
     if any(public_leaderboard(phase.slug, board) for board in phase.boards):
         return (
-            f"The leaderboards of this phase have another submission of your team: the {phase.counted} one counts. "
+            f"The leaderboards of this phase have another submission of your team: {COUNTED[phase.counted]}. "
             "Values of this one stay hidden."
         )
     return (
         "It is scored. Values of this phase are shown when its leaderboard is published; nothing is left to do "
         "until then."
+    )
+
+
+def why_another_value(submission: Submission) -> str:
+    """That the value of a submission is that of an earlier one; empty where it is its own."""
+    if all(one["climbed"] for one in submission.ladder.values()):
+        return ""
+    kept = " and ".join(sorted(board for board, one in submission.ladder.items() if not one["climbed"]))
+    return (
+        f"On the {kept} leaderboard this submission does not lie above the one that counts by more than guessing at "
+        "the same questions explains. The value there is still that of the earlier one."
     )
 
 

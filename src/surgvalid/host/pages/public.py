@@ -14,7 +14,7 @@ from surgvalid.host import places
 from surgvalid.host.acting import now
 from surgvalid.host.acts.gates import is_gate_open
 from surgvalid.host.acts.quotas import usage_of, why_no_more
-from surgvalid.host.challenge.challenge import VISIBILITIES, Challenge, ChallengePhase
+from surgvalid.host.challenge.challenge import COUNTED, VISIBILITIES, Challenge, ChallengePhase
 from surgvalid.host.pages.answers import page
 from surgvalid.host.pages.site import as_html, challenge_now, text_of
 from surgvalid.host.people.models import Team, User
@@ -135,7 +135,8 @@ def phase_facts(phase: ChallengePhase) -> dict[str, object]:
         "gpu": f"{rules.gpu.memory_mb // 1024} GiB" if rules.gpu.memory_mb else "one" if rules.gpu.count else "none",
         "visibility": VISIBILITIES[phase.visibility],
         "gate": gate_words(phase),
-        "counted": {"best": "the best submission counts", "last": "the last submission counts"}[phase.counted],
+        "counted": COUNTED[phase.counted],
+        "probing": phase.probing,
     }
 
 

@@ -126,6 +126,10 @@ class Submission(models.Model):
     answered = models.PositiveIntegerField(default=0)
     values = models.JSONField(default=dict)
     """Mean accuracy over buckets by leaderboard; its team sees them as the phase allows."""
+    ladder = models.JSONField(default=dict)
+    """In a phase that counts so, by leaderboard: whether this one took the place of the one before (`climbed`), and
+    the `value` that counts since then. Nobody but the organisers sees another.
+    """
     description_verdict = models.CharField(max_length=12, blank=True)
     """`sufficient` or `insufficient`, once a judge has read it."""
 

@@ -40,6 +40,7 @@ __all__ = [
     "RankRule",
     "aggregate_then_rank",
     "kendall_tau_b",
+    "ladder",
     "rank",
     "result",
     "rule_named",
