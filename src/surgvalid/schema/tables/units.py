@@ -126,7 +126,7 @@ def unit_word(lines: Iterable[Interpreted]) -> str:
         ('patient', 'video')
     """
     words = next((one.sentence.split() for one in lines if one.code == "unit"), [""])
-    return words[1].removesuffix("s") if words[0][:1].isdigit() else "video"
+    return words[1].removesuffix("s") if words[0] == "each" or words[0][:1].isdigit() else "video"
 
 
 class Decided(NamedTuple):
@@ -263,8 +263,7 @@ def spelled_apart(frame: pl.DataFrame, columns: Iterable[str]) -> list[Interpret
 
 def _by_column(frame: pl.DataFrame, column: str, named: Sequence[str], level: str) -> Decided:
     word = plain_name(column)
-    unnamed = "group" if named_by(named, RECORDINGS) else "video"
-    called = "patient" if word in PATIENTS else RECORDINGS.get(word) or HOLDERS.get(word) or unnamed
+    called = "patient" if word in PATIENTS else {**PLACES, **RECORDINGS, **HOLDERS}.get(word, "group")
     finer = tuple(one for one in dict.fromkeys(named) if one != column and not _same(frame, one, column))
     alone = not finer and word in HOLDERS
     return Decided(Unit(column, called, level, level == "E3" and word in HOLDERS), (column,) if alone else finer)
