@@ -25,6 +25,8 @@ class Hostile(NamedTuple):
     """What a user has to say of the direction."""
     says: str = ""
     """In what is told of the reading."""
+    asks: str = ""
+    """In the question of every verb, where nothing says how the table is to be read."""
     encoding: str = "utf-8"
 
 
@@ -305,7 +307,74 @@ def _patients_in_our_video_names(rng: Rng) -> Hostile:
 
 def _names_that_begin_alike(rng: Rng) -> Hostile:
     rows = [{"video": f"{p + 1:02}_{o}", "model": m, "dice": v} for p, o, m, v in nested(rng, 9, 4)]
-    return Hostile(written(rows), 36, "video", says="if these are patients, say --unit prefix:1")
+    return Hostile(written(rows), None, asks="say --unit prefix:1 if these are patients, --unit video if every video")
+
+
+def _portuguese(rng: Rng) -> Hostile:
+    rows = [{"Código do paciente": f"X{p}", "Hospital": "N" if p < 6 else "S", "Modelo": m, "Acurácia": 100 * v,
+             "Especificidade": 100 * v - 5} for p, m, v in scores(rng)]  # fmt: skip
+    return Hostile(written(rows, ";", ","), 12, says="'Acurácia' is the primary metric")
+
+
+def _italian(rng: Rng) -> Hostile:
+    rows = [{"paziente": f"P{p}", "fotogramma": f, "modello": m, "dice": v} for p, f, m, v in nested(rng, 9, 6)]
+    return Hostile(written(rows), 9, says="'fotogramma' lies within")
+
+
+def _sequences(rng: Rng) -> Hostile:
+    rows = [{"sequence": f"dataset_{p}", "frame": f"frame{f:03}.png", "model": m, "IoU": v}
+            for p, f, m, v in nested(rng, 8, 6)]  # fmt: skip
+    return Hostile(written(rows), 8, "sequence", says="'frame' lies within")
+
+
+def _folders_above_videos(rng: Rng) -> Hostile:
+    rows = [{"dossier": f"D{13 * p + 101}", "video": f"film{4 * p + f:03}", "model": m, "dice": v}
+            for p, f, m, v in nested(rng, 8, 4, gain=0.0)]  # fmt: skip
+    return Hostile(written(rows), None, asks="say --unit dossier if these are patients, --unit video if every video")
+
+
+def _two_metrics_without_known_names(rng: Rng) -> Hostile:
+    rows = [{"kod": f"D{p}", "opis": m, "wynik": v, "ocena": 10 * v} for p, m, v in scores(rng)]
+    return Hostile(written(rows), None, asks="--model-column opis --unit kod --score wynik,ocena")
+
+
+def _sides(rng: Rng) -> Hostile:
+    rows = [{"Nr": p + 1, "Seite": "lr"[f], "Netz": m, "Dice": v} for p, f, m, v in nested(rng, 9, 2)]
+    return Hostile(written(rows, ";", ","), None, asks="rows repeat")
+
+
+def _one_long_video(rng: Rng) -> Hostile:
+    """Nine patients favour the one model, the tenth with most of the frames the other."""
+    rows = []
+    for patient in range(10):
+        for frame in range(200 if patient == 0 else 5):
+            level, gap = rng.normal(0.8, 0.02), -0.05 if patient == 0 else 0.03
+            rows += [{"patient": f"p{patient}", "frame": frame, "model": m, "dice": level + gap * (m == "B")}
+                     for m in "AB"]  # fmt: skip
+    return Hostile(written(rows), 10, kind="depends", winner=None)
+
+
+def _title_with_a_comma(rng: Rng) -> Hostile:
+    rows = [{"Patient": p + 1, "Modell": m, "Dice": v, "ASSD_mm": 9 - 9 * v} for p, m, v in scores(rng)]
+    return Hostile("Auswertung, Stand Mai;;;\n;;;\n" + written(rows, ";", ","), 12, says="scores 'ASSD_mm' too")
+
+
+def _more_words_for_missing(rng: Rng) -> Hostile:
+    rows: list[Row] = [{"Patient": p, "Modell": m, "mIoU": "n.a." if p == 3 else v} for p, m, v in scores(rng, 15)]
+    return Hostile(written(rows, ";", ","), 14, says="'n.a.' in 'mIoU' is read as no score")
+
+
+def _surgeons(rng: Rng) -> Hostile:
+    rows = [{"video": f"video{p:02}", "surgeon": f"S{p % 7}", "model": m, "accuracy": v} for p, m, v in scores(rng, 28)]
+    return Hostile(written(rows), 28, "video")
+
+
+def _index_of_a_data_frame(rng: Rng) -> Hostile:
+    rows: list[Row] = [{"": f"K{p}", "UNet": a, "Swin": b} for p, (a, b) in enumerate(rng.uniform(0.6, 0.9, (12, 2)))]
+    rows += [{"": "Mittelwert", "UNet": 0.75, "Swin": 0.75}, {"": "Std.-Abw.", "UNet": 0.1, "Swin": 0.1}]
+    return Hostile(
+        written(rows), None, "row", "no_unit", None, "larger", says="row 14 ('Std.-Abw.' in '') sums up others"
+    )
 
 
 MADE: dict[str, Callable[[Rng], Hostile]] = {

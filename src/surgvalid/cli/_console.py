@@ -274,8 +274,8 @@ def show(result: Result) -> None:
     digits, word = result.digits(), unit_word(result.request.interpreted)
     for title, frame in result.screen().items():
         heads = {name: re.sub(r"(?<![^_])video(?=$|s(_|$))", word, name) for name in frame.columns}
-        headed = {name: head for name, head in heads.items() if head not in frame.columns}
-        emit_table(frame.rename(headed), title=called(title, word), digits=digits.get(title, 3))
+        frame = frame.select(name for name, head in heads.items() if head in (name, *{*heads.values()} - {*heads}))
+        emit_table(frame.rename(heads, strict=False), title=called(title, word), digits=digits.get(title, 3))
         emit("")
     if result.prose:
         emit(result.prose)

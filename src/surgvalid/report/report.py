@@ -56,7 +56,7 @@ class Report:
         if not rows.is_empty():
             noun = "question" if self.inputs.of("score") else "case"
             parts.append(count_of(rows["case"].n_unique(), noun))
-            if self.inputs.scores is not None and self.inputs.scores.has_videos:
+            if self.inputs.scores is not None and self.inputs.scores.has_videos and self.inputs.scores.unit.is_known:
                 parts.append(count_of(rows["video"].n_unique(), self.inputs.scores.unit.word))
         return " · ".join(parts)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -177,42 +178,47 @@ KNOWN_METRICS: dict[str, MetricFacts] = {
 }
 """Metrics whose range and direction are known by their name."""
 
-COMMON_NAMES: dict[str, str] = {
-    "dice": "dsc",
-    "dice_score": "dsc",
-    "dice_coefficient": "dsc",
-    "dice_similarity_coefficient": "dsc",
-    "dice_koeffizient": "dsc",
-    "mean_dice": "dsc",
-    "acc": "accuracy",
-    "genauigkeit": "accuracy",
-    "f1": "macro_f1",
-    "f1_score": "macro_f1",
-    "jaccard": "iou",
-    "precision": "macro_precision",
-    "recall": "macro_recall",
-    "sensitivity": "macro_recall",
-    "specificity": "macro_specificity",
-    "sensitivität": "macro_recall",
-    "auroc": "macro_auroc",
-    "auc": "macro_auroc",
-    "miou": "miou_per_image",
-    "surface_dice": "nsd_border",
-    "ap": "mean_ap",
-    "map": "mean_ap",
-    "nsd": "nsd_border",
-    **dict.fromkeys(
-        "assd asd masd average_surface_distance average_symmetric_surface_distance".split(), "assd_classes_px"
+_SAME = {
+    "dsc": ("dice",),
+    "accuracy": (
+        "acc",
+        "genauigkeit",
+        "exactitude",
+        "exactitud",
+        "acurácia",
+        "accuratezza",
+        "nauwkeurigheid",
+        "准确率",
     ),
-    **dict.fromkeys(
-        "hd95 hd_95 hd95_mm hausdorff95 hd hausdorff hausdorff_distance hausdorff_distance_95".split(),
-        "hd95_px",
-    ),
+    "macro_f1": ("f1",),
+    "iou": ("jaccard",),
+    "macro_precision": ("precision",),
+    "macro_recall": ("recall", "sensitivity", "sensitivität"),
+    "macro_specificity": ("specificity", "especificidad", "especificidade", "spezifität"),
+    "macro_auroc": ("auroc", "auc"),
+    "miou_per_image": ("miou",),
+    "nsd_border": ("nsd", "surface_dice"),
+    "mean_ap": ("ap", "map"),
+    "assd_classes_px": ("assd", "asd", "masd", "average_surface_distance", "average_symmetric_surface_distance"),
+    "hd95_px": ("hd95", "hd_95", "hausdorff95", "hausdorff_distance_95", "hausdorff_95"),
 }
+COMMON_NAMES: dict[str, str] = {name: ours for ours, names in _SAME.items() for name in names}
 """Names that others use, to one of ours with the same range and direction; the unit is not taken over."""
+_ALIKE = {
+    "cldice": "dsc",
+    "absolute_error": "mae",
+    **dict.fromkeys("hd hausdorff hausdorff_distance hausdorff_distanz".split(), "hd95_px"),
+}
+"""Names of other metrics, to one of ours with the same range and direction."""
+_AROUND = re.compile(
+    r"^(mean|avg|average|mittlerer|mittlere|mittleres|moyen|moyenne)_|_(mm|px|pixels?|cm|s|sec|percent|pct)$"
+)
+_SAYING_NOTHING = frozenset(
+    "score index indice índice coefficient coefficiente coeficiente koeffizient similarity de di do".split()
+)
 
 
-_FOLDED = {known.casefold(): known for known in KNOWN_METRICS}
+_FOLDED = {known.casefold(): known for known in KNOWN_METRICS} | _ALIKE | COMMON_NAMES
 
 
 def known_as(name: str) -> str | None:
@@ -224,8 +230,24 @@ def known_as(name: str) -> str | None:
     """
     if name in KNOWN_METRICS:
         return name
+    return next((_FOLDED[one] for one in _spellings(name) if one in _FOLDED), None)
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    """A name as it is, and without its unit and words that say nothing of what is measured (`Indice de Dice`)."""
     folded = name.casefold().replace(" ", "_").replace("-", "_")
-    return COMMON_NAMES.get(folded) or _FOLDED.get(folded)
+    words = _AROUND.sub("", folded).split("_")
+    return folded, "_".join(word for word in words if word not in _SAYING_NOTHING)
+
+
+def same_metric(name: str) -> str:
+    """What all names of one metric have in common, and those of metrics that are only alike do not.
+
+    Example:
+        >>> same_metric("Dice") == same_metric("DSC"), same_metric("HD") == same_metric("HD95")
+        (True, False)
+    """
+    return next((one for one in _spellings(name) if one in _ALIKE), known_as(name) or name.casefold())
 
 
 def facts_by_name(name: str) -> MetricFacts:

@@ -45,7 +45,6 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("labels-split", _N, "A column holds several labels per case and was split into strata that overlap."),
         # few videos
         ("few-videos", _W, "So few videos that an interval, a test or a spread is hardly known or not given."),
-        ("few-differing-videos", _W, "Two models differ in so few videos that nothing can be significant."),
         ("percentile-too-narrow", _W, "The bootstrap was asked for below a hundred equal videos' worth."),
         ("long-videos-differ", _W, "The length of a video goes with its score: pooled and per-video values differ."),
         ("skewed-differences", _W, "The differences of videos are skewed."),

@@ -208,7 +208,7 @@ def test_roles_of_other_layouts(name: str, roles: dict[str, str], waiting: dict[
 def test_a_role_is_offered_with_what_it_changes_and_another_unit_gives_another_verdict(browser: Browser) -> None:
     before = browser.drops("dice.csv", TABLES["dice.csv"])
     offered = browser.offered({}, "frame")
-    assert offered["unit"]["change"] == "5 videos instead of 12 patients"
+    assert offered["unit"]["change"] == "5 groups instead of 12 patients"
     assert offered["model"]["change"] == "the table cannot be read so"
     assert offered["case"]["change"] == offered["repeat"]["change"] == ""
     assert "score" not in offered

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 MODELS = set(
     """
     model algorithm method team network net system approach architecture submission entrant classifier modell
-    algorithmus methode netz netzwerk verfahren modele reseau
+    algorithmus methode netz netzwerk verfahren modele reseau modelo modello metodo rede 模型
     """.split()
 )
 PATIENTS = set(
@@ -23,19 +23,20 @@ PATIENTS = set(
     """.split()
 )
 RECORDINGS = dict.fromkeys("procedure surgery operation intervention eingriff op".split(), "procedure") | {
-    "video": "video"
+    "video": "video",
+    "sequence": "sequence",
 }
 """What was recorded, with what sentences call it; all but `video` may name a kind of operation instead."""
 HOLDERS = {
     **dict.fromkeys("case id fall cas".split(), "case"),
     **dict.fromkeys(("study", "studien", "study instance", "studyinstanceuid"), "study"),
-    **{word: word for word in ("scan", "exam", "record")},
+    **{word: word for word in ("scan", "exam", "record", "recording")},
 }
 """May be another patient each; nobody says so."""
 IMAGES = set(
     """
     frame image img question slice clip sample file filename item instance qid q time timestamp second bild
-    frage
+    frage fotogramma fotograma quadro trame einzelbild
     """.split()
 )
 """Of which one patient gives many."""
@@ -46,21 +47,30 @@ PARTS = set("class organ structure tissue anatomy instrument klasse struktur lab
 PERHAPS_MODELS = set("label category tool run".split())
 """Of repeats and parts, those that may name models where no other column does."""
 METRICS = {"metric", "measure"}
-CLINICS = {"center", "centre", "hospital", "zentrum", "klinik"}
-"""Each of which may number its patients from one."""
-PLACES = {*CLINICS, "site", "device"}
-"""Where or with what something was recorded; numbers there are names."""
-DESCRIBING = set(
-    """
-    age sex gender bmi weight height year fold seed epoch alter geschlecht center centre hospital site zentrum
-    klinik duration asa delta diff difference differenz
-    """.split()
+CLINICS = {word: word for word in ("center", "centre", "hospital")} | dict.fromkeys(
+    "zentrum klinik krankenhaus standort hopital ospedale ziekenhuis centro".split(), "centre"
 )
+"""Each of which may number its patients from one, with what sentences call it."""
+PLACES = {
+    **CLINICS,
+    **{word: word for word in ("site", "device", "surgeon")},
+    **dict.fromkeys("operator chirurg operateur chirurgien".split(), "surgeon"),
+}
+"""Where, with what or by whom something was recorded, with what sentences call it; numbers there are names."""
+DESCRIBING = {
+    *PLACES,
+    *"age sex gender bmi weight height year fold seed epoch alter geschlecht duration asa".split(),
+    *"delta diff difference differenz".split(),
+}
 """First words of numbers that are no scores, whatever they are."""
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 """What columns are called that only number rows."""
-_FILLERS = set("id name no nr number identifier index idx nom du de nummer code key uid".split())
-_ENDING = re.compile(r"(en|s)?(id|nr|nummer|number|name)$")
+_FILLERS = set(
+    """
+    id name no nr number num identifier index idx nom du de do da del della nummer numero code codigo kennung key uid
+    """.split()
+)
+_ENDING = re.compile(r"(en|s)?(id|nr|nummer|number|num|name|kennung|kurzel)$")
 """Of words in one piece, such as `patientid` and `Fallnummer`."""
 
 

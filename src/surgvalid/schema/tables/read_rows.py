@@ -36,6 +36,8 @@ UNFINISHED, SIGHT, TRAINED, DOUBT = "unfinished", "sight", "trained", "doubt"
 MARKS = (UNFINISHED, SIGHT, TRAINED, DOUBT)
 """Codes of lines that no verb leaves out: half a run, a model that may not have seen what it was asked about, rows of
 which none was tested, a log that contradicts itself."""
+UNREAD = "unread"
+"""The code of the line that a column differs between models and is no known metric."""
 ORDER = (*MARKS, *"unit spelling split evidence type repeats parts missing shared scale metric".split())
 """In which readings are told; others come after them."""
 _KEY = ("model", "case", "metric", "task")
@@ -138,14 +140,14 @@ def _by_video(frame: pl.DataFrame, where: str, conditions: Sequence[str]) -> tup
     if not told_apart_by(frame, key) and told_apart_by(frame, [*key, "video"]):
         frame = frame.with_columns(pl.concat_str(pl.col("video", "case").cast(pl.String), separator="/").alias("case"))
         lines = (*lines, Interpreted("columns", "case", "'case' numbers the cases of each video"))
-    decided, spoken = by_video_names(frame, "video", Decided(Unit(), ()))
+    decided = by_video_names(where, frame, "video", Decided(Unit(), ()))
     if decided.groups is not None:
-        sentences = (spoken_unit(frame, decided), *lines, *spoken)
-        return _grouped(frame, decided.groups, decided.groups), ReadAs(decided.unit, sentences)
+        return _grouped(frame, decided.groups, decided.groups), ReadAs(
+            decided.unit, (spoken_unit(frame, decided), *lines)
+        )
     if problem := holds_videos(frame, "video", "video", conditions):
         raise TableInvalid(where, [problem])
-    sentences = (*lines, *spoken)
-    return frame, ReadAs(decided.unit, sentences) if spoken else ReadAs(interpreted=sentences)
+    return frame, ReadAs(interpreted=lines)
 
 
 def _grouped(frame: pl.DataFrame, groups: pl.Series, names: pl.Series) -> pl.DataFrame:

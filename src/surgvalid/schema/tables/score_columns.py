@@ -103,7 +103,7 @@ def _say_the_same(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
 def choice(ours: str, fitting: Sequence[str]) -> str:
     """The question which of several columns it is, with the option for each."""
     option = f"{ROLE_OPTIONS[ours]} " if ours in ROLE_OPTIONS else f"--columns {ours}="
-    shown = " or ".join(f"{option}{column}" for column in fitting)
+    shown = " or ".join(f"{option}{shlex.quote(column)}" for column in fitting)
     return f"several columns may be the {ours}; say which: {shown}"
 
 
@@ -185,18 +185,15 @@ def check_not_pooled(name: str, frame: pl.DataFrame, roles: ColumnRoles) -> None
     keys = roles.keys
     if roles.model is not None or (keys and told_apart_by(frame, keys)):
         return
-    perhaps = _crossing(frame, roles)
-    alone = f"if the table is of one model, say --score {','.join(roles.scores)}"
-    if not keys and (repeated := [column for column in perhaps if frame[column].n_unique() * 2 <= frame.height]):
-        readings = " or ".join(f"--model-column {column}" for column in repeated)
-        message = (
-            f"no column is known to name models: if one does, say {readings}, with --unit COLUMN and --case COLUMN for"
-        )
-        raise TableInvalid(name, [f"{message} patients and cases; {alone}"])
-    if keys and perhaps:
-        readings = " or ".join(f"--model-column {column} --case COLUMN" for column in perhaps)
-        message = f"no column is known to name models, and rows of one {keys[0]!r} repeat: if a column names them, say"
-        raise TableInvalid(name, [f"{message} {readings}; {alone}"])
+    perhaps = [one for one in _crossing(frame, roles) if keys or frame[one].n_unique() * 2 <= frame.height]
+    if not perhaps:
+        return
+    readings = " or ".join(f"--model-column {shlex.quote(column)}" for column in perhaps)
+    repeat = f", and rows of one {keys[0]!r} repeat" if keys else ""
+    whose = "--case COLUMN for cases" if keys else "--unit COLUMN and --case COLUMN for patients and cases"
+    alone = f"if the table is of one model, say --score {shlex.quote(','.join(roles.scores))}"
+    message = f"no column is known to name models{repeat}: if one does, say {readings}, with {whose}; {alone}"
+    raise TableInvalid(name, [message])
 
 
 def with_scores(
@@ -250,8 +247,9 @@ def with_scores(
         if kept:
             return roles._replace(scores=kept, named={column: named[column] for column in kept})
     if roles.model is not None or models_by_shape(frame, roles):
-        listed = ", ".join(map(repr, numeric))
-        raise TableInvalid(name, [f"several columns may hold the score ({listed}); say which: --score {numeric[0]}"])
+        raise TableInvalid(name, [_which_score(numeric)])
+    if not (named or roles.keys) and (crossed := _models_and_cases(frame, roles)):
+        raise TableInvalid(name, [_metrics_or_models(numeric, *crossed[0])])
     for metric in dict.fromkeys(metric for metric, _ in named.values()) if named else [""]:
         of_metric = [column for column in numeric if not named or named[column][0] == metric]
         if problem := _no_model(frame, roles, of_metric):
@@ -346,7 +344,7 @@ def _no_model(frame: pl.DataFrame, roles: ColumnRoles, numeric: Sequence[str]) -
     every = f"--models {shlex.quote(','.join(numeric))}"
     sums = [column for column in numeric if sums_up(column.replace("_", " "))]
     if len(sums) == len(numeric):
-        return f"several columns may hold the score ({quoted(numeric)}); say which: --score {shlex.quote(numeric[0])}"
+        return _which_score(numeric)
     if sums:
         rest = shlex.quote(",".join(column for column in numeric if column not in sums))
         message = f"{quoted(sums)} may sum up the other columns; say which columns are models: --models {rest}"
@@ -380,6 +378,19 @@ def _with_decimals(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     cells = {column: frame[column].drop_nulls().cast(pl.String) for column in columns}
     shares = {c: texts.str.contains(r"^[+-]?\d+[.,]\d*[1-9]").mean() for c, texts in cells.items()}
     return [column for column, share in shares.items() if float(share or 0) > 0.5]  # type: ignore[arg-type]
+
+
+def _which_score(numeric: Sequence[str]) -> str:
+    shown = " or ".join(f"--score {shlex.quote(column)}" for column in numeric[:3])
+    return f"several columns may hold the score ({quoted(numeric)}); say which: {shown}"
+
+
+def _metrics_or_models(numeric: Sequence[str], model: str, case: str) -> str:
+    columns = shlex.quote(",".join(numeric))
+    return (
+        f"two readings fit: {quoted(numeric)} as scores of the models that {model!r} names (--model-column "
+        f"{shlex.quote(model)} --unit {shlex.quote(case)} --score {columns}), or columns as models (--models {columns})"
+    )
 
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:

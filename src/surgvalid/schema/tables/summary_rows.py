@@ -14,7 +14,7 @@ _SUMMARIES = frozenset(
     """
     mean average avg median sd std stdev total sum overall mittelwert mittel durchschnitt summe gesamt
     gesamtmittelwert standardabweichung moyenne mediane ecart media promedio minimum maximum iqr sem ø
-    gesamtergebnis stabw stdabw deviation varianz variance
+    gesamtergebnis stabw stdabw abw deviation varianz variance
     """.split()
 )
 """Words that say of a row below a table what it sums up."""

@@ -260,8 +260,8 @@ def _read_decoded(
 ) -> pl.DataFrame:
     try:
         header = _header(source, separator)
-        if semicolons and len(header) == 1 and ";" in header[0]:
-            separator, header = ";", _header(source, ";")
+        if semicolons and len(by_semicolons := _header(source, ";")) > len(header):  # a title may hold a comma
+            separator, header = ";", by_semicolons
     except (UnicodeDecodeError, csv.Error):
         raise FileUnreadable(str(path), [not_utf8(path)]) from None
     if len(set(header)) < len(header):  # as below a title, or below merged headings

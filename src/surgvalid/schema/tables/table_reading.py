@@ -9,6 +9,7 @@ two readings fit, none is taken: the error lists them with the option that choos
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgvalid.errors import Misuse, TableInvalid
-from surgvalid.schema.metric_facts import MetricFacts, facts_by_name, known_as, range_problems
+from surgvalid.schema.metric_facts import MetricFacts, facts_by_name, known_as, range_problems, same_metric
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import (
     CLINICS,
@@ -36,7 +37,15 @@ from surgvalid.schema.tables.column_words import (
     without_brackets,
 )
 from surgvalid.schema.tables.harness_logs import HarnessLog, alike, joined, logs_in
-from surgvalid.schema.tables.read_rows import ReadAs, averaged, group_evidence, is_quantity, part_lines, rescaled
+from surgvalid.schema.tables.read_rows import (
+    UNREAD,
+    ReadAs,
+    averaged,
+    group_evidence,
+    is_quantity,
+    part_lines,
+    rescaled,
+)
 from surgvalid.schema.tables.score_columns import (
     MOST_LEVELS,
     ColumnRoles,
@@ -47,7 +56,7 @@ from surgvalid.schema.tables.score_columns import (
 )
 from surgvalid.schema.tables.score_table import ScoreTable, read_score_table
 from surgvalid.schema.tables.splits import rows_of_tests
-from surgvalid.schema.tables.summary_rows import unnamed, without_empty_end, without_spaces, without_summaries
+from surgvalid.schema.tables.summary_rows import sums_up, unnamed, without_empty_end, without_spaces, without_summaries
 from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.schema.tables.table_files import OURS, ROLES, names_unknown, read_frame, renamed, split_sheet
 from surgvalid.schema.tables.tabular import as_frame, mixed_kinds, told_apart_by
@@ -316,7 +325,7 @@ def _one_heading(long: pl.DataFrame, facts: Mapping[str, MetricFacts]) -> pl.Dat
     same = {}
     for name in long["metric"].unique(maintain_order=True).drop_nulls():
         unit = facts.get(name, facts_by_name(name)).unit
-        same[name] = first.setdefault((known_as(name) or name.casefold(), unit), name)
+        same[name] = first.setdefault((same_metric(name), unit), name)
     key = [name for name in ("model", "video", "case", "metric") if name in long.columns]
     once = long.with_columns(pl.col("metric").replace(same))
     return once if told_apart_by(once, key) else long
@@ -348,7 +357,8 @@ class _PlainFrame:
         guessed = [c for c in named_by(frame.drop(options.conditions).columns, MODELS) if c not in stated.values()]
         model = stated.get("model") or next(iter(guessed), None)
         named = identifying(frame.columns, stated.values()) - {model, stated.get("value")}
-        frame, left_out = without_summaries(frame, [column for column in frame.columns if column in named])
+        rows = [column for column in frame.columns if column in named or plain_name(column) in NUMBERING]
+        frame, left_out = without_summaries(frame, rows)
         self.taken += left_out
         frame = self._numbers(frame, stated, {*models, *scores})
         free = frame.drop(options.conditions)
@@ -357,9 +367,9 @@ class _PlainFrame:
         decided = unit_of(name, naming, stated=whole, case=stated.get("case"), model=model)
         frame = spelled_as_one(frame, decided, model)
         roles = roles_by_name(name, free, decided, stated, self.taken)
-        roles = with_scores(name, frame, roles, stated, models, scores, self.taken, options.metrics)
+        roles = with_scores(name, free, roles, stated, models, scores, self.taken, options.metrics)
         if alone and not (models or scores or roles.models):
-            check_not_pooled(name, frame, roles)
+            check_not_pooled(name, free, roles)
         whose = [column for column in (roles.model, decided.unit.column, roles.metric) if column]
         if problems := unnamed(frame, whose):
             raise TableInvalid(name, problems)
@@ -409,16 +419,23 @@ class _PlainFrame:
         wanted += ["status"] if known and not roles.models else []
         long = long.select(*wanted, *(name for name in strata if name not in OURS))
         long, spoken = averaged(long, key, roles.repeats)
-        self.lines += [*spoken, *part_lines(roles.parts), *self._shown(roles), *self._unused(frame, roles, strata)]
+        self.lines += [*spoken, *part_lines(roles.parts), *self._shown(roles), *self._unused(rows, roles, strata)]
         return long
 
-    def _unused(self, frame: pl.DataFrame, roles: ColumnRoles, strata: Sequence[str]) -> list[Interpreted]:
+    def _unused(self, rows: pl.DataFrame, roles: ColumnRoles, strata: Sequence[str]) -> list[Interpreted]:
         """Said of columns of numbers that are neither scores nor conditions, so that nobody believes they counted."""
-        used = {*roles.used, roles.decided.unit.column, *strata, *NAMING, "status"}
-        rest = [name for name in frame.columns if name not in used and plain_name(name) not in NUMBERING]
-        rest = [name for name in rest if frame[name].dtype.is_numeric() and frame[name].n_unique() > 1]
-        text = f"not used: {quoted(rest)}; a metric among them is one with --better NAME=larger or NAME=smaller"
-        return [Interpreted("columns", "", text)] if rest else []
+        used = {*roles.used, roles.decided.unit.column, *strata, *NAMING, "status", "__row__"}
+        rest = [name for name in rows.columns if name not in used and plain_name(name) not in NUMBERING]
+        rest = [name for name in rest if rows[name].dtype.is_numeric() and rows[name].n_unique() > 1]
+        apart = rows.group_by("__case__").agg(pl.col(rest).n_unique()) if roles.model else rows.clear()
+        told = {UNREAD: [one for one in rest if apart[one].max() not in (None, 1) and _is_unread(rows[one])]}
+        told["columns"] = [name for name in rest if name not in told[UNREAD]]
+        how = "a metric among them is one with --better NAME=larger or NAME=smaller"
+        return [
+            Interpreted(code, ", ".join(names), f"not used: {quoted(names)}; {how}")
+            for code, names in told.items()
+            if names
+        ]
 
     def _with_units(self, frame: pl.DataFrame, roles: ColumnRoles) -> pl.DataFrame:
         """The rows with their number, case and, where it is more than the case, unit."""
@@ -480,8 +497,8 @@ class _PlainFrame:
             of_all = self.options.measured if not roles.named else None
             unnamed_metric = of_all or (stem if known_as(stem) else UNNAMED)
             named = roles.named or {column: (unnamed_metric, column) for column in roles.models}
-            called = {known_as(metric) or metric: metric for metric, _ in reversed(list(named.values()))}
-            metrics = {column: called[known_as(metric) or metric] for column, (metric, _) in named.items()}
+            called = {same_metric(metric): metric for metric, _ in reversed(list(named.values()))}
+            metrics = {column: called[same_metric(metric)] for column, (metric, _) in named.items()}
             return {column: model for column, (_, model) in named.items()}, self._measured(metrics)
         if not roles.model:
             after = "sheet" if sheet else "file"
@@ -530,7 +547,9 @@ class _PlainFrame:
             self.taken.append(_counted_apart(frame, given) if again else "each row is a case of its own")
             return pl.int_range(pl.len()).cast(pl.String).str.zfill(len(str(frame.height)))
         rest = [column for column in frame.columns if column not in roles.used]
-        raise TableInvalid(self.name, [_not_told_apart(frame, given, [*given, *others], rest)])
+        raise TableInvalid(
+            self.name, [_not_told_apart(frame, given, [*given, *others], rest, known=roles.decided.unit.is_known)]
+        )
 
     def _shown(self, roles: ColumnRoles) -> list[Interpreted]:
         lines = [Interpreted("columns", roles.model, f"models are named by {roles.model!r}")] if roles.model else []
@@ -561,13 +580,20 @@ def _columns_by_role(roles: ColumnRoles, strata: Sequence[str]) -> dict[str, str
     return {column: role for role, columns in named.items() for column in columns if column}
 
 
+def _is_unread(column: pl.Series) -> bool:
+    """Whether numbers that differ between models may be a metric: they have decimals, and sum up nothing."""
+    return bool((column % 1 != 0).any()) and not sums_up(column.name.replace("_", " "))
+
+
 def _counted_apart(frame: pl.DataFrame, keys: Sequence[str]) -> str:
     again = (~frame.select(keys).to_struct().is_first_distinct()).arg_true()
     many = "1 row repeats" if len(again) == 1 else f"{len(again):,} rows repeat"
     return f"{many} the names of another (first: row {again[0] + 1}); each counts as a case of its own"
 
 
-def _not_told_apart(frame: pl.DataFrame, given: Sequence[str], keys: Sequence[str], rest: Sequence[str]) -> str:
+def _not_told_apart(
+    frame: pl.DataFrame, given: Sequence[str], keys: Sequence[str], rest: Sequence[str], *, known: bool
+) -> str:
     """Why rows of the models cannot be put side by side, and what to do."""
     first = frame.to_struct().is_first_distinct()
     again = (~(first if not first.all() else frame.select(keys).to_struct().is_first_distinct())).arg_true()
@@ -587,8 +613,10 @@ def _not_told_apart(frame: pl.DataFrame, given: Sequence[str], keys: Sequence[st
         "the row that does not hold"
     )
     if telling:
-        says = f"they differ in {quoted(telling)}: say --case {telling[0]} if it tells cases of one patient apart, "
-        says += f"--columns repeat={telling[0]} if it numbers measurements of one case"
+        one, repeat = shlex.quote(telling[0]), shlex.quote(f"repeat={telling[0]}")
+        whose = "" if known else f"--unit {one} if it names patients or videos, "
+        says = f"they differ in {quoted(telling)}: say {whose}--case {one} if it tells cases of one patient apart, "
+        says += f"--columns {repeat} if it numbers measurements of one case"
     return (
         f"{unsaid} which rows of the models belong together (rows repeat; first duplicates: rows "
         f"{same + 1} and {row + 1}): {says}"

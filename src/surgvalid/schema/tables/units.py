@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -126,7 +126,7 @@ def unit_word(lines: Iterable[Interpreted]) -> str:
         ('patient', 'video')
     """
     words = next((one.sentence.split() for one in lines if one.code == "unit"), [""])
-    return words[1].removesuffix("s") if words[0][:1].isdigit() else "video"
+    return words[1].removesuffix("s") if words[0] == "each" or words[0][:1].isdigit() else "video"
 
 
 class Decided(NamedTuple):
@@ -175,8 +175,7 @@ def unit_of(
         decided = _by_column(frame, _one_of(name, frame, patients), [*patients, *recordings, *holders, *images], "E2")
     elif coarsest := _coarsest(name, frame, recordings, holders):
         decided = _by_column(frame, coarsest, [*recordings, *holders, *images], "E3")
-        decided, lines = by_video_names(frame, coarsest, decided)
-        spoken = (*spoken, *lines)
+        decided = by_video_names(name, frame, coarsest, decided)
         if decided.groups is None and (problem := holds_videos(frame, coarsest, decided.unit.word, free)):
             raise TableInvalid(name, [problem])
     else:
@@ -264,8 +263,7 @@ def spelled_apart(frame: pl.DataFrame, columns: Iterable[str]) -> list[Interpret
 
 def _by_column(frame: pl.DataFrame, column: str, named: Sequence[str], level: str) -> Decided:
     word = plain_name(column)
-    unnamed = "group" if named_by(named, RECORDINGS) else "video"
-    called = "patient" if word in PATIENTS else RECORDINGS.get(word) or HOLDERS.get(word) or unnamed
+    called = "patient" if word in PATIENTS else {**PLACES, **RECORDINGS, **HOLDERS}.get(word, "group")
     finer = tuple(one for one in dict.fromkeys(named) if one != column and not _same(frame, one, column))
     alone = not finer and word in HOLDERS
     return Decided(Unit(column, called, level, level == "E3" and word in HOLDERS), (column,) if alone else finer)
@@ -284,7 +282,7 @@ def _within(frame: pl.DataFrame, fine: str, coarse: str) -> bool:
 def _one_of(name: str, frame: pl.DataFrame, columns: Sequence[str]) -> str:
     first = min(columns, key=lambda column: frame[column].n_unique())
     if not all(_within(frame, other, first) for other in columns):
-        shown = " or ".join(f"--unit {column}" for column in columns)
+        shown = " or ".join(f"--unit {shlex.quote(column)}" for column in columns)
         raise TableInvalid(name, [f"several columns may be the patient or video; say which: {shown}"])
     return first
 
@@ -420,30 +418,37 @@ def _word(parts: Sequence[str], level: int) -> str:
     return _TOKENS.get(word.casefold(), "") if last[-1].isdecimal() else ""
 
 
-def by_video_names(frame: pl.DataFrame, column: str, otherwise: Decided) -> tuple[Decided, list[Interpreted]]:
-    """The unit where names of videos begin with a patient's, and what is told where they merely begin alike."""
+def by_video_names(name: str, frame: pl.DataFrame, column: str, otherwise: Decided) -> Decided:
+    """The unit where names of videos begin with a patient's.
+
+    Raises:
+        TableInvalid: They merely begin alike, and nobody says whether what they share is a patient.
+    """
     texts = frame[column].cast(pl.String).fill_null("").unique(maintain_order=True).to_list()
     chosen = None if all(_DATE.fullmatch(text) for text in texts) else prefix_level(texts)
     if chosen is None:
-        return otherwise, []
+        return otherwise
     level, word = chosen
     if word:
         finer = tuple(dict.fromkeys((column, *otherwise.finer)))
-        return _by_names(frame, column, otherwise._replace(finer=finer), only_words=True), []
+        return _by_names(frame, column, otherwise._replace(finer=finer), only_words=True)
     groups = list(dict.fromkeys(_prefix(text, level) for text in texts))
-    sentence = (
-        f"names in {column!r} begin in {len(groups):,} ways ({', '.join(groups[:2])}, ...): if these are patients"
+    begun = f"names in {column!r} begin in {len(groups):,} ways ({', '.join(groups[:2])}, ...)"
+    raise TableInvalid(
+        name,
+        [
+            f"{begun}: say --unit prefix:{level} if these are patients, --unit {shlex.quote(column)} if every "
+            f"{otherwise.unit.word} is of another patient"
+        ],
     )
-    return otherwise._replace(unit=replace(otherwise.unit, if_each=True)), [
-        Interpreted(BELOW, column, f"{sentence}, say --unit prefix:{level}")
-    ]
 
 
 def holds_videos(frame: pl.DataFrame, column: str, word: str, columns: Iterable[str]) -> str:
     """The question whether another column names patients, where each of its values holds whole videos.
 
     A heading that says it is a name or number (`Kranken-Nr`) is enough; without one so many values have to hold the
-    videos that they name no kinds of them. Places, dates, amounts, and parts are what they say.
+    videos that they name no kinds of them, or more than a few of them be numbered (`K-017`). Places, dates, amounts,
+    and parts are what they say.
     """
     known = {*PATIENTS, *RECORDINGS, *HOLDERS, *IMAGES, *PATHS, *METRICS, *PARTS, *REPEATS, *PLACES}
     count = frame[column].n_unique()
@@ -454,7 +459,8 @@ def holds_videos(frame: pl.DataFrame, column: str, word: str, columns: Iterable[
             continue
         if not (cells.dtype == pl.String or (named and cells.dtype.is_integer())):
             continue
-        if not (named or levels > max(_MOST_TYPES, count / 4)) or not _within(frame, column, other):
+        codes = levels > _MOST_TYPES and cells.cast(pl.String).str.contains(r"\d").all()
+        if not (named or codes or levels > max(_MOST_TYPES, count / 4)) or not _within(frame, column, other):
             continue
         if not all(_DATE.fullmatch(text) for text in cells.cast(pl.String).unique()):
             return (

@@ -16,7 +16,9 @@ from surgvalid.errors import UnknownName
 from surgvalid.schema.metric_facts import known_as
 
 Meaning = Literal["decimal", "thousands"]
-ABSENT = tuple("NA N/A n/a na NaN nan NULL null None - -- – — failed Failed FAILED inf Inf INF ∞".split())
+ABSENT = tuple(
+    "NA N/A n/a na n.a. N.A. k.A. n.d. NaN nan NULL null None - -- – — failed Failed FAILED inf Inf INF ∞".split()
+)
 """Marks of a value that is not there, of a model that gave nothing, and of a distance to nothing."""
 _ANSWERS = {
     **dict.fromkeys("yes true right correct ja richtig oui".split(), 1.0),

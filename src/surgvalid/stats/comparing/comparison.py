@@ -34,7 +34,6 @@ from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
 from surgvalid.stats.intervals.engine import Difference, auto_difference
 from surgvalid.stats.intervals.few_videos import (
-    differing_videos,
     few_videos,
     gathered,
     percentile_too_narrow,
@@ -261,8 +260,7 @@ def pair_row(
         **settings.recorded,
         "note": note,
     }
-    notes = [differing_videos(difference.videos, difference.smallest_p, settings.level)] if difference.testable else []
-    return labelled(slice_.labels, row), tuple(one for one in (*difference.findings, *notes) if one is not None)
+    return labelled(slice_.labels, row), tuple(one for one in difference.findings if one is not None)
 
 
 def _favours(difference: Difference, matrix: ScoreMatrix, level: float) -> str | None:

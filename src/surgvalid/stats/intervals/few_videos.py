@@ -61,17 +61,6 @@ def few_videos(videos: int, df: float, *, where: str | None = None) -> Finding |
     return None
 
 
-def differing_videos(videos: int, smallest_p: float, level: float) -> Finding | None:
-    """Said where enough videos are there, and two models differ in too few of them."""
-    if not smallest_p > (1 - level) * (1 + 1e-9) or smallest_p >= 1:
-        return None
-    text = (
-        f"The models differ in {round(1 - math.log2(smallest_p))} of {videos} videos only: by the exact sign-flip test "
-        f"no difference can be shown at level {1 - level:.2g} (smallest p-value {p_text(smallest_p)})."
-    )
-    return remark("few-differing-videos", text)
-
-
 def percentile_too_narrow(videos: int, effective: float, *, where: str | None = None) -> Finding | None:
     """Said of the percentile bootstrap on fewer than a hundred equally long videos' worth."""
     if not effective < PERCENTILE_VIDEOS:

@@ -133,7 +133,7 @@ def unit_findings(totals: np.ndarray, sizes: np.ndarray, labels: Sequence[str], 
     if share > LARGEST_SHARE:
         text = f"{labels[largest]} alone makes up {100 * share:.0f} % of the mean; the median is {middle:.3g}."
         out.append(remark("one-unit-carries", text, where=where))
-    text = f"An outright failure in up to {rate} of videos could have gone unseen in {len(held)}"
+    text = f"An outright failure in up to {rate} of videos could have gone unseen in the {len(held)} with scores"
     if failures:
         text = f"{failures} of {len(held)} videos failed outright, and up to {rate} may"
     out.append(remark("unseen-failures", f"{text}; no interval knows of what no video shows.", where=where))

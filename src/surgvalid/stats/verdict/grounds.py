@@ -34,6 +34,7 @@ _RULES: dict[str, tuple[str, str]] = {
     "missing_left_out": ("neither reading of missing scores names a winner", _JOINT),
     "shared": ("units without a case that all models have leave the comparison", "the table"),
     "missing_as_asked": ("scores are not there, and the rule for them was given", "--missing"),
+    "unread": ("another number differs between models, and nobody says which of its values are better", "the table"),
     "relevance": ("a difference was shown and no margin was given", "none"),
     "margin_unapplied": ("a margin was given, and the finding is not one of an interval beside it", "none"),
     "asked_alone": ("one pair, chosen beforehand, is corrected for nothing", _SIGN_FLIP),
@@ -45,7 +46,10 @@ _RULES: dict[str, tuple[str, str]] = {
     ),
     "overturned": ("units with the largest advantage taken out one by one until it is open", _JOINT),
     "carried": ("it holds without the three units of the largest advantage", _JOINT),
-    "one_unit": ("of a metric without a bad end: more than 40 % of the sum over units", "the table"),
+    "one_unit": (
+        "of a metric without a bad end: more than 40 % of all differences of units, whatever their sign",
+        "the table",
+    ),
     "fails": (
         "units beyond half the way from the median to the bad end, or five medians beyond the median",
         "the table",

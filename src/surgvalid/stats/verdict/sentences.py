@@ -12,7 +12,7 @@ from typing import Any
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.statistic_rules import remark
-from surgvalid.schema.tables.column_words import plain_name
+from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.shown_tables import p_phrase, spelled
 from surgvalid.stats.comparing.rank_sets import RankSets
 from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED
@@ -21,6 +21,8 @@ from surgvalid.stats.verdict.who_is_better import BETTER, ModelVerdict
 
 ALPHA = 0.05
 MOST_DIGITS = 6
+_NOTHING = 1e-9
+"""Of the largest number beside it, what rounding of the computer leaves of 0."""
 _ORDINALS = {3: "third", 4: "fourth", 5: "fifth"}
 
 
@@ -237,13 +239,13 @@ def _shared(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 
 
 def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
-    count, column, ends = numbers["strata"], plain_name(numbers["column"]), numbers["ends"]
+    count, column, ends = numbers["strata"], PLACES[plain_name(numbers["column"])], numbers["ends"]
     if ends is None:
         return f"{spelled(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
     low, high = (amount(end, verdict.metric, like=ends) for end in ends)
     pair = verdict.deciding
     return (
-        f"In another {column} like these {count}, {pair.model} may lie {low} to {high} {verdict.metric.name} from "
+        f"With another {column} like these {count}, {pair.model} may lie {low} to {high} {verdict.metric.name} from "
         f"{pair.other}, positive where it does better ({verdict.level:.0%} prediction interval)."
     )
 
@@ -311,13 +313,17 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "chance_wrong": _chance_wrong,
     "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
     "shared": _shared,
-    "missing_as_asked": lambda _, n: f"{_missing(n)[0].upper()}{_missing(n)[1:]} count as was asked: {n['rule']}.",
+    "missing_as_asked": lambda _, n: (
+        f"{_missing(n)} count{'s' * (sum(n['counts'].values()) == 1)} as was asked: {n['rule']}."
+    ),
     "relevance": lambda v, _: (
         f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
     ),
     "margin_unapplied": lambda v, _: f"So nothing is said about the margin {v.margin_said}.",
     "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",
-    "few_differ": lambda v, n: f"They differ in {n['differing']} of {_count(v)} only.",
+    "few_differ": lambda v, n: (
+        f"They differ in {n['differing']} of {_count(v)} only, which cannot show more than {p_phrase(n['smallest_p'])}."
+    ),
     "amount_depends": lambda _, n: f"By how much depends on {n['column']} ({p_phrase(n['p'])}).",
     "elsewhere": _elsewhere,
     "overturned": _overturned,
@@ -330,6 +336,9 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "unseen": _unseen,
     "size": _size_needed,
     "other_metric": _other_metric,
+    "unread": lambda _, n: (
+        f"Not looked at: {', '.join(n['columns'])}, of unknown direction (--better NAME=larger or NAME=smaller)."
+    ),
 }
 
 
@@ -393,11 +402,13 @@ def amount(value: float, facts: MetricFacts, *, like: Sequence[float] = ()) -> s
     """
     finite = [abs(one) for one in (like or (value,)) if math.isfinite(one)]
     bounded = max(abs(facts.low), abs(facts.high)) <= 1
-    digits = 3 if bounded or max(finite, default=1.0) < 1 else 1
-    smallest = min((one for one in finite if one > 0), default=1.0)
-    while digits < MOST_DIGITS and float(f"{smallest:.{digits}f}") == 0:
+    largest = max(finite, default=1.0)
+    digits = 3 if bounded or largest < 1 else 1
+    smallest = min((one for one in finite if one > _NOTHING * largest), default=1.0)
+    while digits < MOST_DIGITS and not (round(smallest, digits) and round(largest, digits - 1)):
         digits += 1
-    return f"{value + 0.0:.{digits}f}{' ' + facts.unit if facts.unit else ''}"  # no minus before nothing
+    shown = 0.0 if abs(value) <= _NOTHING * largest else value  # no minus before nothing
+    return f"{shown:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

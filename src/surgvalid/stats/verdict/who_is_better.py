@@ -32,7 +32,7 @@ from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.missing import Missing, usual_rules
-from surgvalid.schema.tables.read_rows import is_quantity
+from surgvalid.schema.tables.read_rows import UNREAD, is_quantity
 from surgvalid.schema.tables.score_matrix import ScoreMatrix
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.units import Unit
@@ -201,6 +201,7 @@ def verdict(
         made = _by_metrics(made, table, name, question)
         made = _with_more(made, *_elsewhere(made))
     made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_unapplied(made), *_compared(whole, matrix))
+    made = _with_more(made, *_unread(table, name))
     made = _with_more(made, *_asked(table, matrix, question), *_too_alike(made), *_wrong(made, question))
     if made.kind == "no_unit":
         return made
@@ -422,10 +423,14 @@ def _matters(holes: np.ndarray, matrix: ScoreMatrix) -> bool:
 
 
 def _by_estimand(made: ModelVerdict, question: VerdictQuestion) -> ModelVerdict:
-    """Nobody wins where all cases together and the mean over units name different models."""
-    for pair in made.pairs:
-        over = float(np.nanmean(pair.gaps))
-        if question.estimand == "rows" and made.winner and pair.difference * over < 0 and abs(over) > 1e-12:
+    """Nobody wins, or leads, where the mean over units names another model: any, or surely, beside a mere lead."""
+    for pair in made.pairs if question.estimand == "rows" else ():
+        gaps = pair.gaps[np.isfinite(pair.gaps)][:, None]
+        over = float(gaps.mean())
+        if not pair.difference * over < 0 or abs(over) <= 1e-12:
+            continue
+        alpha = 1 - question.level
+        if made.winner or joint_tests(gaps, np.ones_like(gaps), alpha=alpha).p_adjusted[0] <= alpha:
             numbers = {"other": pair.other, "cases": pair.difference, "units": over}
             return _depends(made, "depends_on_counting", numbers)
     return made
@@ -505,6 +510,13 @@ def _asked(table: ScoreTable, matrix: ScoreMatrix, question: VerdictQuestion) ->
     return [*spoken, Statement("missing_as_asked", {"counts": counts, "rule": ", ".join(rules)})]
 
 
+def _unread(table: ScoreTable, name: str) -> tuple[Statement, ...]:
+    """Said of other metrics that are not looked at, because nobody says which of their values are better."""
+    others = [one for one in table.metrics if one != name and table.facts_of(one).better is None]
+    others += [line.column for line in table.read_as.interpreted if line.code == UNREAD]
+    return (Statement("unread", {"columns": others}),) if others else ()
+
+
 def _beside_baseline(made: ModelVerdict) -> tuple[Statement, ...]:
     """Said of the other models beside the baseline, where one of them leads."""
     rest = made.pairs[len(made.leading) :]
@@ -576,7 +588,7 @@ def _one_unit(made: ModelVerdict, sizes: np.ndarray, names: Sequence[str]) -> It
     """Said where one unit is most of a difference that no range bounds, as where 999 stands for no distance."""
     parts = made.deciding.gaps * sizes
     first, whole = int(np.argmax(parts)), float(parts.sum())
-    if np.isfinite(made.metric.worst) or not parts[first] > LARGEST_SHARE * whole > 0:
+    if np.isfinite(made.metric.worst) or not (whole > 0 and parts[first] > LARGEST_SHARE * np.abs(parts).sum()):
         return
     rest = (whole - float(parts[first])) / float(sizes.sum() - sizes[first])
     yield Statement("one_unit", {"unit": names[first], "share": parts[first] / whole, "rest": rest})

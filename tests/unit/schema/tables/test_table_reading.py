@@ -242,7 +242,7 @@ def test_german_headings_are_known():
 
 def test_rows_that_may_be_of_several_models_are_not_pooled_into_one():
     columns = {"patient": PATIENTS * 2, "Variante": ["a"] * 12 + ["b"] * 12, "dice": A + B}
-    with pytest.raises(TableInvalid, match=r"--model-column Variante --case COLUMN.*--score dice"):
+    with pytest.raises(TableInvalid, match=r"--model-column Variante, with --case COLUMN.*--score dice"):
         read(columns)
     assert names(read(columns, scores=["dice"]), "model") == {"table"}
     both = plain_table({"unet.csv": pl.DataFrame(columns), "swin.csv": pl.DataFrame(columns)})
@@ -463,8 +463,8 @@ def test_models_under_a_heading_that_nobody_knows_are_not_pooled():
     with pytest.raises(TableInvalid) as refused:
         read(table)
     assert refused.value.problems == [
-        "no column is known to name models: if one does, say --model-column 病人 or --model-column 方法 or "
-        "--model-column 图像, with --unit COLUMN and --case COLUMN for patients and cases; if the table is of one "
+        "no column is known to name models: if one does, say --model-column '病人' or --model-column '方法' or "
+        "--model-column '图像', with --unit COLUMN and --case COLUMN for patients and cases; if the table is of one "
         "model, say --score Dice"
     ]
     chosen = {"model": "方法", "video": "病人", "case": "图像"}

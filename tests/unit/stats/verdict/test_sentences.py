@@ -71,7 +71,7 @@ def test_equal_models_are_called_equal():
 def test_models_that_differ_in_few_patients_are_not_blamed_on_the_number_of_patients():
     frame = wide(12, one=0.0).with_row_index("place")
     frame = frame.with_columns(two=pl.col("one") - 0.3 * (pl.col("place") < 5)).drop("place")
-    assert "They differ in 5 of 12 patients only." in said(frame)
+    assert "They differ in 5 of 12 patients only, which cannot show more than p = 0.062." in said(frame)
 
 
 def test_the_smallest_p_value_says_what_it_was_corrected_for():
@@ -387,3 +387,32 @@ def test_too_few_patients_for_many_models_are_not_said_to_be_ahead_by_less_than_
         r"patients cannot show",
         first,
     )
+
+
+def test_a_metric_that_nobody_can_read_is_told_beside_the_winner():
+    long = wide(12, good=0.1, plain=0.0).unpivot(index="patient", variable_name="model", value_name="Dice")
+    told = said(long.with_columns(wynik=pl.Series(np.linspace(0.1, 0.9, 24))), metric=None)
+    assert "Not looked at: wynik, of unknown direction (--better NAME=larger or NAME=smaller)." in told
+    age = pl.col("patient").str.tail(2).cast(pl.Float64) + 40.5
+    assert not any("Not looked at" in one for one in said(long.with_columns(alter=age, dauer=age), metric=None))
+
+
+def test_a_difference_of_nothing_has_no_unit_that_makes_it_up():
+    gaps = np.array([0.3, -0.29, 0.2, -0.21, 0.1, -0.1, 0.25, -0.24])
+    rows = {"patient": [f"p{i}" for i in range(8)], "a": 2 + gaps, "b": np.full(8, 2.001)}
+    assert not any("makes up" in one for one in said(rows, metric=None, better="larger"))
+
+
+def test_a_sure_mean_over_patients_goes_against_a_mere_lead_over_all_cases():
+    rows = [("p0", f, 0.5, 0.44) for f in range(100)] + [
+        (f"p{p}", f, 0.5, 0.53) for p in range(1, 12) for f in range(4)
+    ]
+    made = surgvalid.study(pl.DataFrame(rows, schema=["patient", "frame", "a", "b"], orient="row"), metric="dice")
+    assert title_of(made.judged) == "It depends on whether cases or patients count alike"
+    assert "over all cases a leads" in made.verdict[0]
+    assert "in the mean over 12 patients b" in made.verdict[0]
+
+
+def test_what_a_computer_leaves_of_nothing_is_nothing():
+    rows = {"patient": [f"p{i}" for i in range(20)], "a": [1] * 20, "b": [0 if i in (3, 8) else 1 for i in range(20)]}
+    assert "0.100 above b (0.000 to 0.250; 20 patients)" in said(rows, metric="correct")[0]

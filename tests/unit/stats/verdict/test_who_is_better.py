@@ -289,7 +289,7 @@ def test_the_verb_compare_takes_its_words_and_its_favour_from_the_verdict() -> N
     [
         (2, "Two centres say nothing about a third."),
         (4, "Four centres say nothing about a fifth."),
-        (6, "In another centre like these 6, A may lie -0."),
+        (6, "With another centre like these 6, A may lie -0."),
     ],
 )
 def test_another_centre_is_spoken_of_from_five_on(centres: int, words: str) -> None:

@@ -59,7 +59,7 @@ def over_models(
     Raises:
         Misuse: Models are to stand for others and cannot, for want of models, of videos or of a test.
     """
-    models = frame[column].drop_nulls().n_unique() if column in frame.columns else 0
+    models = frame[column].drop_nulls().n_unique() if column and column in frame.columns else 0
     tested = tests.inference == "reml-t" and bool(tests.video)
     if like_these and (models < 2 or not tested):
         raise Misuse(
