@@ -243,10 +243,10 @@ def _opened(metrics: Sequence[str], labels: Sequence[int], asked: MaskRequest) -
 
 def _which_reading(names: Sequence[str], labels: Sequence[int]) -> str:
     """What is asked where a metric of one mask meets several classes."""
-    listed = "; ".join(f"{name}: {' or '.join(OF_CLASSES[name])}" for name in names)
+    listed = ", ".join(f"--metric {' or '.join(OF_CLASSES[name])}" for name in names)
     return (
         f"{', '.join(names)} of {len(labels)} classes can be that of every class, then their mean, or that of "
-        f"whatever is not background; say which ({listed})"
+        f"whatever is not background; say {listed}"
     )
 
 

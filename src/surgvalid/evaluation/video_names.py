@@ -94,7 +94,7 @@ def videos_of_paths(names: Sequence[str], pattern: str | None = None) -> list[st
 
 def _proposed(names: Sequence[str]) -> str:
     """A pattern that finds videos with several images in the names, and what it finds; else an example."""
-    for pattern in ("^(.+)/", "^(.+)[_-][a-z]*[0-9]+", "^([A-Za-z]*[0-9]+)"):
+    for pattern in ("^(.+)/", "^(.+)_[0-9]+", "^(.+)[_-][a-z]*[0-9]+", "^([A-Za-z]*[0-9]+)"):
         videos = [match and match[1] for match in map(re.compile(pattern).search, names)]
         if all(videos) and 1 < len(set(videos)) <= len(names) / 2:
             return f"'{pattern}' ({len(set(videos))} videos, the first {videos[0]!r})"
