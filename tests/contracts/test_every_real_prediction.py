@@ -103,6 +103,14 @@ RIGHT = {
 """Files that need no question."""
 
 
+@pytest.mark.parametrize("name", [name for name, one in FILES.items() if one["kind"] == "phases"])
+def test_references_are_read_in_every_layout_of_predictions(name: str) -> None:
+    layouts = {one["predictions"] for one in FILES.values() if one["kind"] == "phases"}
+    for layout in sorted(one for one in layouts if not one.endswith(".csv")):  # a table names its references
+        sides = [Path(str(ROOT)) / one for one in (FILES[name]["predictions"], layout)]
+        assert surgvalid.evaluate("phases", *sides, fps=1, metrics=["phase_accuracy"]).value("phase_accuracy") == 1.0
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_folder_of_both_sides_tells_what_it_holds(name: str, tmp_path: Path) -> None:
     one = FILES[name]

@@ -124,8 +124,10 @@ OPTIONS: dict[str, Option] = {
     "class_numbers": component("--format", "classes", "what numbers of classes are: ids, from-0 or from-1", str, ""),
     "join": component("--format", "join", "what images are called by: id, name, number or video-frame", str, ""),
     "boxes_from": component(
-        "--format", "boxes_from", "undo mirror:x, swap, letterbox:640, stretch:640, offset:DX:DY or scale:X:Y", str, ""
+        "--format", "boxes_from", "undo mirror:x, swap, letterbox:640, stretch:640, offset:DX:DY or scale:SX:SY", str,
+        "",
     ),
+    "renamed": component("--format", "renamed", "what predictions call A is B: A:B+B:A", str, ""),
     "lag": component("--format", "lag", "move predictions by so many frames: -1, or VIDEO:-1+VIDEO:2", str, ""),
     "lag_s": component("--format", "lag_s", "move predictions by so many seconds", float | None),
     "no_predictions": component(

@@ -153,7 +153,8 @@ VERBS: tuple[Verb, ...] = (
         "evaluate classification",
         "evaluate.evaluated",
         "One label, several labels or scores per frame",
-        f"predictions references classes labels prediction_labels columns video_column rate_hz by {_SET} {_EVALUATED}",
+        f"predictions references classes labels renamed prediction_labels columns video_column rate_hz by {_SET} "
+        f"{_EVALUATED}",
     ),
     Verb(
         "evaluate cvs",
@@ -166,22 +167,22 @@ VERBS: tuple[Verb, ...] = (
         "evaluate detection",
         "evaluate.evaluated",
         "Boxes or masks of objects in images, in any usual form",
-        "detections coco compare_by box_format class_numbers join boxes_from lag no_predictions prediction_labels "
-        f"columns video_column patient_pattern by {_SET} {_EVALUATED}",
+        "detections coco compare_by box_format class_numbers join boxes_from renamed lag no_predictions "
+        f"prediction_labels columns video_column patient_pattern by {_SET} {_EVALUATED}",
     ),
     Verb(
         "evaluate phases",
         "evaluate.evaluated",
         "A label sequence per video: frames, segments, transitions, stability",
-        f"predictions references fps lag_s classes prediction_labels columns video_column rate_hz by {_SET} "
+        f"predictions references fps renamed lag_s classes prediction_labels columns video_column rate_hz by {_SET} "
         f"{_EVALUATED}",
     ),
     Verb(
         "evaluate segmentation",
         "evaluate.evaluated",
         "Masks or label maps per image",
-        "label_maps reference_maps classes instances colours nifti_axes mm_per_px lag no_predictions ignored_label "
-        f"tolerance_px empty patient_pattern properties by {_SET} {_EVALUATED}",
+        "label_maps reference_maps classes instances colours nifti_axes mm_per_px renamed lag no_predictions "
+        f"ignored_label tolerance_px empty patient_pattern properties by {_SET} {_EVALUATED}",
     ),
     Verb(
         "evaluate tracking",

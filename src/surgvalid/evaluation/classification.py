@@ -16,17 +16,19 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.evaluation.alignment.classes import renamings
 from surgvalid.evaluation.companions import policy_notes, reliability_table, with_trivial_baselines
 from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, material_of, open_chosen
 from surgvalid.evaluation.predictions.labels import holds_labels, in_order_of, matched_videos, read_labels, unlisted
 from surgvalid.evaluation.records import MOMENTS, checked_rows, in_order, joined, numbers, read_records, texts
 from surgvalid.evaluation.sanity.labels import label_checks
-from surgvalid.evaluation.sanity.sanity_finding import Looked, both
+from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding, both
 from surgvalid.evaluation.shards import Cut, Gathered, stacked
 from surgvalid.metrics import CLASSIFICATION, METRICS
 from surgvalid.metrics.classification.averages import ClassAverage, LabelBalancedAccuracy
 from surgvalid.metrics.classification.cases import NO_ANSWER, LabelCases, ScoreCases, SetCases
 from surgvalid.metrics.classification.ranking import AreaUnderROC, MeanAveragePrecision
+from surgvalid.schema.findings import Severity
 from surgvalid.schema.metric_facts import KNOWN_METRICS, Metric, MetricFacts
 from surgvalid.schema.outcomes import Status
 
@@ -34,6 +36,7 @@ LABEL_DEFAULT = ("accuracy", "balanced_accuracy", "macro_precision", "macro_reca
 SET_DEFAULT = ("label_accuracy", "label_balanced_accuracy", "macro_precision", "macro_recall", "macro_f1")
 SCORE_DEFAULT = ("mean_ap", "macro_auroc")
 _SHOWN_CLASSES = 20
+_NAMED = "Numbers are named by --prediction-labels in the model's order, other names by --format renamed=A:B+C:D."
 _KEPT = ("moment", "has_scores", "has_decisions", "form")
 """What a shard says of its rows beside their classes."""
 EXACT = MetricFacts("set_exact", conventions={"score": "1 where the sets are equal, else 0"})
@@ -99,16 +102,18 @@ def read_labelled(
     classes: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    renamed: str | None = None,
     cut: Cut | None = None,
 ) -> LabelledRows:
     """Checked rows of one table, or of references and predictions joined.
 
     Args:
         predictions: A table, or what `surgvalid.evaluation.predictions.labels` reads.
-        references: A table; left out where the predictions' table holds both.
+        references: The same; left out where the predictions' table holds both.
         classes: The declared classes.
         columns: Our names of columns to theirs.
         prediction_labels: Names of the numbers 0, 1, ... that the predictions hold.
+        renamed: What predictions call some classes, and what these are, as `A:B+B:A`.
         cut: Which videos; all if left out.
 
     Raises:
@@ -117,13 +122,14 @@ def read_labelled(
     declared = [str(label) for label in classes]
     frame, form = _predicted(predictions, columns, declared)
     frame = _with_names(frame, prediction_labels)
+    if renamed:
+        frame, form = _under_names(frame, renamed), f"{form or 'a table'}; renamed {renamed}"
     if references is None:
         frame = _of_cut(frame, cut)
         frame, moment = checked_rows(frame, "predictions")
         frame = in_order(frame, moment)
     else:
-        arrays = isinstance(references, str | Path) and Path(references).suffix.lower() == ".npz"
-        ours = _predicted(references, columns, declared)[0] if arrays else read_records(references, columns)
+        ours = _referenced(references, columns, declared)
         frame, more = _moments_of(ours, frame) if form else (frame, "")
         form = f"{form}; {more}" if more else form
         ours, frame = _of_cut(ours, cut), _of_cut(frame, cut)
@@ -144,9 +150,17 @@ def _predicted(predictions: Any, columns: Mapping[str, str] | None, classes: Seq
     """The predictions as a table, and what they were interpreted as where they were none."""
     if isinstance(predictions, str | Path) and holds_labels(Path(predictions)):
         labels = read_labels(Path(predictions), classes)
-        return unlisted(labels.frame, classes), labels.form
+        return unlisted(read_records(labels.frame, columns), classes), labels.form
     frame = read_records(predictions, columns)
     return unlisted(frame, classes), ""
+
+
+def _referenced(references: Any, columns: Mapping[str, str] | None, classes: Sequence[str]) -> pl.DataFrame:
+    """The references as a table, from whatever predictions may be in; rows without a number are counted from 0."""
+    frame, form = _predicted(references, columns, classes)
+    if form and "reference" not in frame.columns:
+        frame = frame.rename({"prediction": "reference", "place": "frame"}, strict=False)
+    return frame
 
 
 def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -159,6 +173,18 @@ def _with_names(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         message = f"predictions {', '.join(strange[:5])} are no numbers from 0 to {len(names) - 1}"
         raise InputInvalid("predictions", [f"{message}, which --prediction-labels names"])
     return frame.with_columns(predicted.replace(by_number).alias("prediction"))
+
+
+def _under_names(frame: pl.DataFrame, renamed: str) -> pl.DataFrame:
+    """Predictions under other names: labels, and columns of classes."""
+    columns = {name: name.split(":", 1) for name in frame.columns if name.startswith(("prediction:", "score:"))}
+    labels = texts(frame["prediction"]) if "prediction" in frame.columns else pl.Series("prediction", [], pl.String)
+    others = renamings(renamed, {*labels.drop_nulls(), *(label for _, label in columns.values())})
+    moved = {name: f"{prefix}:{others.get(label, label)}" for name, (prefix, label) in columns.items()}
+    if len(set(moved.values())) < len(moved):
+        raise Misuse(f"--format renamed={renamed} gives two columns of scores one name")
+    frame = frame.rename(moved)
+    return frame.with_columns(labels.replace(others)) if "prediction" in frame.columns else frame
 
 
 def _moments_of(ours: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -237,7 +263,10 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
         if len(strange):
             listed = ", ".join(strange.unique().sort().to_list()[:5])
             known = ", ".join(declared[:_SHOWN_CLASSES]) + (", ..." if len(declared) > _SHOWN_CLASSES else "")
-            problems.append(f"column {name!r}: {len(strange)} labels ({listed}) are not among the classes ({known})")
+            mend = f". {_NAMED}" if name == "prediction" and listed[:1].isdecimal() else ""
+            problems.append(
+                f"column {name!r}: {len(strange)} labels ({listed}) are not among the classes ({known}){mend}"
+            )
     if empty := frame["reference"].null_count():
         problems.append(f"column 'reference' is empty in {empty} rows; leave rows without a reference out")
     return frame
@@ -266,12 +295,17 @@ def material(
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    renamed: str | None = None,
     cut: Cut | None = None,
 ) -> EvaluationMaterial:
     """What a table of labels, sets or scores offers for measuring."""
-    rows = read_labelled(
-        predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels, cut=cut
-    )
+    read: dict[str, Any] = {
+        "classes": classes,
+        "columns": columns,
+        "prediction_labels": prediction_labels,
+        "renamed": renamed,
+    }
+    rows = read_labelled(predictions, references, **read, cut=cut)
     gathered = rows.gathered(cut, labels=labels, declared=bool(classes))
     return replace(_material(rows, metrics, by, labels, declared=bool(classes)), gathered=gathered)
 
@@ -300,7 +334,7 @@ def _material(
         notes.append(f"Classes were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
     if rows.single and (unanswered := rows.frame["prediction"].null_count()):
         notes.append(f"{unanswered} cases have no prediction and count as wrong.")
-    notes += [*strange_names(rows), *policy_notes(made.jobs)]
+    notes += policy_notes(made.jobs)
     return replace(
         made,
         class_jobs=_per_class(rows),
@@ -315,21 +349,23 @@ def _material(
 def checks_of(rows: LabelledRows) -> Looked:
     """The checks of labels and of scores, as far as there are both."""
     forms = [scores for scores, there in ((False, rows.has_decisions), (True, rows.has_scores)) if there]
-    looked: Looked = {}
+    looked: Looked = {"labels-renamed": strange} if (strange := _strangers(rows)) else {}
     for scores in forms:
-        looked = both(looked, label_checks(rows.cases(rows.frame, scores=scores), rows.classes))
+        if not strange:
+            looked = both(looked, label_checks(rows.cases(rows.frame, scores=scores), rows.classes))
     return looked
 
 
-def strange_names(rows: LabelledRows) -> list[str]:
-    """A warning where predictions and references have no label in common, as '1.0' and '1' have none."""
+def _strangers(rows: LabelledRows) -> SanityFinding | None:
+    """Whether predictions and references have no label in common, as '1.0' and '1' have none."""
     if not rows.single:
-        return []
+        return None
     ours, theirs = (rows.frame[name].drop_nulls().unique().sort() for name in ("reference", "prediction"))
     if theirs.is_empty() or theirs.is_in(ours.implode()).any():
-        return []
+        return None
     shown = [", ".join(side.head(5).to_list()) for side in (ours, theirs)]
-    return [f"No predicted label ({shown[1]}) occurs in the references ({shown[0]}); are both named alike?"]
+    evidence = f"No predicted label ({shown[1]}) occurs in the references ({shown[0]})."
+    return SanityFinding("labels-renamed", Severity.ERROR, evidence, _NAMED)
 
 
 def _default(rows: LabelledRows) -> tuple[str, ...]:

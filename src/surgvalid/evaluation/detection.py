@@ -23,6 +23,7 @@ from surgvalid.evaluation.alignment.boxes import (
     lags_of,
     natural_keys,
 )
+from surgvalid.evaluation.alignment.classes import renamings
 from surgvalid.evaluation.box_shards import Detections as Detections
 from surgvalid.evaluation.box_shards import Overlap, gathered_boxes, rejoined_boxes
 from surgvalid.evaluation.measure import (
@@ -65,6 +66,7 @@ def material(
     columns: Mapping[str, str] | None = None,
     join: str | None = None,
     boxes_from: str | None = None,
+    renamed: str | None = None,
     lag: str | None = None,
     no_predictions: Sequence[str] = (),
     cut: Cut | None = None,
@@ -85,6 +87,7 @@ def material(
         columns: Our names of the columns of a table to theirs: `image`, `label`, `score`, `box`.
         join: How images of the predictions are told, where that is open: one of `joining.JOINS`.
         boxes_from: What was done to images before boxes were predicted, such as `mirror:x` or `letterbox:640`.
+        renamed: What predictions call some classes, and what these are, as `A:B+B:A`.
         lag: By how many images of their video predictions are moved: `-1`, or `VIDEO:-1+VIDEO:2`.
         no_predictions: Videos in which nothing was detected, as is meant.
         cut: Which videos; all if left out.
@@ -108,6 +111,7 @@ def material(
         video_column=video_column,
         video_pattern=video_pattern,
         readings=readings,
+        renamed=renamed,
         lag=lag,
     )._replace(silent=tuple(no_predictions))
     if cut is None:
@@ -187,6 +191,7 @@ def read_detections(
     video_column: str | None = None,
     video_pattern: str | None = None,
     readings: Mapping[str, Any] | None = None,
+    renamed: str | None = None,
     lag: str | None = None,
 ) -> Detections:
     """The cases of both files; `readings` are what the caller says about the predictions, as `read_boxes` takes it.
@@ -209,6 +214,13 @@ def read_detections(
     called = {record["id"]: str(record.get("name", record["id"])) for record in dataset["categories"]}
     names = [called[category] for category in read.categories]
     cases = replace(read.cases, unit=videos)
+    if renamed:
+        others = renamings(renamed, names)
+        if strange := sorted(set(others.values()) - set(names)):
+            raise Misuse(f"--format renamed: {', '.join(strange)} are no classes of the references")
+        place = np.array([names.index(others.get(name, name)) for name in names])
+        cases = replace(cases, prediction=replace(cases.prediction, category=place[cases.prediction.category]))
+        form = f"{form}; renamed {renamed}"
     if lag:
         cases, moved = _moved(cases, records, videos, lag)
         form = f"{form}; {moved}"

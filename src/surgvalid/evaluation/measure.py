@@ -352,7 +352,8 @@ def _spread_row(
 ) -> dict[str, Any]:
     numbers = {name: known(getattr(estimates, name)[place]) for name in ("value", "low", "high", "sd", "df")}
     findings = [one for one in estimates.findings if one.where == str(place)]
-    notes = [one.message for one in findings if numbers["low"] is None or one.code not in _SAID_ONCE]
+    elsewhere = _SAID_ONCE - ({"few-videos"} if numbers["low"] is None else set())  # no interval, none too narrow
+    notes = [one.message for one in findings if one.code not in elsewhere]
     if undefined:
         notes.append(f"undefined in {undefined:,} of {settings.replicates:,} resamples, which are left aside")
     if numbers["value"] is None:

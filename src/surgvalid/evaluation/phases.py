@@ -22,7 +22,6 @@ from surgvalid.evaluation.classification import (
     checks_of,
     read_labelled,
     rows_of_shards,
-    strange_names,
 )
 from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, jobs_on, material_of, open_chosen
 from surgvalid.evaluation.records import typical_step
@@ -53,6 +52,7 @@ def material(
     by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
+    renamed: str | None = None,
     lag_s: float | None = None,
     cut: Cut | None = None,
 ) -> EvaluationMaterial:
@@ -61,9 +61,13 @@ def material(
     Raises:
         InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
     """
-    rows = read_labelled(
-        predictions, references, classes=classes, columns=columns, prediction_labels=prediction_labels, cut=cut
-    )
+    read: dict[str, Any] = {
+        "classes": classes,
+        "columns": columns,
+        "prediction_labels": prediction_labels,
+        "renamed": renamed,
+    }
+    rows = read_labelled(predictions, references, **read, cut=cut)
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
     if lag_s:
@@ -107,7 +111,6 @@ def _material(
     notes += [f"Labels per second: {', '.join(sorted({f'{rate:g}' for rate in rates.values()}))}."]
     if not declared:
         notes.append(f"Phases were taken from the data: {', '.join(rows.classes)}. Declare them with --classes.")
-    notes += strange_names(rows)
     return replace(
         made,
         class_jobs=_per_class(rows),

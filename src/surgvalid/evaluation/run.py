@@ -144,7 +144,8 @@ def refuse_misread(looked: Looked) -> None:
         InputInvalid: With everything that the checks saw, and what mends it.
     """
     if errors := [f"{one.evidence} {one.hint}" for one in looked.values() if one and one.severity is Severity.ERROR]:
-        raise InputInvalid("alignment", [*errors, "with --format as_read the numbers are made nevertheless"])
+        errors[-1] += " With --format as_read the numbers are made nevertheless."
+        raise InputInvalid("alignment", errors)
 
 
 @requested("evaluate {kind} --check", files=("predictions", "references"))

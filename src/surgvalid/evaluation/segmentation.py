@@ -16,6 +16,7 @@ import polars as pl
 
 from surgvalid.errors import InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.alignment.boxes import frames_in_order, lags_of, natural_keys
+from surgvalid.evaluation.alignment.classes import renamings
 from surgvalid.evaluation.alignment.masks import mask_alignment, masks_held, masks_lacking
 from surgvalid.evaluation.mask_walk import FROM_COUNTS, Walked, labels_in, masks_walked, overlap_jobs
 from surgvalid.evaluation.measure import ClassJob, EvaluationMaterial, MeasureJob, material_of, open_chosen
@@ -54,7 +55,8 @@ OF_CLASSES = {
 }
 """Metrics of one mask, and what several classes can be asked for instead."""
 Maps = Mapping[str, np.ndarray]
-_WHITE = 255
+_WHITE = {1: 255, 255: 1}
+"""What foreground is called, and what it is called elsewhere."""
 
 
 def material(
@@ -76,6 +78,7 @@ def material(
     video_of: Mapping[str, str] | None = None,
     nifti_axes: str | None = None,
     case_of: Mapping[str, str] | None = None,
+    renamed: str | None = None,
     lag: str | None = None,
     no_predictions: Sequence[str] = (),
     cut: Cut | None = None,
@@ -100,6 +103,7 @@ def material(
         video_of: The video of every name; told by pattern or folder if left out.
         nifti_axes: `xy` or `rows`, where the shape of NIfTI files does not say it.
         case_of: What the data set calls every mask of the references; predictions may be called so.
+        renamed: What predictions call some classes, and what these are, as `1:2+2:1`.
         lag: By how many images of their video predictions are moved: `-1`, or `VIDEO:-1+VIDEO:2`.
         no_predictions: Videos in which nothing was segmented, as is meant.
         cut: Which videos; all if left out.
@@ -115,11 +119,12 @@ def material(
     ours = read_label_maps(references, "references", table, nifti_axes=nifti_axes)
     theirs = read_label_maps(predictions, "predictions", table, like=ours, nifti_axes=nifti_axes)
     theirs, matching = under_names_of(ours, theirs, case_of or {})
-    if len(classes) == 1 and not recoded and not instances:
-        theirs, binary = _one_foreground(theirs, _whole_numbers(classes)[0])
-        matching = " ".join(text for text in (matching, binary) if text)
+    sentences = [matching]
     if recoded:
         ours, theirs = recoded_maps(ours, recoded), recoded_maps(theirs, recoded)
+    if renamed:
+        theirs = recoded_maps(theirs, _numbers(renamed, theirs))
+        sentences.append(f"Predicted masks were renamed {renamed}.")
     rows = _rows(sorted(ours), video_pattern, video_of, properties, by)
     if cut is not None:
         rows = cut.rows(rows)
@@ -135,35 +140,63 @@ def material(
     ]:
         raise InputInvalid("masks", problems + masks_walked(ours, theirs, _whole_numbers(classes), ignore).problems)
     labels = _whole_numbers(classes) or labels_in(ours, theirs, ignore)
+    if not recoded and not instances:
+        ours, theirs, labels, white = _of_one_class(ours, theirs, labels, declared=bool(classes) or cut is not None)
+        sentences += white
     given = {"tolerance_px": tolerance_px, "mm_per_px": mm_per_px, "empty": empty, "ignore": ignore}
     asked = MaskRequest(
         {name: value for name, value in given.items() if value is not None},
         instances,
         bool(classes),
-        " ".join(text for text in (matching, moved) if text),
+        " ".join(text for text in (*sentences, moved) if text),
         list(no_predictions),
     )
     opened = _opened(metrics, labels, asked)
     walked = masks_walked(ours, theirs, labels, ignore, {n: m for n, m in opened.items() if _of_pixels(m)})
-    if walked.problems:
-        raise InputInvalid("masks", walked.problems)
+    if problems := walked.problems:
+        if not renamed and any("among the classes" in one for one in problems):
+            problems = [*problems[:-1], f"{problems[-1]}; predictions that number them otherwise: --format renamed=A:B"]
+        raise InputInvalid("masks", problems)
     checks = mask_alignment(ours, theirs, rows["video"].to_list(), [] if instances else labels)
     made = _material(rows, walked, labels, asked, opened, by, checks, lambda here: _cases(ours, theirs, here))
     return replace(made, gathered=None if cut is None else _gathered(rows, walked, labels, asked, checks, cut))
 
 
-def _one_foreground(maps: Maps, label: int) -> tuple[Maps, str]:
-    """Predictions of a task with one class under its number, where all that is not background is 255."""
-    seen: set[int] = set()
+def _of_one_class(
+    ours: Maps, theirs: Maps, labels: list[int], *, declared: bool
+) -> tuple[Maps, Maps, list[int], list[str]]:
+    """Both sides of a task with one class under its number, where all of a side that is not background is 255, or 1."""
+    if not declared and set(labels) == set(_WHITE):
+        labels = [label for label in labels if _all_of(ours, label)] or labels
+    if len(labels) != 1 or labels[0] not in _WHITE:
+        return ours, theirs, labels, []
+    (label,) = labels
+    other, sentences, sides = _WHITE[label], [], [ours, theirs]
+    for place, whose in enumerate(("Reference", "Predicted")):
+        if _all_of(sides[place], other):
+            sides[place] = recoded_maps(sides[place], {other: label})
+            sentences.append(f"{whose} pixels of {other} are class {label}, the only one there is.")
+    return sides[0], sides[1], labels, sentences
+
+
+def _all_of(maps: Maps, label: int) -> bool:
+    """Whether masks hold this label alone."""
+    seen = False
     for name in sorted(maps):
-        seen |= set(np.unique(np.asarray(maps[name])).tolist()) - {0}
-        if seen and seen != {_WHITE}:
-            return maps, ""
-    if not seen or label == _WHITE:
-        return maps, ""
-    return recoded_maps(
-        maps, {_WHITE: label}
-    ), f"Predicted pixels of {_WHITE} are class {label}, the only one there is."
+        held = set(np.unique(np.asarray(maps[name])).tolist()) - {0}
+        if held - {label}:
+            return False
+        seen = seen or bool(held)
+    return seen
+
+
+def _numbers(renamed: str, theirs: Maps) -> dict[int, int]:
+    """The labels that predictions have, and what they are."""
+    held = {str(label) for name in theirs for label in np.unique(np.asarray(theirs[name])).tolist()}
+    pairs = renamings(renamed, held)
+    if strange := [number for number in pairs.values() if not number.isdecimal()]:
+        raise Misuse(f"--format renamed: labels of masks are whole numbers, got {', '.join(strange)}")
+    return {int(theirs): int(ours) for theirs, ours in pairs.items()}
 
 
 def _moved(rows: pl.DataFrame, ours: Maps, theirs: Maps, lag: str) -> tuple[pl.DataFrame, Maps, Maps, str]:
@@ -210,10 +243,10 @@ def _opened(metrics: Sequence[str], labels: Sequence[int], asked: MaskRequest) -
 
 def _which_reading(names: Sequence[str], labels: Sequence[int]) -> str:
     """What is asked where a metric of one mask meets several classes."""
-    listed = "; ".join(f"{name}: {' or '.join(OF_CLASSES[name])}" for name in names)
+    listed = ", ".join(f"--metric {' or '.join(OF_CLASSES[name])}" for name in names)
     return (
         f"{', '.join(names)} of {len(labels)} classes can be that of every class, then their mean, or that of "
-        f"whatever is not background; say which ({listed})"
+        f"whatever is not background; say {listed}"
     )
 
 

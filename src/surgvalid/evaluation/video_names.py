@@ -59,7 +59,7 @@ def videos_of_records(
             "images",
             [
                 f"no image names its video ({listed}); name the key with --unit, or take it from file_name "
-                "with --patient-pattern, such as '^([0-9]+)_'"
+                f"with --patient-pattern, such as {_proposed([str(one.get('file_name', '')) for one in records])}"
             ],
         )
     lacking = [place for place, record in enumerate(records) if record.get(keys[0]) in (None, "")]
@@ -86,10 +86,19 @@ def videos_of_paths(names: Sequence[str], pattern: str | None = None) -> list[st
             "masks",
             [
                 f"{len(flat)} masks lie in no folder that names their video (first: {flat[0]!r}); put each video into "
-                "a folder of its own or pass --patient-pattern, such as '^([0-9]+)_'"
+                f"a folder of its own or pass --patient-pattern, such as {_proposed(names)}"
             ],
         )
     return [str(PurePosixPath(name).parent) for name in names]
+
+
+def _proposed(names: Sequence[str]) -> str:
+    """A pattern that finds videos with several images in the names, and what it finds; else an example."""
+    for pattern in ("^(.+)/", "^(.+)_[0-9]+", "^(.+)[_-][a-z]*[0-9]+", "^([A-Za-z]*[0-9]+)"):
+        videos = [match and match[1] for match in map(re.compile(pattern).search, names)]
+        if all(videos) and 1 < len(set(videos)) <= len(names) / 2:
+            return f"'{pattern}' ({len(set(videos))} videos, the first {videos[0]!r})"
+    return "'^([0-9]+)_'"
 
 
 def same_videos(references: Collection[str], predictions: Collection[str]) -> dict[str, str]:

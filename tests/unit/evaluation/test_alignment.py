@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from docs.aligned_studies import box_faults, box_study, phase_faults, phase_study
 from docs.validate_alignment import alarms, looked_at
 
+import surgvalid
+from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.evaluation.alignment.boxes import box_alignment, lags_of, orders
 from surgvalid.evaluation.run import check
 
@@ -78,6 +85,78 @@ def test_what_a_lag_proposes_undoes_it() -> None:
     assert "with --format lag=3." in doubt.evidence
     assert lags_of("3", ["a"]) == [3]
     assert lags_of("b:-2+a:1", ["a", "b", "c"]) == [1, -2, 0]
+
+
+NAMES = ["grasper", "hook", "clipper"]
+CROSSED = [1, 2, 0]
+
+
+def crossed(folder: Path) -> Iterator[tuple[str, Any, Any, Any, dict[str, Any]]]:
+    """What several tools write where two classes are crossed: kind, file, right file, references, options."""
+    rng = np.random.default_rng(0)
+    images = [
+        {"id": n, "file_name": f"u{n % 8}_{n}.jpg", "video": n % 8, "width": 100, "height": 100} for n in range(96)
+    ]
+    drawn, corner = rng.integers(0, 3, 96).tolist(), rng.integers(0, 50, (96, 2)).tolist()
+    rows = [
+        {"image_id": n, "category_id": c + 1, "bbox": [*at, 40, 30]}
+        for n, (c, at) in enumerate(zip(drawn, corner, strict=True))
+    ]
+    data = {
+        "images": images,
+        "categories": [{"id": n, "name": name} for n, name in enumerate(NAMES, start=1)],
+        "annotations": [{**row, "id": n, "area": 1200, "iscrowd": 0} for n, row in enumerate(rows, start=1)],
+    }
+    scored = [{**row, "score": round(rng.random(), 3) / 2 + 0.4} for row in rows]
+    two = [[{**one, "category_id": to[one["category_id"] - 1] + 1} for one in scored] for to in (CROSSED, range(3))]
+    yield "detection", two[0], two[1], data, {}
+    by_name = [[{**one, "category_id": NAMES[one["category_id"] - 1]} for one in side] for side in two]
+    yield "detection", *by_name, data, {}
+    for side, names in (("yolo", [NAMES[c] for c in CROSSED]), ("right", NAMES)):
+        (folder / side).mkdir()
+        (folder / side / "data.yaml").write_text(f"names: {json.dumps(names)}\n")
+        for one in scored:
+            (x, y, w, h), name = one["bbox"], images[one["image_id"]]["file_name"][:-4]
+            line = (
+                f"{one['category_id'] - 1} {(x + w / 2) / 100} {(y + h / 2) / 100} {w / 100} {h / 100} {one['score']}"
+            )
+            (folder / side / f"{name}.txt").write_text(line)
+    yield "detection", folder / "yolo", folder / "right", data, {}
+    at = {"video": np.repeat(list("abcdefgh"), 12), "frame": np.tile(np.arange(12), 8)}
+    truth = {**at, "reference": [NAMES[c] for c in drawn]}
+    labels = [{**at, "prediction": [NAMES[to[c]] for c in drawn]} for to in (CROSSED, range(3))]
+    yield "phases", *labels, truth, {}
+    numbers = [{**at, "prediction": [to[c] for c in drawn]} for to in (CROSSED, range(3))]
+    yield "classification", *numbers, truth, {"prediction_labels": NAMES}
+    scores = np.eye(3)[drawn] + rng.random((96, 3)) / 2
+    wide = [{**at, **{f"score:{NAMES[to[c]]}": scores[:, c] for c in range(3)}} for to in (CROSSED, range(3))]
+    yield "classification", *wide, truth, {}
+    maps = [
+        {f"{v}/{f}": np.full((4, 4), to[c] + 1) for v, f, c in zip(at["video"], at["frame"], drawn, strict=True)}
+        for to in (CROSSED, range(3), range(3))
+    ]
+    yield "segmentation", *maps, {}
+
+
+@pytest.mark.parametrize("place", range(7))
+def test_what_crossed_classes_propose_mends_them_however_the_file_was_read(place: int, tmp_path: Path) -> None:
+    kind, wrong, right, references, options = list(crossed(tmp_path))[place]
+    with pytest.raises(InputInvalid, match="are crossed") as refused:
+        surgvalid.evaluate(kind, wrong, references, **options)
+    (said,) = re.findall(r"--format renamed=(\S+)\.", str(refused.value))
+    mended, plain = (
+        surgvalid.evaluate(kind, side, references, **options, **more)
+        for side, more in ((wrong, {"renamed": said}), (right, {}))
+    )
+    assert mended.metrics["value"].to_list() == plain.metrics["value"].to_list()
+    assert f"renamed {said}" in " ".join(map(str, mended.findings))
+
+
+def test_names_that_the_predictions_do_not_have_are_no_mend() -> None:
+    rows = {"video": list("uuvv"), "frame": [0, 1, 0, 1], "reference": list("abab"), "prediction": list("abaa")}
+    for stated in ("x:a", "a", "a:", "a:b:c"):
+        with pytest.raises(Misuse, match=r"must pair names of the predictions \(a, b\)"):
+            surgvalid.evaluate("classification", rows, renamed=stated)
 
 
 def test_check_gives_every_check_and_no_number() -> None:

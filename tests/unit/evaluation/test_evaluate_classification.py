@@ -1,6 +1,7 @@
 """Classification: hand-checked cases, scikit-learn, and bad input."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -193,11 +194,29 @@ def test_averages_say_what_other_label_policies_would_give() -> None:
     assert not any("which classes count" in note for note in agreed.notes)
 
 
-def test_labels_named_differently_on_the_two_sides_are_noticed() -> None:
+def test_labels_named_differently_on_the_two_sides_are_no_number() -> None:
     moments = {"video": list("uuvv"), "frame": [0, 1, 0, 1]}
     table = {**moments, "reference": ["1.0", "2.0"] * 2, "prediction": [1, 2] * 2}
-    said = "No predicted label (1, 2) occurs in the references (1.0, 2.0); are both named alike?"
+    said = r"No predicted label .1, 2. occurs in the references .1.0, 2.0.. Numbers are named by --prediction-labels"
     for kind in ("classification", "phases"):
-        assert said in surgvalid.evaluate(kind, table, replicates=10).notes
+        with pytest.raises(InputInvalid, match=said):
+            surgvalid.evaluate(kind, table, replicates=10)
+        assert surgvalid.evaluate(kind, table, replicates=10, as_read=True).findings
         alike = surgvalid.evaluate(kind, {**table, "reference": [1, 3] * 2}, replicates=10)
-        assert not [note for note in alike.notes if "named alike" in note]
+        assert not [note for note in alike.notes if "No predicted label" in note]
+        named = surgvalid.evaluate(kind, table, replicates=10, renamed="1:1.0+2:2.0", metrics=[METRIC_OF[kind]])
+        assert named.value(METRIC_OF[kind]) == 1.0
+
+
+METRIC_OF = {"classification": "accuracy", "phases": "phase_accuracy"}
+
+
+def test_references_of_a_folder_are_read_as_predictions_are(tmp_path: Path) -> None:
+    for side in ("ours", "theirs"):
+        (tmp_path / side).mkdir()
+        for video in "uv":
+            (tmp_path / side / f"{video}.csv").write_text("frame,phase\n0,a\n1,b\n")
+    sides = tmp_path / "theirs", tmp_path / "ours"
+    with pytest.raises(InputInvalid, match="no column 'reference'"):
+        surgvalid.evaluate("phases", *sides)
+    assert surgvalid.evaluate("phases", *sides, columns={"prediction": "phase"}).value("phase_accuracy") == 1.0

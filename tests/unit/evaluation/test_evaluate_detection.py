@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import io
+import re
 
 import numpy as np
 import polars as pl
@@ -248,3 +249,14 @@ def test_a_stratum_of_whole_videos_is_in_the_rows_of_videos_and_one_that_changes
     assert rows == [("v0", "north", None), ("v1", "south", None)]
     assert any("Stratum 'smoke' changes within 2 of 2 videos" in note for note in found.notes)
     assert not any("Stratum 'center'" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("OR2_case{}_{:06}.jpg", "^(.+)_[0-9]+"), ("v{}-frame{}.jpg", "^(.+)[_-][a-z]*[0-9]+"), ("v{}/{}.png", "^(.+)/"), ("{}.{}.png", "^([A-Za-z]*[0-9]+)")],
+)
+def test_a_pattern_that_finds_the_videos_is_proposed(name: str, pattern: str) -> None:
+    images = [{"id": 9 * v + n, "file_name": name.format(v, n)} for v in range(2) for n in range(9)]
+    data = {"images": images, "categories": [{"id": 1, "name": "tool"}], "annotations": []}
+    with pytest.raises(InputInvalid, match=re.escape(f"such as '{pattern}' (2 videos, the first")):
+        surgvalid.evaluate("detection", [], data)

@@ -316,3 +316,29 @@ def test_distances_in_millimetres_need_the_size_of_a_pixel() -> None:
         surgvalid.evaluate("segmentation", theirs, ours, **options)
     result = surgvalid.evaluate("segmentation", theirs, ours, mm_per_px=0.25, **options)
     assert result.value("hd95_classes_mm") == pytest.approx(result.value("hd95_classes_px") / 4)
+
+
+@pytest.mark.parametrize(("labelled", "predicted"), [(255, 1), (1, 255), (255, 255)])
+@pytest.mark.parametrize("declared", [[], [1], [255]])
+def test_foreground_of_one_class_is_called_1_or_255(labelled: int, predicted: int, declared: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    sides = [{f"{v}/{n}": (rng.random((9, 9)) < 0.4).astype(np.uint8) for v in "uvw" for n in range(4)} for _ in "ab"]
+    plain = surgvalid.evaluate("segmentation", sides[1], sides[0], classes=[1], metrics=["dsc"]).value("dsc")
+    ours, theirs = (
+        {name: mask * n for name, mask in side.items()} for side, n in zip(sides, (labelled, predicted), strict=True)
+    )
+    result = surgvalid.evaluate("segmentation", theirs, ours, classes=declared, metrics=["dsc"])
+    assert result.value("dsc") == plain
+    changed = {labelled, predicted} - set(declared or [labelled])
+    assert [one for one in result.notes if "the only one there is" in one] != [] or not changed
+
+
+def test_numbers_of_predicted_masks_are_recoded_where_that_is_said() -> None:
+    ours = {f"{v}/0": np.array([[0, 1, 2, 2]], np.uint8) for v in "uv"}
+    theirs = {name: mask * 50 for name, mask in ours.items()}
+    options = {"classes": [1, 2], "metrics": ["dsc_classes"]}
+    with pytest.raises(InputInvalid, match=r"labels \[50, 100\] are not among .*: --format renamed=A:B"):
+        surgvalid.evaluate("segmentation", theirs, ours, **options)
+    assert surgvalid.evaluate("segmentation", theirs, ours, renamed="50:1+100:2", **options).value("dsc_classes") == 1.0
+    with pytest.raises(Misuse, match="labels of masks are whole numbers, got tool"):
+        surgvalid.evaluate("segmentation", theirs, ours, renamed="50:tool", **options)

@@ -7,11 +7,13 @@ much. A shift loses the class at the end, which no assignment can see, and is tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from surgvalid.errors import Misuse
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
@@ -41,28 +43,52 @@ def renamed(table: Floats, names: Sequence[str]) -> SanityFinding | None:
         chain = [c for c in range(count) if 0 <= c + step < count and cases[c] >= FEWEST]
         lost = total[:, 0 if step > 0 else -1].sum()  # by no shift is the first, or the last, ever predicted
         if len(chain) > 1 and not lost and _shifted(table, np.array(chain), np.array(chain) + step):
-            order = ["" if not 0 <= place - step < count else names[place - step] for place in range(count)]
             where = "later" if step > 0 else "earlier"
             evidence = (
                 f"The predictions name every class by the one 1 place {where} in the list: "
                 f"{_listed(recall, chain, [c + step for c in chain], names)}."
             )
-            hint = f"Does one side count from 0 and the other from 1? Say --prediction-labels {','.join(order)}."
+            hint = f"Does one side count from 0 and the other from 1? {_mend(names, chain, [c + step for c in chain])}"
             return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
     held = [cycle for cycle in _cycles(column) if _crossed(table, cycle, column[cycle])]
     if not held:
         return None
-    order = list(names)
-    for cycle in held:
-        for c in cycle:
-            order[column[c]] = names[c]
     first = [c for cycle in held for c in cycle]
     evidence = (
         f"Classes are crossed ({'; '.join(' and '.join(names[c] for c in cycle) for cycle in held)}): "
         f"{_listed(recall, first, [int(column[c]) for c in first], names)}."
     )
-    hint = f"Were classes listed in another order? Say --prediction-labels {','.join(order)}."
+    hint = f"Were classes listed in another order? {_mend(names, first, [int(column[c]) for c in first])}"
     return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
+
+
+def _mend(names: Sequence[str], classes: Sequence[int], others: Sequence[int]) -> str:
+    """What takes predictions under other names for what they are."""
+    pairs = [(names[other], names[c]) for c, other in zip(classes, others, strict=True)]
+    if any(set(",+:") & set(name) for pair in pairs for name in pair):
+        return f"Rename them in the predictions: {', '.join(f'{theirs!r} is {ours!r}' for theirs, ours in pairs)}."
+    return f"Say --format {shlex.quote('renamed=' + '+'.join(map(':'.join, pairs)))}."
+
+
+def renamings(stated: str, names: Collection[str]) -> dict[str, str]:
+    """What predictions call some classes, and what these are.
+
+    Args:
+        stated: As in `A:B+B:A`: what is called A is B, and the reverse.
+        names: What predictions call theirs.
+
+    Raises:
+        Misuse: No pairs, or a class that the predictions do not have.
+
+    Example:
+        >>> renamings("hook:clipper+clipper:hook", ["hook", "clipper", "grasper"])
+        {'hook': 'clipper', 'clipper': 'hook'}
+    """
+    pairs = [one.split(":") for one in stated.split("+")]
+    if any(len(pair) != 2 or pair[0] not in names or not pair[1] for pair in pairs):
+        known = ", ".join(sorted(names)[:20])
+        raise Misuse(f"--format renamed must pair names of the predictions ({known}) with others, as A:B+B:A")
+    return dict(pairs)
 
 
 def _cycles(column: Indices) -> list[Indices]:

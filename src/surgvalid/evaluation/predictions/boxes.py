@@ -14,6 +14,7 @@ import numpy as np
 
 from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.alignment.box_readings import moved_boxes
+from surgvalid.evaluation.alignment.boxes import NEIGHBOURS
 from surgvalid.evaluation.predictions.box_folders import boxes_of_document, boxes_of_folder
 from surgvalid.evaluation.predictions.box_json import boxes_of_json
 from surgvalid.evaluation.predictions.box_tables import (
@@ -125,6 +126,8 @@ def _plain(source: Any, dataset: Mapping[str, Any], images: Images, join: str | 
 
     Ids and categories that the references do not have are left as they are: they are refused by name when compared.
     """
+    if not all(isinstance(one, int) for one in _classes(dataset)):
+        return None  # numbers of classes are those of somebody else
     if isinstance(source, BoxColumns):
         if source.name is not None:
             return None
@@ -151,7 +154,7 @@ def _plain(source: Any, dataset: Mapping[str, Any], images: Images, join: str | 
         )
 
     called = list(dict.fromkeys(keys))
-    if join is None and all(len(images.meant(way, called)) < len(called) for way in (ID, NUMBER)):
+    if join is None and all(len(images.meant(way, called)) < len(called) for way in (ID, NUMBER, *NEIGHBOURS)):
         return PredictionsRead(source, "COCO results")
     matched = joined_images(ImageVotes(keys), images, join, tell)
     form = f"COCO results; {matched.how}; boxes as xywh; classes by id"
@@ -196,7 +199,9 @@ def _classes(dataset: Mapping[str, Any]) -> dict[Any, str]:
 
 
 def read_data_set(path: Path) -> dict[str, Any]:
-    """References in any layout of boxes as a COCO data set; images are known by name, classes too.
+    """References in any layout of boxes as a COCO data set, without ids that nobody wrote.
+
+    Images are known by name alone, and classes too unless the layout numbers them.
 
     Raises:
         FileUnreadable: Nothing that holds boxes.
@@ -207,28 +212,27 @@ def read_data_set(path: Path) -> dict[str, Any]:
     if raw.problems:
         raise InputInvalid("references", raw.problems)
     keys = list(dict.fromkeys([*raw.sizes, *raw.images]))
-    names = raw.class_names or tuple(dict.fromkeys(str(label) for label in raw.labels))
+    listed = raw.class_names or tuple(dict.fromkeys(str(label) for label in raw.labels))
+    numbered = any(isinstance(label, int) for label in raw.labels)
+    classes: dict[Any, str] = dict(enumerate(listed)) if numbered and raw.class_names else {one: one for one in listed}
     corners, _ = _in_pixels(raw, [raw.sizes.get(key) for key in raw.images], raw.formats[0])
-    ids = {_spelt(name): place + 1 for place, name in enumerate(names)}
+    ids = {_spelt(name): one for one, name in classes.items()}
     images: list[dict[str, Any]] = []
-    for place, key in enumerate(keys):
+    for key in keys:
         size = raw.sizes.get(key)
-        images.append(
-            {"id": place + 1, "file_name": str(key)} | ({"width": size[0], "height": size[1]} if size else {})
-        )
-    place_of = {key: place + 1 for place, key in enumerate(keys)}
+        images.append({"id": str(key), "file_name": str(key)} | ({"width": size[0], "height": size[1]} if size else {}))
     annotations = [
         {
             "id": row + 1,
-            "image_id": place_of[key],
-            "category_id": label + 1 if isinstance(label, int) else ids[_spelt(label)],
+            "image_id": str(key),
+            "category_id": label if label in classes else ids[_spelt(str(label))],
             "bbox": corners[row],
             "area": corners[row][2] * corners[row][3],
             "iscrowd": 0,
         }
         for row, (key, label) in enumerate(zip(raw.images, raw.labels, strict=True))
     ]
-    categories = [{"id": place + 1, "name": name} for place, name in enumerate(names)]
+    categories = [{"id": one, "name": name} for one, name in classes.items()]
     return {"images": images, "categories": categories, "annotations": annotations}
 
 
@@ -260,25 +264,17 @@ def _categories(
     """The category of every detection, and how it was found."""
     known = _classes(dataset)
     plain = {_spelt(name): number for number, name in known.items()}
-    ids = dict(plain)  # of labels that are words; numbers are places in the list itself
-    if classes and stated is None and len(classes) == len(known):
-        ids |= {_spelt(name): number for name, number in _renamed(known, classes).items()}
     texts = [label for label in raw.labels if isinstance(label, str)]
-    if strange := sorted({text for text in texts if _spelt(text) not in ids}):
+    if strange := sorted({text for text in texts if _spelt(text) not in plain}):
         names = ", ".join(known.values())
         raise InputInvalid("predictions", [f"classes {', '.join(strange[:5])} are none of the references ({names})"])
     numbers = sorted({label for label in raw.labels if not isinstance(label, str)})
     if not numbers:
-        return [ids[_spelt(str(label))] for label in raw.labels], "classes by name"
+        if classes:
+            raise Misuse("the predictions name their classes; --prediction-labels names numbers (--format renamed=A:B)")
+        return [plain[_spelt(str(label))] for label in raw.labels], "classes by name"
     mapping, how = _numbering(numbers, raw, known, plain, stated, classes)
-    return [ids[_spelt(one)] if isinstance(one, str) else mapping[one] for one in raw.labels], how
-
-
-def _renamed(known: Mapping[Any, str], classes: Sequence[str]) -> dict[str, Any]:
-    """What each of the references' names stands for in predictions that list their classes in another order."""
-    numbers = {_spelt(name): number for number, name in known.items()}
-    pairs = zip(known.values(), classes, strict=True)
-    return {theirs: numbers[_spelt(ours)] for theirs, ours in pairs if _spelt(ours) in numbers}
+    return [plain[_spelt(one)] if isinstance(one, str) else mapping[one] for one in raw.labels], how
 
 
 def _numbering(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surgvalid.errors import InputInvalid, Misuse, UnknownName
-from surgvalid.evaluation.alignment.boxes import best_overlaps, orders
+from surgvalid.evaluation.alignment.boxes import NEIGHBOURS, best_overlaps, orders
 from surgvalid.evaluation.alignment.evidence import Gain, gain_of_means, unit_means
 from surgvalid.evaluation.predictions.box_tables import Key
 from surgvalid.evaluation.video_names import VIDEO_KEYS, same_videos
@@ -96,7 +96,16 @@ class Images:
             reading = readings.get(join, self._ids.get)
             images = {key: reading(key) for key in keys if not isinstance(key, tuple)}
         images = {key: image for key, image in images.items() if image is not None}
-        return self._in_order(join, images) if join in orders([]) else images
+        return self._in_order(join, images) | self._beyond(join, keys) if join in orders([]) else images
+
+    def _beyond(self, join: str, keys: Sequence[Key]) -> dict[Key, Any]:
+        """What ids one before the first, or after the last, are where all count otherwise by one."""
+        step = dict(zip(NEIGHBOURS, (1, -1), strict=True)).get(join, 0)
+        ids = list(self.records)
+        if not all(type(one) is int for one in ids) or len(ids) != max(ids, default=0) - min(ids, default=1) + 1:
+            return {}  # one on is no other number
+        strange = [key for key in keys if type(key) is int and key not in self._ids]
+        return {key: key + step for key in strange if step and key + step in self._ids}
 
     def _in_order(self, join: str, images: Mapping[Key, Any]) -> dict[Key, Any]:
         ids = list(self.records)
@@ -206,7 +215,7 @@ def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: T
     fitting = {join: meant for join, meant in tried.items() if len(meant) == len(keys)}
     reason = ""
     if not fitting:
-        _refuse(votes, keys, tried, images)
+        _refuse(keys, tried, images)
     if len({tuple(meant.values()) for meant in fitting.values()}) == 1:
         join = next(
             (one for one in (ID, *fitting) if one in fitting and not isinstance(keys[0], str)), next(iter(fitting))
@@ -222,13 +231,17 @@ def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: T
     return JoinedImages(chosen, f"{reached:,} of {len(images.records):,} images by {words}{reason}{conflicts}")
 
 
-def _refuse(votes: ImageVotes, keys: Sequence[Key], tried: Mapping[str, Mapping[Key, Any]], images: Images) -> None:
+def _refuse(keys: Sequence[Key], tried: Mapping[str, Mapping[Key, Any]], images: Images) -> None:
     join = max(tried, key=lambda one: len(tried[one]))
-    lost = [key for key in votes.keys if key not in tried[join]]
-    problem = f"{len(lost)} boxes are of images that the references do not have (first: {str(lost[0])!r})"
+    lost = [key for key in keys if key not in tried[join]]
+    one = lost[0]
+    first = f"video {one[0]!r}, frame {one[1]}" if isinstance(one, tuple) else repr(str(one))
+    problem = f"boxes of images that the references do not have: {len(lost):,} of {len(keys):,} (first: {first})"
     fits = ", ".join(f"{len(meant)} by {_WORDS.get(one, one)}" for one, meant in tried.items() if meant)
-    more = f"; of {len(keys)} images of the predictions the references know {fits}" if fits else ""
-    raise InputInvalid("predictions", [f"{problem}{more}; references call theirs {images.shown}"])
+    more = f"; known are {fits}" if fits else ""
+    counted = [way for way in NEIGHBOURS if len(images.meant(way, keys)) == len(keys)]
+    otherwise = f"; ids of predictions that count otherwise by one: --format join={counted[0]}" if counted else ""
+    raise InputInvalid("predictions", [f"{problem}{more}; references call theirs {images.shown}{otherwise}"])
 
 
 def _conflicts(votes: ImageVotes, chosen: Mapping[Key, Any], images: Images) -> str:

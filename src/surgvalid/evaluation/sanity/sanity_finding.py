@@ -50,7 +50,7 @@ RULES: Mapping[str, str] = {
         "speaks where every class of a cycle has at least five cases, 40 % of them under another name and 0.3 more "
         "than under its own, in 70 % of the videos that have it; where that holds for a shift by one of all classes "
         "together and the class at its end is never predicted; for scores where a shift "
-        "lifts the mean AUROC from below 0.65 by 0.2 to 0.8 or more"
+        "lifts the mean AUROC from below 0.65 by 0.2 to 0.8 or more; where no predicted label is one of the references"
     ),
     "classes-merged": (
         "speaks where two classes or more, at least half of all, are never predicted and 90 % of their cases are under "

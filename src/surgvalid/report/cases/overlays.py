@@ -135,6 +135,7 @@ def _add_boxes(made: Overlays, number: int, result: StoredResult, home: Path) ->
         video_column=options.get("video_column") or None,
         video_pattern=options.get("video_pattern") or None,
         readings={key: options.get(key) or None for key in keys},
+        renamed=options.get("renamed") or None,
         lag=options.get("lag") or None,
     )
     other = next(iter(made.detections.values()), detections)

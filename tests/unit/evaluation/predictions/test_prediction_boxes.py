@@ -182,7 +182,7 @@ def test_names_of_classes_are_compared_without_case_and_blanks_and_strange_ones_
 
 def test_boxes_of_other_images_are_refused_with_what_images_are_called() -> None:
     row = {"image": ["another.jpg"], "label": ["hook"], "x1": [1], "y1": [2], "x2": [3], "y2": [4]}
-    with pytest.raises(InputInvalid, match=r"1 boxes are of images .*'another.jpg'.* call theirs 'video01_000026.jpg'"):
+    with pytest.raises(InputInvalid, match=r"images .*: 1 of 1 .*'another.jpg'.* call theirs 'video01_000026.jpg'"):
         read_boxes(pl.DataFrame(row), references())
 
 
@@ -292,7 +292,7 @@ def test_numbers_never_meet_numbers_that_the_data_set_does_not_have(tmp_path: Pa
     BUILDERS["avos"](root)
     options = {"data_set": "avos", "task": "tools", "metrics": ["detection_f1"]}
     guess = [{"image_id": 1, "category_id": 2, "bbox": [60, 70, 30, 90], "score": 0.9}]
-    with pytest.raises(InputInvalid, match="records with an unknown image_id"):
+    with pytest.raises(InputInvalid, match=r"1 of 1 .first: '1'.; references call theirs 'a-b-_c-30\.jpg'"):
         surgvalid.evaluate("detection", guess, root, **options)
     named = [{**guess[0], "file_name": "a-b-_c-30.jpg"}]
     with pytest.raises(
@@ -302,6 +302,38 @@ def test_numbers_never_meet_numbers_that_the_data_set_does_not_have(tmp_path: Pa
     labels = ["background", "bovie", "needledriver", "forceps"]
     result = surgvalid.evaluate("detection", named, root, prediction_labels=labels, class_numbers="from-0", **options)
     assert result.value("detection_f1") == 1.0
+
+
+VOC = """<annotation><filename>{}.jpg</filename><size><width>400</width><height>300</height></size>
+<object><name>{}</name><bndbox><xmin>100</xmin><ymin>50</ymin><xmax>300</xmax><ymax>200</ymax></bndbox></object>
+</annotation>"""
+
+
+def test_ids_that_nobody_wrote_join_nothing(tmp_path: Path) -> None:
+    for place, name in enumerate(("hook", "grasper", "hook")):
+        (tmp_path / f"v{place}_a.xml").write_text(VOC.format(f"v{place}_a", name))
+    guess = [{"image_id": 1, "category_id": 1, "bbox": [100, 50, 200, 150], "score": 0.9}]
+    with pytest.raises(InputInvalid, match=r"images that .*: 1 of 1 \(first: '1'\); references call theirs 'v0_a.jpg'"):
+        surgvalid.evaluate("detection", guess, tmp_path, video_pattern="^v[0-9]")
+    named = [{**guess[0], "file_name": "v1_a.jpg"}]
+    with pytest.raises(Misuse, match=r"names and no numbers \(hook, grasper\)"):
+        surgvalid.evaluate("detection", named, tmp_path, video_pattern="^v[0-9]")
+    words = [{**named[0], "category_id": "Grasper"}]
+    with pytest.raises(Misuse, match=r"the predictions name their classes; --prediction-labels names numbers"):
+        surgvalid.evaluate("detection", words, tmp_path, video_pattern="^v[0-9]", prediction_labels=["a", "b"])
+    found = surgvalid.evaluate("detection", words, tmp_path, video_pattern="^v[0-9]", metrics=["detection_f1"])
+    assert found.value("detection_f1") == 0.5  # one of three found
+
+
+def test_ids_that_count_from_0_are_refused_with_the_order_that_mends_them() -> None:
+    dataset = references()
+    for number, one in enumerate([*dataset["images"], *dataset["annotations"]], start=1):
+        one |= {"id": number} if "file_name" in one else {"image_id": 1}
+    guess = [{"image_id": n, "category_id": 1, "bbox": [100, 50, 200, 150], "score": 0.9} for n in (0, 1)]
+    with pytest.raises(InputInvalid, match="count otherwise by one: --format join=next"):
+        read_boxes(guess, dataset)
+    found = read_boxes(guess, dataset, join="next")
+    assert [one["image_id"] for one in found.results] == [1, 2]
 
 
 def test_names_that_can_count_from_0_and_from_1_are_asked_about() -> None:

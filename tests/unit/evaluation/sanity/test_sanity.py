@@ -83,7 +83,7 @@ def test_boxes_in_another_format_are_seen_with_the_reading_that_mends_them(readi
     result = surgvalid.evaluate("detection", wrong, dataset, as_read=True, metrics=["coco_ap"])
     assert hint in findings(result)["boxes-elsewhere"]
     assert outcome(result, "boxes-elsewhere") == "error"
-    with pytest.raises(InputInvalid, match="with --format as_read") as caught:
+    with pytest.raises(InputInvalid, match="With --format as_read") as caught:
         surgvalid.evaluate("detection", wrong, dataset)
     option, value = re.search(r"--format (\w+)=(\S+)\.", str(caught.value)).groups()  # type: ignore[union-attr]
     named = {option.replace("boxes", "box_format") if option == "boxes" else option: value}
@@ -114,7 +114,7 @@ def test_class_numbers_of_detections_shifted_by_one_are_seen() -> None:
     text = findings(surgvalid.evaluate("detection", shifted, dataset, as_read=True))["labels-renamed"]
     assert "of 'grasper' are called 'hook'" in text
     assert "1 place later" in text
-    assert "--prediction-labels ,grasper,hook,clipper." in text
+    assert "--format renamed=hook:grasper+clipper:hook+irrigator:clipper." in text
 
 
 def test_the_same_boxes_in_every_image_are_seen() -> None:
@@ -141,7 +141,7 @@ def test_labels_shifted_by_one_are_seen_with_the_shift() -> None:
     swapped = labels().with_columns(pl.col("prediction").replace({"a": "d", "d": "a"}))
     text = findings(surgvalid.evaluate("classification", swapped, as_read=True))["labels-renamed"]
     assert "crossed (a and d)" in text
-    assert "--prediction-labels d,b,c,a." in text
+    assert "--format renamed=d:a+a:d." in text
 
 
 def test_columns_of_scores_shifted_by_one_are_seen() -> None:
