@@ -250,6 +250,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     named = list(dict.fromkeys(strong)) or list(
         dict.fromkeys(n for clause in asserted for n in _asserted(clause, schema))
     )
+    last = _exact(_undressed(text.rpartition(":")[2]), schema) if len(named) > 1 and not strong else None
+    if last and all(n == last for clause in asserted for n in _asserted(clause, schema, framed=True)):
+        named = [last]
     if len(named) > 1:
         return contradiction(f"several classes are named: {', '.join(map(repr, named[:4]))}")
     if any(clause.mood is Mood.REFUSES for clause in spoken):
@@ -258,18 +261,21 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
             return refused(f"declines: {text.strip()[:60]!r}")
     if not named:
         return failed(f"no class is asserted in {text.strip()[:60]!r}")
+    if not strong and not any(named[0] in _asserted(clause, schema, framed=True) for clause in asserted):
+        return failed(f"{named[0]!r} is named, and not said to be the answer")
     beside = re.search(rf"{re.escape(str(named[0]))}s?\W*\((\d+)\)", text, re.IGNORECASE)
     if beside and schema.numbered_from is not None and _of_mark(beside[1], schema) != named[0]:
         return contradiction(f"{beside[0]!r}: number and name disagree")
     return read_as(named[0], "words")
 
 
-def _asserted(clause: Clause, schema: ReplySchema) -> list[str]:
+def _asserted(clause: Clause, schema: ReplySchema, *, framed: bool = False) -> list[str]:
     if schema.ordered and (_BOUND.search(clause.text) or _CONFIDENCE.search(clause.text)):
         return []
     text = _COUNTED.sub(" ", clause.text) if schema.ordered else clause.text
-    groups = named_groups(text, schema.names)
-    return [name for group in groups if not group.denied for one in group.names if (name := _result(one, schema))]
+    groups = named_groups(text, schema.names, thing=bool(schema.options))
+    kept = (group for group in groups if not group.denied and group.framed >= framed)
+    return [name for group in kept for one in group.names if (name := _result(one, schema))]
 
 
 _DECIDES = re.compile(
