@@ -46,11 +46,6 @@ _COUNTED = re.compile(
 _REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:la|le|el|die|der|das|the) (?=[A-Z\d]$)")
 _FURTHER = r"[)\]\"'*]*\s*(?:/|-|–|—|->|→|,|&|or|and|to|bis|oder|ou|o|und|et|y|或|和)\s*"
-_BOUND = re.compile(
-    r"\b(?:at least|at most|more than|less than|above|below|over|under|about|around|approximately|roughly|between"
-    r"|entre|zwischen|介于)\s+\d",
-    re.IGNORECASE,
-)
 _CONFIDENCE = re.compile(r"\bconfiden\w+\W+(?:\w+\W+)?\d|\d\s*(?:confident|certain|sure)\b", re.IGNORECASE)
 _FLAGS = re.compile(r"[:|=]\s*(?:yes|no|true|false|0|1|ja|nein|oui|non|sí)\b|[✓✔✅☑❌✗✘✕☒]", re.IGNORECASE)
 _OBJECT = re.compile(r"[{\[].*[}\]]", re.DOTALL)
@@ -270,7 +265,7 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
 
 
 def _asserted(clause: Clause, schema: ReplySchema, *, framed: bool = False) -> list[str]:
-    if schema.ordered and (_BOUND.search(clause.text) or _CONFIDENCE.search(clause.text)):
+    if schema.ordered and _CONFIDENCE.search(clause.text):
         return []
     text = _COUNTED.sub(" ", clause.text) if schema.ordered else clause.text
     groups = named_groups(text, schema.names, thing=bool(schema.options))

@@ -27,7 +27,7 @@ _VERBS = (
     r"agit|als|aparece|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
-    r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|cumplen|daher|depict"
+    r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
     r"|depicts|deserves|detect|detected|display|displays|doing|donne|elijo|es|est|et|features|find"
     r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
     r"|indicates|into|is|ist|ja|leaves|left|like|m|mais|make|makes|mit|montre|move|moved|moves"
@@ -79,6 +79,7 @@ _ACTS = re.compile(
     rf"(?:(?:{_BEING}) \S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
+_NEAR = 200
 _MARKS = re.compile(r"[,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、]")
 
 
@@ -109,7 +110,7 @@ def is_framed(before: str, after: str, *, thing: bool = False) -> bool:
         >>> is_framed("it shows the", ""), is_framed("", "is visible"), is_framed("in", "surgeons expose the duct")
         (True, True, False)
     """
-    before, after = f"{before.strip()} ".lstrip(), after.strip()
+    before, after = f"{before[-_NEAR:].strip()} ".lstrip(), after[:_NEAR].strip()
     acts = thing and (_ACTS if before else _HAPPENS).match(after) is not None
     if _DRESSED.fullmatch(before):
         return acts or _IS_THERE.match(after) is not None
