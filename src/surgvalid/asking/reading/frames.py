@@ -80,37 +80,39 @@ _ACTS = re.compile(
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
 _NEAR = 200
-_MARKS = re.compile(r"[,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、]")
+_MARKS = re.compile(r"([,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
 
 
-def marks_of(clause: str, only: str = "") -> list[int]:
-    """Where marks stand in the folded clause.
+def marked(text: str) -> str:
+    """A folded text in which marks stand, all as one sign but the colon.
 
     Example:
-        >>> marks_of("so: left, right"), marks_of("so: left, right", ":")
-        ([2, 7], [2])
+        >>> marked("So: left (not right)")
+        'so ¦ left ¶ not right ¶'
     """
-    places, text, at = [], "", 0
-    for mark in _MARKS.finditer(clause):
-        text, at = f"{text} {folded(clause[at : mark.start()])}".strip(), mark.end()
-        if only in mark[0]:
-            places.append(len(text))
-    return places
+    pieces = enumerate(_MARKS.split(text))
+    return " ".join(filter(None, ("¶¦"[":" in piece] if place % 2 else folded(piece) for place, piece in pieces)))
+
+
+def without_marks(text: str) -> str:
+    """A marked text as if it had none."""
+    return re.sub("[¶¦] ?", "", text)
 
 
 def is_framed(before: str, after: str, *, thing: bool = False) -> bool:
     """Whether a name between two texts is asserted.
 
     Args:
-        before: What stands before it, from the last mark on, folded.
-        after: What stands behind it, up to the next mark.
+        before: What stands before it, marked; read from the last mark on.
+        after: What stands behind it, read up to the next mark.
         thing: Whether what acts is there: "a hook enters".
 
     Example:
         >>> is_framed("it shows the", ""), is_framed("", "is visible"), is_framed("in", "surgeons expose the duct")
         (True, True, False)
     """
-    before, after = f"{before[-_NEAR:].strip()} ".lstrip(), after[:_NEAR].strip()
+    before = f"{re.split('[¶¦]', before[-_NEAR:])[-1].strip()} ".lstrip()
+    after = re.split("[¶¦]", after[:_NEAR])[0].strip()
     acts = thing and (_ACTS if before else _HAPPENS).match(after) is not None
     if _DRESSED.fullmatch(before):
         return acts or _IS_THERE.match(after) is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole, object_value
-from surgvalid.asking.reading.frames import is_framed, marks_of
+from surgvalid.asking.reading.frames import is_framed, marked
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import CLOCK, Moment, moments, seconds_of, with_digits, with_shares
 from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects
@@ -133,14 +133,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
 
 def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
     """The numbers of a clause that count what was asked for, or are said to be the answer."""
-    marks, plain = marks_of(digits), folded(digits)
     for one in _NUMBER.finditer(digits):
-        start = len(folded(f"{digits[: one.start()]}x")) - 1
-        end = start + len(folded(one[0]))
-        left = max((mark for mark in marks if mark <= start), default=0)
-        right = min((mark for mark in marks if mark >= end), default=len(plain))
-        before, after = plain[left:start], plain[end:right]
-        thing = schema.thing.search(after) if schema.thing else None
+        before, after = f"{marked(digits[: one.start()])} ", f" {marked(digits[one.end() :])}"
+        thing = schema.thing.search(after.partition("¶")[0]) if schema.thing else None
         between = after[: thing.start()] if thing else "" if schema.thing is None else None
         if (
             (between is not None and between.count(" ") < _WORDS_BETWEEN)

@@ -10,8 +10,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from surgvalid.asking.reading.frames import is_framed, marks_of
-from surgvalid.asking.reading.names import ClassNames, folded
+from surgvalid.asking.reading.frames import is_framed, marked, without_marks
+from surgvalid.asking.reading.names import ClassNames, Mention, folded
 
 
 class Mood(StrEnum):
@@ -260,32 +260,24 @@ def named_groups(clause: str, names: ClassNames, *, thing: bool = False) -> list
         >>> named_groups("Grasper and hook are visible", ClassNames(["Grasper", "Hook"]))
         [NamedGroup(names=('Grasper', 'Hook'), denied=False, either=False, framed=True)]
     """
-    clause = clause.replace("/", " or ")
-    plain, marks, stops = folded(clause), marks_of(clause), marks_of(clause, ":")
+    plain = marked(clause.replace("/", " or "))
     mentions = names.mentions(plain)
-    groups: list[list[int]] = []
+    groups: list[list[Mention]] = []
     for place, mention in enumerate(mentions):
-        between = plain[mentions[place - 1].end : mention.start] if place else ""
-        if (
-            place
-            and _JOINED.fullmatch(between)
-            and not (set(stops) & set(range(mentions[place - 1].end, mention.start + 1)))
-        ):
-            groups[-1].append(place)
+        between = plain[mentions[place - 1].end : mention.start]
+        if place and "¦" not in between and _JOINED.fullmatch(without_marks(between)):
+            groups[-1].append(mention)
         else:
-            groups.append([place])
+            groups.append([mention])
+    ends = [0, *(group[-1].end for group in groups)]
+    starts = [*(group[0].start for group in groups), len(plain)]
     made = []
     for number, group in enumerate(groups):
-        begin = mentions[groups[number - 1][-1]].end if number else 0
-        end = mentions[groups[number + 1][0]].start if number + 1 < len(groups) else len(plain)
-        before, after = plain[begin : mentions[group[0]].start], plain[mentions[group[-1]].end : end]
-        either = any(_OR.search(plain[mentions[place - 1].end : mentions[place].start]) for place in group[1:])
-        names_here = tuple(dict.fromkeys(mentions[place].name for place in group))
-        first, last = mentions[group[0]].start, mentions[group[-1]].end
-        left = max((mark for mark in marks if begin <= mark < first), default=begin)
-        right = min((mark for mark in marks if last <= mark <= end), default=end)
-        framed = is_framed(plain[left:first], plain[last:right], thing=thing)
-        made.append(NamedGroup(names_here, is_denied(before, after), either, framed))
+        before, after = plain[ends[number] : starts[number]], plain[ends[number + 1] : starts[number + 1]]
+        either = _OR.search(plain[starts[number] : ends[number + 1]]) is not None
+        denied = is_denied(without_marks(before), without_marks(after))
+        named = tuple(dict.fromkeys(one.name for one in group))
+        made.append(NamedGroup(named, denied, either, is_framed(before, after, thing=thing)))
     return made
 
 
