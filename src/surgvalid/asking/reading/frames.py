@@ -34,7 +34,9 @@ _VERBS = (
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
     r"|see|seen|sees|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
-    r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe|to|towards"
+    r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
+    r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
+    r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
     r"|trata|um|und|use|uses|using|ve|ven|veo|vergebe|visibles|vois|voit|vorhanden|was|were|while"
     r"|wird|with|wähle|y|yes|zeigt|zoom|zooming|zooms|为|于|到|即|和|属|择|是|有|示|给|见|选"
 )
@@ -65,13 +67,14 @@ _PLACES = (
 _WITHIN = r"auf|aus|en|from|im|in|into"
 _DRESS = (
     rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
-    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}) )\S+ ){{1,2}}(?:(?:{_KINDS}) )*)?"
+    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}"
+    rf"|{_GRAMMAR}) )\S+ ){{1,2}}(?:(?:{_ARTICLES}|{_KINDS}) )*)?"
 )
 """Articles, words for the kind, and adjectives behind an article."""
 _DRESSED = re.compile(_DRESS)
 _STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:{_WITHIN}) )?{_DRESS}")
 _IN = re.compile(rf".+ (?:{_WITHIN}) {_DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
-_HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}) {_DRESS}")
+_HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {_DRESS}")
 _GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")
 _IS_THERE = re.compile(rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)")
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")

@@ -32,7 +32,8 @@ _SOME_ONE = re.compile(
 )
 _DENIED = re.compile(r"\b(?:not|n['’]t|nicht|keine?|pas|no (?:es|son|hay))\s+(?:\w+\s+)?\d|不是\s*\d", re.IGNORECASE)
 _NOT_ONE = re.compile(
-    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/|到|至)\s*\d|\b(?:at least|at most|more than|less than|fewer than|over|under|up to"
+    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/|到|至)\s*\d|\b(?:at least|at most|more than|less than"
+    r"|fewer than|over|under|up to"
     r"|between|about|around|approximately|roughly|circa|etwa|ungefähr|environ|mehr als|weniger als|plus de|moins de"
     r"|más de|menos de|mindestens|höchstens|au moins|au plus|al menos|a lo sumo)\b|[<>≥≤~≈]|\d\s*\+|至少|最多",
     re.IGNORECASE,
@@ -180,8 +181,10 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _AT = re.compile(
-    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|à|vers|gegen|around|about|approximately"
-    r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to|bis|until|or|oder|ou|o"
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|à|vers|gegen"
+    r"|around|about|approximately"
+    r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
+    r"|bis|until|or|oder|ou|o"
     r"|in|on|from|but|first|say))\s*$",
     re.IGNORECASE,
 )
