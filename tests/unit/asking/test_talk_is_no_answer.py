@@ -84,7 +84,7 @@ def test_what_is_no_answer_is_read_as_none(form: str) -> None:
         ("number", "One clip.", 1),
         ("number", "Two clips, both 5 mm wide.", 2),
         ("share", "The sponge is visible for 25% of the time.", 25.0),
-        ("time", "In the 00:40:00 of video, it happens at 00:12:30.", None),
+        ("time", "In the 00:40:00 of video, it happens at 00:12:30.", [750.0]),
         ("objects", "The needle holder grips a needle.", ["Needle"]),
         ("span", "It begins at 10 s and ends at 20 s.", (10.0, 20.0)),
     ],

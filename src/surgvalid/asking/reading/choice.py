@@ -46,15 +46,9 @@ _COUNTED = re.compile(
 _REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:la|le|el|die|der|das|the) (?=[A-Z\d]$)")
 _FURTHER = r"[)\]\"'*]*\s*(?:/|-|–|—|->|→|,|&|or|and|to|bis|oder|ou|o|und|et|y|或|和)\s*"
-_BOUND = re.compile(
-    r"\b(?:at least|at most|more than|less than|above|below|over|under|about|around|approximately|roughly|between"
-    r"|entre|zwischen|介于)\s+\d",
-    re.IGNORECASE,
-)
 _CONFIDENCE = re.compile(r"\bconfiden\w+\W+(?:\w+\W+)?\d|\d\s*(?:confident|certain|sure)\b", re.IGNORECASE)
 _FLAGS = re.compile(r"[:|=]\s*(?:yes|no|true|false|0|1|ja|nein|oui|non|sí)\b|[✓✔✅☑❌✗✘✕☒]", re.IGNORECASE)
 _OBJECT = re.compile(r"[{\[].*[}\]]", re.DOTALL)
-_SURE = re.compile(r"\b(?:is|:|=|best|most likely|appears|answer|therefore|so)\b|[:=]", re.IGNORECASE)
 _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 
 
@@ -247,29 +241,29 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     strong = [name for clause in asserted for name in _stated(clause, schema)]
     if None in strong:
         return contradiction("a number that stands for no class is stated")
-    named = list(dict.fromkeys(strong)) or list(
-        dict.fromkeys(n for clause in asserted for n in _asserted(clause, schema))
-    )
+    framed = [name for clause in asserted for name in _asserted(clause, schema, framed=True)]
+    named = list(dict.fromkeys(strong if strong and schema.ordered else [*strong, *framed]))
     if len(named) > 1:
         return contradiction(f"several classes are named: {', '.join(map(repr, named[:4]))}")
-    if any(clause.mood is Mood.REFUSES for clause in spoken):
-        sure = any(_SURE.search(clause.text) and _asserted(clause, schema) for clause in asserted)
-        if not named or not sure:
-            return refused(f"declines: {text.strip()[:60]!r}")
+    if any(clause.mood is Mood.REFUSES for clause in spoken) and not framed:
+        return refused(f"declines: {text.strip()[:60]!r}")
     if not named:
-        return failed(f"no class is asserted in {text.strip()[:60]!r}")
+        unclear = [name for clause in asserted for name in _asserted(clause, schema)]
+        why = f"{unclear[0]!r} is named, and not said to be the answer" if unclear else "no class is asserted"
+        return failed(f"{why} in {text.strip()[:60]!r}")
     beside = re.search(rf"{re.escape(str(named[0]))}s?\W*\((\d+)\)", text, re.IGNORECASE)
     if beside and schema.numbered_from is not None and _of_mark(beside[1], schema) != named[0]:
         return contradiction(f"{beside[0]!r}: number and name disagree")
     return read_as(named[0], "words")
 
 
-def _asserted(clause: Clause, schema: ReplySchema) -> list[str]:
-    if schema.ordered and (_BOUND.search(clause.text) or _CONFIDENCE.search(clause.text)):
+def _asserted(clause: Clause, schema: ReplySchema, *, framed: bool = False) -> list[str]:
+    if schema.ordered and _CONFIDENCE.search(clause.text):
         return []
     text = _COUNTED.sub(" ", clause.text) if schema.ordered else clause.text
-    groups = named_groups(text, schema.names)
-    return [name for group in groups if not group.denied for one in group.names if (name := _result(one, schema))]
+    groups = named_groups(text, schema.names, thing=bool(schema.options))
+    kept = (group for group in groups if not group.denied and group.framed >= framed)
+    return [name for group in kept for one in group.names if (name := _result(one, schema))]
 
 
 _DECIDES = re.compile(
@@ -278,12 +272,6 @@ _DECIDES = re.compile(
     r"|\bich (?:wähle|entscheide)\b|\bje (?:choisis|retiens)\b|\belijo\b|\bme quedo con\b|我选",
     re.IGNORECASE,
 )
-_STATED = re.compile(
-    rf"(?<!previous )(?<!next )(?<!last )(?<!earlier )(?<!following )(?<![^\W_])(?:{_KEYS})"
-    r"(?:\s+(?:is|ist|est|es)\b|\s*[:=])\s*",
-    re.IGNORECASE,
-)
-"""What a class is said to be the answer by."""
 _NAMED_AT_END = (
     r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d"
     r"|['’]ll)? (?:choose|pick|select|answer"
@@ -304,11 +292,6 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
         rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)
-    for match in _STATED.finditer(clause.text):
-        rest = folded(clause.text[match.end() :])
-        beside = schema.names.mentions(rest)
-        if beside and beside[0].start == 0 and len(named_groups(rest, schema.names)[0].names) == 1:
-            yield _result(beside[0].name, schema)
     for match in re.finditer(pattern, text):
         rest = text[match.end() :]
         if schema.numbered_from is None and not schema.ordered and not schema.options:

@@ -297,9 +297,10 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
 def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     labels: Labels = dict.fromkeys(schema.classes)
     opposed = False
+    unclear: set[str] = set()
     spoken = clauses(text)
     for clause in spoken:
-        groups = named_groups(clause.text, schema.names)
+        groups = named_groups(clause.text, schema.names, thing=True)
         if not clause.counts:
             continue
         if groups and (left := _EXCEPT.search(clause.text)):
@@ -319,10 +320,15 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
             return failed("the list of all classes is repeated")
         for group in (one for one in groups if one.denied or not one.either):
             for name in group.names:
+                if not (group.denied or group.framed):
+                    unclear.add(name)
+                    continue
                 opposed = opposed or labels[name] is (group.denied)
                 labels[name] = not group.denied
     if opposed:
         return contradiction("a class is said to be there and not to be there")
+    if unclear := {name for name in unclear if labels[name] is None}:
+        return failed(f"{min(unclear)!r} is named, and not said to be there or not")
     if all(one is None for one in labels.values()):
         if any(clause.mood is Mood.REFUSES for clause in spoken):
             return refused(f"declines: {text[:60]!r}")

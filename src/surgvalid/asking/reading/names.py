@@ -11,26 +11,9 @@ from typing import NamedTuple
 
 _APART = re.compile(r"(?:(?<!there)(?<!it)(?<!that)(?<!what)['’]s\b)?[\W_]+", re.IGNORECASE)
 _CHINESE = re.compile(r"([\u3040-\u30ff\u4e00-\u9fff])")
-ANOTHER = (
-    r" (?:appliers?|applicators?|hands?|sides?|graspers?|lobes?|quadrants?|forceps|shoulders?|corners?|arms?"
-    r"|drivers?|holders?|risks?|lower"
-    r"|upper)(?![^\W_])"
-)
-"""After a name: it is only the first word of another thing."""
-_ANOTHER = re.compile(ANOTHER)
+ANOTHER = r"(?! (?:appli|applicat|hold|driv|grasp)[eo]rs?\b)"
+"""After a name: it is not the first word of an instrument."""
 _ARTICLE = re.compile(r"(?:the|a) ", re.IGNORECASE)
-_LEFT = ("has ", "have ", "had ", "that s ", "you re ", " all ")
-_PARTICLE = re.compile(
-    r"(?<![^\W_])(?:ma[dk]e|set|ends?|ended|close|follow|pick\w*|h[eo]ld\w*|lift\w*|sum\w*|clean\w*|show\w*|c[ao]me"
-    r"|br[eo][ao]k|slow"
-    r"\w*|calm\w*|wr[io]te|keeps?) (?:up|down)$"
-)
-"""What belongs to a verb and is no direction."""
-_SIDE = re.compile(
-    r" (?!and|or|is|was|to|in|at|by|of|on|with|as|because|since|motion|movement|direction|pan|shift|for|from|then|but"
-    r"|followed|moves?|moved|moving|now|again|only|not|here|the|a)[a-z]+"
-)
-"""After `left` and `right`: what they are a side of."""
 _NEGATIVE = re.compile(r"\s*[-−]\d")
 _NUMBER_AT_END = re.compile(r"[\s_-]*\d+$")
 
@@ -68,7 +51,9 @@ class ClassNames:
         exact = {folded(name): name for name in classes}
         self._known = {form: next(iter(names)) for form, names in spelled.items() if len(names) == 1 and form} | exact
         longest = sorted(filter(None, self._known), key=len, reverse=True)
-        self._words = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])") if longest else None
+        self._words = (
+            re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_]){ANOTHER}") if longest else None
+        )
 
     def exact(self, text: str) -> str | None:
         """The class that a text names and nothing else; a question names none."""
@@ -85,17 +70,7 @@ class ClassNames:
         """Every class that a folded text names by whole words; none is taken out of a longer one."""
         if self._words is None:
             return []
-        matches = (match for match in self._words.finditer(plain) if not _is_of_another(plain, match))
-        return [Mention(self._known[match[0]], match.start(), match.end()) for match in matches]
-
-
-def _is_of_another(plain: str, match: re.Match[str]) -> bool:
-    """Whether a name is only the first word of another thing, as in `clip applier` and `left ovary`."""
-    is_side = match[0] in ("left", "right") and (
-        _SIDE.match(plain, match.end()) or f" {plain[: match.start()]}".endswith(_LEFT)
-    )
-    is_particle = match[0] in ("up", "down") and _PARTICLE.search(plain[: match.end()])
-    return bool(is_side or is_particle or _ANOTHER.match(plain, match.end()))
+        return [Mention(self._known[one[0]], one.start(), one.end()) for one in self._words.finditer(plain)]
 
 
 def _forms(name: str) -> set[str]:

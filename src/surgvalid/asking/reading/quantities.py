@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole, object_value
+from surgvalid.asking.reading.frames import is_framed, marked
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import CLOCK, Moment, moments, seconds_of, with_digits, with_shares
 from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects
@@ -31,7 +32,8 @@ _SOME_ONE = re.compile(
 )
 _DENIED = re.compile(r"\b(?:not|n['’]t|nicht|keine?|pas|no (?:es|son|hay))\s+(?:\w+\s+)?\d|不是\s*\d", re.IGNORECASE)
 _NOT_ONE = re.compile(
-    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/)\s*\d|\b(?:at least|at most|more than|less than|fewer than|over|under|up to"
+    r"\d\s*(?:-|–|—|to|or|bis|oder|and|/|到|至)\s*\d|\b(?:at least|at most|more than|less than"
+    r"|fewer than|over|under|up to"
     r"|between|about|around|approximately|roughly|circa|etwa|ungefähr|environ|mehr als|weniger als|plus de|moins de"
     r"|más de|menos de|mindestens|höchstens|au moins|au plus|al menos|a lo sumo)\b|[<>≥≤~≈]|\d\s*\+|至少|最多",
     re.IGNORECASE,
@@ -47,7 +49,8 @@ _NONE_THERE = re.compile(
     r"|i see|es gibt|il n y a|no hay) (?:no|none|keine?|pas|aucune?)\b|^没 有"
 )
 _TOTAL = re.compile(
-    r"\b(?:total|altogether|overall|in all|i count|insgesamt|en tout|au total|en total)\b|[一总]?共", re.IGNORECASE
+    r"\b(?:total|altogether|overall|in all|i count|insgesamt|en tout|au total|en total|makes|soit)\b|[一总]?共",
+    re.IGNORECASE,
 )
 """Says that one of the numbers is the sum of the others."""
 _CONFIDENT = re.compile(
@@ -56,6 +59,9 @@ _CONFIDENT = re.compile(
     re.IGNORECASE,
 )
 _MOST_SHARE = 100
+_WORDS_BETWEEN = 4
+_AND = re.compile(r"(?:^| )(?:and|und|et|y|和) $")
+_UNIT = re.compile(r"\s*(?:in total|in all|altogether|times?|pieces?|[个枚根块次颗])")
 
 
 _TIMES = {
@@ -104,7 +110,7 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     for clause in spoken:
         if not clause.counts:
             continue
-        digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub(" ", CLOCK.sub(" ", clause.text))))
+        digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub("; ", CLOCK.sub(" ", clause.text))))
         if _DENIED.search(digits):
             continue
         if _NONE_THERE.search(folded(clause.text)):
@@ -112,25 +118,32 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         elif _NOT_ONE.search(digits):
             return contradiction(f"no single number: {clause.text[:60]!r}")
         else:
-            numbers += [float(one.replace(",", ".").replace("−", "-")) for one in _NUMBER.findall(digits)]
-    if numbers and _TOTAL.search(text) and 2 * max(numbers) == sum(numbers):
-        numbers = [max(numbers)]
+            numbers += _counts_in(digits, schema)
+    summed = [clause.text for clause in spoken if _TOTAL.search(clause.text)]
+    stated = [float(one) for clause in spoken if clause.counts for one in re.findall(r"\d+", with_digits(clause.text))]
+    if summed and stated and 2 * max(stated) == sum(stated):
+        numbers = [max(stated)]
+    elif summed and len(last := list(_counts_in(with_digits(summed[-1]), schema))) == 1:
+        numbers = last
     if numbers and any(one.mood is Mood.GUESSES and _NUMBER.search(with_digits(one.text)) for one in spoken):
         return contradiction(f"another number is possible: {text[:60]!r}")
-    counted = [_of_thing(clause.text, schema) for clause in spoken if clause.counts]
-    if len(set(numbers)) > 1 and len(set(tied := [one for numbers_here in counted for one in numbers_here])) == 1:
-        numbers = tied
     if len(set(numbers)) > 1:
         return contradiction(f"several numbers: {', '.join(f'{one:g}' for one in sorted(set(numbers))[:4])}")
     return _count(numbers.pop(), "words") if numbers else failed(f"no number is stated in {text[:60]!r}")
 
 
-def _of_thing(text: str, schema: ReplySchema) -> list[float]:
-    """The numbers that stand before the thing that is counted, with at most two words between."""
-    digits = with_digits(text)
-    ends = [one.start() for one in schema.thing.finditer(digits)] if schema.thing else []
-    spaces = [re.search(r"(?<![\d.,:/-])(\d+)\s+(?:[^\W\d]+\s+){0,2}$", digits[:end]) for end in ends]
-    return [float(one[1]) for one in spaces if one is not None]
+def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
+    """The numbers of a clause that count what was asked for, or are said to be the answer."""
+    for one in _NUMBER.finditer(digits):
+        before, after = f"{marked(digits[: one.start()])} ", f" {marked(digits[one.end() :])}"
+        thing = schema.thing.search(after.partition("¶")[0]) if schema.thing else None
+        between = after[: thing.start()] if thing else "" if schema.thing is None else None
+        if (
+            (between is not None and between.count(" ") < _WORDS_BETWEEN)
+            or _UNIT.match(after)
+            or (is_framed(before, after) and not _AND.search(before))
+        ):
+            yield float(one[0].replace(",", ".").replace("−", "-"))
 
 
 def read_share(text: str, _: ReplySchema) -> ReplyReading:
@@ -167,16 +180,15 @@ def _percent(value: Any, path: str) -> ReplyReading:
     return _checked_number(value, path, is_fit=lambda number: 0 <= number <= _MOST_SHARE)
 
 
-_DURATION = re.compile(
-    r"\b(?:for|lasting|lasts|lasted|took|takes|during|within|während|pendant|durante|für)\s+(?:(?:about|the|unos"
-    r"|environ|etwa|rund)\s+)?$",
+_AT = re.compile(
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|à|vers|gegen"
+    r"|around|about|approximately"
+    r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
+    r"|bis|until|or|oder|ou|o"
+    r"|in|on|from|but|first|say))\s*$",
     re.IGNORECASE,
 )
-_NOT_AT = re.compile(
-    r"\b(?:not|before|after|until|by|since|now|currently|ends? at|vor|nach|avant|après|antes de|nicht"
-    r"|later than)\s+(?:at\s+)?$",
-    re.IGNORECASE,
-)
+"""What stands before a moment that is said to be the answer."""
 _LENGTH = re.compile(
     r"\b(?:duration|length|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b", re.IGNORECASE
 )
@@ -223,9 +235,7 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
     kept = []
     for place, one in enumerate(times):
         before = text[times[place - 1].end if place else 0 : one.start]
-        if _DURATION.search(before) or _NOT_AT.search(before) or _LENGTH.search(before):
-            continue
-        if _LENGTH.search(text[one.end : one.end + 20]):
+        if not _AT.search(before) or _LENGTH.search(before) or _LENGTH.search(text[one.end : one.end + 20]):
             continue
         if place and _RANGE.match(before) and (not schema.several or before.strip().lower() not in ("or", "oder")):
             return contradiction(f"a range and no moment: {text[:60]!r}")
@@ -337,13 +347,12 @@ _SHARED_UNIT = re.compile(
     r"(s|sec\w*|sek\w*|seg\w*|min\w*|秒)(?![^\W_]))",
     re.IGNORECASE,
 )
-_LASTS = re.compile(r"\W*(?:duration|length|dauer|durée|duración|时长)\b", re.IGNORECASE)
 
 
 def _span_of_words(text: str, schema: ReplySchema) -> ReplyReading:
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
-    spoken = [one for one in clauses(_SHARED_UNIT.sub(r"\1 \2", text)) if not _LASTS.match(one.text)]
+    spoken = clauses(_SHARED_UNIT.sub(r"\1 \2", text))
     counted = [one for one in spoken if one.counts and not _NO_SPAN.search(one.text)]
     times = [time for one in counted for time in moments(one.text)]
     if any(one.seconds is None for one in times):

@@ -36,7 +36,7 @@ from surgvalid.asking.reading.stated import StatedPart, stated_parts
 from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
 
-PARSER_VERSION = "7"
+PARSER_VERSION = "8"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _WHOLE = frozenset({"text", "open_ended"})

@@ -74,7 +74,8 @@ class ReplySchema:
     def thing(self) -> re.Pattern[str] | None:
         """The one kind of thing that is counted or waited for."""
         asked = _THING.search(self.asked)
-        return re.compile(rf"\b{re.escape(asked[1])}(?:e?s|s)?\b(?!{ANOTHER})", re.IGNORECASE) if asked else None
+        ends = "|".join(asked[1][place:] for place in range(max(1, len(asked[1]) - 4))) if asked else ""
+        return re.compile(rf"\b(?:{ends})(?:e?s|s)?\b{ANOTHER}", re.IGNORECASE) if asked else None
 
     @cached_property
     def question(self) -> str:

@@ -10,7 +10,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from surgvalid.asking.reading.names import ClassNames, folded
+from surgvalid.asking.reading.frames import is_framed, marked, without_marks
+from surgvalid.asking.reading.names import ClassNames, Mention, folded
 
 
 class Mood(StrEnum):
@@ -44,13 +45,6 @@ _NOTHING_BUT = re.compile(
     re.IGNORECASE,
 )
 _EXAMPLE = re.compile(r"\be\.\s?g\b\.?|\bz\.\s?B\b\.?|\bp\.\s?ej\b\.?", re.IGNORECASE)
-_OF_THE_VIDEO = re.compile(
-    r"\bvideo[- ]clips?\b|\b(?:in|from|throughout|during|across) (?:this|the|your) (?:\w+ )?clip\b|\bthis clip\b"
-    r"|\b(?:en el|en este|dans le|dans ce|im|in diesem) clip\b|\b(?:the|your) clip (?=(?:that )?you\b)|\byour clip\b"
-    r"|\bclip(?= (?:is|was|lasts|runs) (?:\w+ )?(?:too |\d|short\b|long\b|dark\b|from\b))",
-    re.IGNORECASE,
-)
-"""A clip that is the video and nothing in it."""
 _ENDS = re.compile(
     r"(?<=[.!?])(?=[\s\"'*)\]]|$)|(?<=[。！？；;])|\n+|,?\s+(?=(?:but|however|although|though|yet(?= (?:it|this|that"
     r"|the)\b)|while|whereas|aber"
@@ -61,9 +55,8 @@ _ENDS = re.compile(
 )
 _COMMITTED = re.compile(
     r"\bi(?:'d| would| might| may| can)? (?:also )?(?:say|answer|rate|choose|go with|classify|assign|call|pick"
-    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|tell that|confirm|infer)\b|\b(?:would"
-    r"|could|might|may) be (?:classified|described|rated|scored|labell?ed|best|my)\b|\bbest (?:guess|answer|estimate"
-    r"|bet) (?:would be|may be)\b|\bcould not be clearer\b"
+    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm)\b|\b(?:would|could|may) be"
+    r" (?:classified|described|rated|scored|labell?ed|best|my)\b|\bbest \w+ (?:would|may) be\b"
     r"|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
     re.IGNORECASE,
 )
@@ -113,34 +106,27 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _HEDGES = re.compile(
-    r"\b(?:whether|if|would|cannot|can['’]t|can not|couldn['’]t|could not|unclear|uncertain|unsure|undecided|unknown"
-    r"|not (?:sure|certain|clear|possible|confident)|isn['’]t (?:sure|certain|clear)|hard to|difficult to|tough to"
-    r"|does(?: not|n['’]t) allow|no conclusion|may or may not|might or might not|either|equally|(?:first"
-    r"|initial(?:ly)?) (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought"
-    r"|is (?:the )?(?:lowest|highest|worst)|partially (?:met|achieved|fulfilled|satisfied|correct)|partly (?:met"
-    r"|achieved|fulfilled|satisfied|correct)|or (?:something|another|similar|some other|other|not)"
-    r"|one of the (?:\w+ )?(?:options|classes|phases|choices)|an option|e\.?g|defined (?:as|by)|refers to|stands for"
-    r"|definition|such as|for example|depends|depending|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel"
-    r"|wie etwa|none of .{0,40}\bcan be (?:confirmed|excluded|determined|ruled|verified|established)"
-    r"|neither (?:be )?(?:confirmed|excluded|ruled)|assum(?:e|ed|es|ing)|provided (?:that|the)|were (?:this"
-    r"|it|that)|otherwise|unless|typical(?:ly)?|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?"
-    r"|common (?!bile|hepatic|duct)\w+|commonly|generally|(?<!as )expected|to look for|looking for|chance|possibility"
-    r"|likelihood|uncertainty|question mark|improbable|implausible|(?:an? |the |\w+ )?risk of|(?:you|the (?:user"
-    r"|question|prompt)) (?:asks?|asked|wants?|listed|suggests?|mentions?|mentioned)|(?:example|sample) (?:output"
-    r"|answer|response|format|reply)|format is|you should (?:return|answer|write|output)|be used next|resembles"
-    r"|tell (?:\w+ ){1,6}from|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar"
-    r"|ungewiss|unsicher|würde|wäre|könnte"
-    r"|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder|peut être que|incertain"
-    r"|inciert[oa]|incertaine|serait|sería|podría|no está claro|dudos[oa])\b"
+    r"\b(?:whether|if|unless|otherwise|would|cannot|can['’]t|can not|could(?: not|n['’]t)|unclear|un(?:certain|sure)\w*"
+    r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
+    r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
+    r"|initial(?:ly)?)"
+    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|part(?:ial)?ly (?:met|achieved"
+    r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
+    r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
+    r"|neither(?: be)?)"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|provided (?:that|the)|typical(?:ly)?"
+    r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
+    r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
+    r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
+    r"|reply)|(?<!as )expected|format is|you should|(?:you|the (?:user|question|prompt)) (?:asks?|asked"
+    r"|wants?|listed|suggests?|mentions?"
+    r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
+    r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
+    r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
     r"|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
-    r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|\b(?:requires?|denotes|demands"
-    r"|exige|erfordert|verlangt|bedeutet)\b|(?<!this )(?<!that )(?<!which )(?<!it )\bmeans\b(?! of)|\bis (?:the"
-    r"|a) \w+ (?:in|during"
-    r"|at) which\b|^\W*(?:in|during|während|dans"
-    r"|en|durante) (?:la )?(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
-    r"|^\W*during [^,.]{3,60},|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|^\W*\w+s are (?:used|meant"
-    r"|designed) (?:to|for)\b|是否|例如|比如|不确定|如果|难以"
-    r"|不好说|也许不",
+    r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
+    r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
+    r"|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|是否|例如|比如|不确定|如果|难以|不好说",
     re.IGNORECASE,
 )
 _GUESSES = re.compile(
@@ -163,8 +149,12 @@ _SPOKEN = (
     (_NOTHING_BUT, "only"),
     (_NO_DOUBT, "clearly"),
     (_EXAMPLE, "such as"),
-    (_OF_THE_VIDEO, "video"),
     (_CHOSEN_FROM, ""),
+    (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
+    (
+        re.compile(r"\b(?:in|from|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?clip\b", re.IGNORECASE),
+        "here",
+    ),
 )
 """Turns of speech and what they mean, before a text is taken apart."""
 
@@ -219,29 +209,25 @@ def cannot_look(text: str) -> bool:
 
 
 _BEFORE = (
-    r"none of|aucun des|keine? (?:der|von)|ningun[oa] de|not|isn t|aren t|wasn t|doesn t|don t|no|never|neither|nor"
-    r"|without|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|beyond"
-    r"|follows|following|precedes|preceding|finished|completed|hardly|scarcely|barely|avoid|prevent|keinesfalls"
-    r"|keineswegs|opposed to|contrary to|contrast to|gegensatz zu[rm]?|contrairement à|diferencia de|descarto"
-    r"|descartamos|j exclus|lacks?|lacking|absent|missing|absence of|rule out|rules out|excludes?"
-    r"|ruled out|kein\w*|nicht|weder|noch|pas|jamais|sin|ni|ohne|sans|antes de|después de|avant|après|vor"
-    r"|nach(?! (?:oben|unten|links|rechts))"
-    r"|aucune?|ning[uú]n\w*|n est|没 有|不 是|无|没|不"
+    r"none of|aucun des|keine? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither|nor|without"
+    r"|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|follow(?:s|ing)"
+    r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
+    r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
+    r"|jamais|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
+    r"|aucune?|ning[uú]n\w*|n est|无|没|不"
 )
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
-    r"(?<![^\W_])(?:(?:not|don t|doesn t|didn t) (?:think|believe|see|look)|doubt|doubts|unlikely (?:to|that)"
-    r"|next(?! to)"
-    r"|than|(?:prepare|prepares|preparing) for|preparation for|about to|fails to|distinguish\w*"
-    r"|differentiat\w*)(?![^\W_])[^.]*$"
+    r"(?<![^\W_])(?:(?:not|n t) (?:think|believe|see|look)|doubts?|unlikely (?:to|that)|next(?! to)|than|about to"
+    r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
-    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|isn t|aren t|doesn t|never|ruled out|excluded|unlikely|less likely|absent"
-    r"|missing|removed|withdrawn|no longer|out of (?:view|sight|the (?:image|picture|question|scene|frame|field))"
-    r"|prevented|avoided|scheidet aus|descartad[oa]|ended|vorbei|beendet|abgeschlossen|terminée?|terminad[oa]|nowhere"
-    r"|fails|failed|unfulfilled|unsatisfied|violated|false|negative|denied|unmet|invisible|finished|completed"
-    r"|complete|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen|exclue?|fehlt|no(?= (?:está|es"
-    r"|se|hay)))(?![^\W_])"
+    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less )likely|absent|missing"
+    r"|removed|withdrawn|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus|descartad[oa]|ended"
+    r"|vorbei|beendet"
+    r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
+    r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"
+    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)))(?![^\W_])"
 )
 _JOINED = re.compile(
     r"\s*(?:(?:and|or|nor|und|oder|et|ou|y|o|和|或|or a|or the|and a|and an|and the|nor a|a|an|the)\s*)?"
@@ -258,33 +244,43 @@ class NamedGroup(NamedTuple):
     denied: bool
     either: bool = False
     """Whether it is one of them, and it is not said which."""
+    framed: bool = True
+    """Whether the words around them say that they are there, or are the answer."""
 
 
-def named_groups(clause: str, names: ClassNames) -> list[NamedGroup]:
+def named_groups(clause: str, names: ClassNames, *, thing: bool = False) -> list[NamedGroup]:
     """The classes of a clause, in groups that share what is said of them.
+
+    Args:
+        clause: A clause.
+        names: What may be named.
+        thing: Whether classes are things, which are there where they act.
 
     Example:
         >>> named_groups("Grasper and hook are visible", ClassNames(["Grasper", "Hook"]))
-        [NamedGroup(names=('Grasper', 'Hook'), denied=False, either=False)]
+        [NamedGroup(names=('Grasper', 'Hook'), denied=False, either=False, framed=True)]
     """
-    plain = folded(clause.replace("/", " or "))
+    plain = marked(clause.replace("/", " or "))
     mentions = names.mentions(plain)
-    groups: list[list[int]] = []
+    groups: list[list[Mention]] = []
     for place, mention in enumerate(mentions):
-        between = plain[mentions[place - 1].end : mention.start] if place else ""
-        if place and _JOINED.fullmatch(between):
-            groups[-1].append(place)
+        between = plain[mentions[place - 1].end : mention.start]
+        if place and "¦" not in between and _JOINED.fullmatch(without_marks(between)):
+            groups[-1].append(mention)
         else:
-            groups.append([place])
+            groups.append([mention])
+    ends = [0, *(group[-1].end for group in groups)]
+    starts = [*(group[0].start for group in groups), len(plain)]
     made = []
     for number, group in enumerate(groups):
-        begin = mentions[groups[number - 1][-1]].end if number else 0
-        end = mentions[groups[number + 1][0]].start if number + 1 < len(groups) else len(plain)
-        before, after = plain[begin : mentions[group[0]].start], plain[mentions[group[-1]].end : end]
-        either = any(_OR.search(plain[mentions[place - 1].end : mentions[place].start]) for place in group[1:])
-        names_here = tuple(dict.fromkeys(mentions[place].name for place in group))
-        made.append(NamedGroup(names_here, is_denied(before, after), either))
-    return made
+        before, after = plain[ends[number] : starts[number]], plain[ends[number + 1] : starts[number + 1]]
+        either = _OR.search(plain[starts[number] : ends[number + 1]]) is not None
+        denied = is_denied(without_marks(before), without_marks(after))
+        named = tuple(dict.fromkeys(one.name for one in group))
+        made.append(NamedGroup(named, denied, either, is_framed(before, after, thing=thing)))
+    parts = [plain[:start].count("¦") for start in starts]
+    unclear = {part for part, one in zip(parts, made, strict=False) if not (one.framed or one.denied)}
+    return [one._replace(framed=one.framed and part not in unclear) for part, one in zip(parts, made, strict=False)]
 
 
 def is_denied(before: str, after: str) -> bool:

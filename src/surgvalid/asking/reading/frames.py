@@ -1,0 +1,123 @@
+"""Whether the words around a name say that it is there, or that it is the answer.
+
+A list of the words that take an assertion back never ends; the ways to make one are few. So a name counts where it
+stands alone between marks, behind a verb of being, showing or choosing, or before one that says it is there. Between
+verb and name stand articles, words for the kind of thing, and adjectives; behind the name nothing, or a word of
+grammar: another noun would make it a different thing. All else asserts nothing, whatever it means.
+"""
+
+from __future__ import annotations
+
+import re
+
+from surgvalid.asking.reading.names import folded
+
+_ARTICLES = (
+    r"a|al|an|both|das|dem|den|der|die|diese|dieser|ein|eine|einem|einen|el|its|l|la|las|le"
+    r"|les|los|my|one|several|some|that|the|these|this|three|two|un|una|une|一|个|把|该"
+)
+_KINDS = (
+    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|current"
+    r"|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it|just"
+    r"|label|lediglich|letter|level|likely|most|name|named|note|now|number|nummer|numéro|nur|número"
+    r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage"
+    r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
+)
+_VERBS = (
+    r"agit|als|aparece|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
+    r"|places|pulls|pushes|"
+    r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
+    r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
+    r"|depicts|deserves|detect|detected|display|displays|doing|donne|elijo|es|est|et|features|find"
+    r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
+    r"|indicates|into|is|ist|ja|leaves|left|like|m|mais|make|makes|mit|montre|move|moved|moves"
+    r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
+    r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
+    r"|see|seen|sees|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
+    r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
+    r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
+    r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
+    r"|trata|um|und|use|uses|using|ve|ven|veo|vergebe|visibles|vois|voit|vorhanden|was|were|while"
+    r"|wird|with|wähle|y|yes|zeigt|zoom|zooming|zooms|为|于|到|即|和|属|择|是|有|示|给|见|选"
+)
+_GRAMMAR = (
+    r"a|above|again|alone|also|am|an|and|are|around|as|at|auf|avec|be|because|behind|bei|being"
+    r"|below|beside|between|but|by|can|car|category|class|clearly|con|da|dans|del|due|during|en"
+    r"|es|est|está|et|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into|is|ist|it"
+    r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
+    r"|porque|present|punkten|seen|since|sind|so|son|sont|stage|stars|step|sur|that|the|then|there"
+    r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
+    r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
+)
+_BEING = (
+    r"appear|appears|are|be|been|can|es|est|está|has|have|is|ist|remain|remains|seem|seems|sind"
+    r"|son|sont|was|werden|were|wird"
+)
+_THERE = (
+    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fit"
+    r"|fits|fulfilled|happening|here|identified|inside|made|met|observed|occurring|ongoing|only"
+    r"|performed|place|point|points|present|presente|presentes|progress|présent|présente|présentes"
+    r"|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
+    r"|underway|use|used(?! (?:to|for))|view|visible|visibles|vorhanden|分"
+)
+_PLACES = (
+    r"above|and|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
+    r"|phase|present|since|stage|step|under|visible|with|zu|可|在"
+)
+_WITHIN = r"auf|aus|en|from|im|in|into"
+_DRESS = (
+    rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
+    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}"
+    rf"|{_GRAMMAR}) )\S+ ){{1,2}}(?:(?:{_ARTICLES}|{_KINDS}) )*)?"
+)
+"""Articles, words for the kind, and adjectives behind an article."""
+_DRESSED = re.compile(_DRESS)
+_STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:{_WITHIN}) )?{_DRESS}")
+_IN = re.compile(rf".+ (?:{_WITHIN}) {_DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
+_HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {_DRESS}")
+_GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")
+_IS_THERE = re.compile(rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)")
+_HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
+_ACTS = re.compile(
+    rf"(?:(?:{_BEING}) \S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
+)
+"""What a thing does that is there; said of things without an article it is what they are for."""
+_NEAR = 200
+_MARKS = re.compile(r"([,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
+
+
+def marked(text: str) -> str:
+    """A folded text in which marks stand, all as one sign but the colon.
+
+    Example:
+        >>> marked("So: left (not right)")
+        'so ¦ left ¶ not right ¶'
+    """
+    pieces = enumerate(_MARKS.split(text))
+    return " ".join(filter(None, ("¶¦"[":" in piece] if place % 2 else folded(piece) for place, piece in pieces)))
+
+
+def without_marks(text: str) -> str:
+    """A marked text as if it had none."""
+    return re.sub("[¶¦] ?", "", text)
+
+
+def is_framed(before: str, after: str, *, thing: bool = False) -> bool:
+    """Whether a name between two texts is asserted.
+
+    Args:
+        before: What stands before it, marked; read from the last mark on.
+        after: What stands behind it, read up to the next mark.
+        thing: Whether what acts is there: "a hook enters".
+
+    Example:
+        >>> is_framed("it shows the", ""), is_framed("", "is visible"), is_framed("in", "surgeons expose the duct")
+        (True, True, False)
+    """
+    before = f"{re.split('[¶¦]', before[-_NEAR:])[-1].strip()} ".lstrip()
+    after = re.split("[¶¦]", after[:_NEAR])[0].strip()
+    acts = thing and (_ACTS if before else _HAPPENS).match(after) is not None
+    if _DRESSED.fullmatch(before):
+        return acts or _IS_THERE.match(after) is not None
+    stated = _STATED.fullmatch(before) or (thing and _HELD.fullmatch(before)) or _IN.fullmatch(f"{before}{after} ")
+    return bool(stated) and (acts or _GOES_ON.match(after) is not None)
