@@ -348,17 +348,15 @@ def in_front(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
 
 def overlapping(scene: QuestionScene, draw: Draw) -> list[Slots]:
     """An object in view and something that it meets in the image."""
-    told = _told(scene, SceneRelation.BEFORE)
-    slots_list: list[Slots] = []
-    for slots in object_in_view(scene, draw):
-        entry = scene.the_one(slots["object"], scene.second)
-        met = {fact.subject for fact in told if entry and fact.object == entry.instance}
-        met |= {fact.object for fact in told if entry and fact.subject == entry.instance}
-        names = sorted({_called(scene, name) for name in met} - {kind.name.lower() for kind in scene.ledger.objects})
-        for at in draw.permutation(len(names))[:1]:
-            options = tuple(sorted((names[at], slots["object"].lower())))
-            slots_list.append({"object": slots["object"], "structure": names[at], "options": options})
-    return slots_list
+    met = {_called(scene, name) for fact in _told(scene, SceneRelation.BEFORE) for name in (fact.subject, fact.object)}
+    names = sorted(met - {kind.name.lower() for kind in scene.ledger.objects})
+    drawn = [
+        (slots["object"], names[at]) for slots in object_in_view(scene, draw) for at in draw.permutation(len(names))
+    ]
+    listed: list[Slots] = [
+        {"object": one, "structure": name, "options": tuple(sorted((one.lower(), name)))} for one, name in drawn
+    ]
+    return [slots for slots in listed if in_front(scene, slots)]
 
 
 def _hands(scene: QuestionScene, tool: str) -> list[str]:
@@ -383,12 +381,8 @@ def touching(scene: QuestionScene, draw: Draw) -> list[Slots]:
     tools = sorted({_called(scene, f.subject) for f in _told(scene, SceneRelation.VISIBLE) if _TOOL in f.subject})
     slots_list: list[Slots] = []
     for at in draw.permutation(len(tools)):
-        if answer := touched(scene, {"tool": tools[at]}):
-            others = [UNTOUCHED] if answer.text != UNTOUCHED else []
-            structures = _structures(scene)
-            chosen = [structures[k] for k in draw.permutation(len(structures)) if structures[k] != answer.text]
-            options = tuple(sorted([answer.text, *others, *chosen[: MOST_CHOICES - 1 - len(others)]]))
-            slots_list += [{"tool": tools[at], "options": options}] if len(options) > 1 else []
+        if answer := touched(scene, slots := {"tool": tools[at]}):
+            slots_list += _with_choices(slots, answer.text, [*_structures(scene), UNTOUCHED], draw)
     return slots_list
 
 

@@ -199,7 +199,7 @@ def annotate(procedure: Procedure, annotator: BoxAnnotator, *, seed: int) -> Ann
     tracks = _switched(tracks, annotator, rng, errors)
     tracks += _spurious(procedure, annotator, rng, errors)
     errors.sort(key=lambda error: (error.second, error.instance, error.kind))
-    return Annotation(replace(procedure, tracks=tuple(tracks)), tuple(errors))
+    return Annotation(replace(procedure, tracks=tuple(tracks), relations=()), tuple(errors))
 
 
 def _drawn(
@@ -271,6 +271,7 @@ def _swapped_from(first: Track, second: Track, from_s: int) -> tuple[Track, Trac
             boxes=np.concatenate([head.boxes[before], tail.boxes[after]]),
             visibility=np.concatenate([head.visibility[before], tail.visibility[after]]),
             doubtful=np.zeros(int(before.sum()) + int(after.sum()), dtype=bool),
+            dials={},
         )
 
     return joined(first, second), joined(second, first)
