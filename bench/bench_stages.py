@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+from examples.erring_annotators import BoxAnnotator, CrowdWorker, Detector, annotate, detect, screen_presence
 
 from bench.harness import Row, cpu_seconds
 from surgvalid.questions.near_duplicates import landmarks_of, near_copies
@@ -12,17 +13,7 @@ from surgvalid.questions.stages.cross_check import cross_check
 from surgvalid.questions.stages.linking import propose_instances
 from surgvalid.questions.stages.localization import fuse
 from surgvalid.questions.stages.screening import screen
-from surgvalid.simulation import (
-    BoxAnnotator,
-    CrowdWorker,
-    Detector,
-    annotate,
-    detect,
-    draw_scene,
-    screen_presence,
-    simulate,
-    true_procedure,
-)
+from surgvalid.simulation import draw_scene, simulate, true_procedure
 
 
 def rows() -> list[Row]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from examples.erring_annotators import Annotation, AnnotationError, BoxAnnotator, Detector, annotate, detect
 from numpy.typing import NDArray
 
 from docs.studies import asked, mapped, put_table
@@ -24,8 +25,7 @@ from surgvalid.questions.stages.consistency import consistency_flags, strange_re
 from surgvalid.questions.stages.cross_check import Thresholds, cross_check
 from surgvalid.questions.stages.linking import propose_instances
 from surgvalid.schema.procedures.tracks import Procedure
-from surgvalid.simulation import BoxAnnotator, Detector, Renderer, annotate, detect, draw_scene, true_procedure
-from surgvalid.simulation.annotators import Annotation, AnnotationError
+from surgvalid.simulation import Renderer, draw_scene, true_procedure
 from surgvalid.simulation.scene import Scene
 
 PAGE = Path(__file__).parent / "concepts" / "annotation-stages.md"

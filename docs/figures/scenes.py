@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surgvalid.schema.procedures.tracks import SceneRelation
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.render.passes import Frame, Painter
-from surgvalid.simulation.render.relations import in_view
-from surgvalid.simulation.render.sight import SeenAs, look, look_at
-from surgvalid.simulation.render.world import ORGAN, World
+from surgvalid.simulation.render.relations import look_at
+from surgvalid.simulation.render.sight import SeenAs
+from surgvalid.simulation.render.world import World
 from surgvalid.video.images import jpeg_of
 
 FIGURE = Path(__file__).with_suffix(".jpg")
@@ -69,12 +70,13 @@ def shot(panel: Panel) -> Shot:
     scene = draw_scene(panel.seed, panel.number, procedure=panel.kind, center=panel.center, minutes=(8, 9))
     world, painter = World(scene), Painter(scene.center, scene.width_px, scene.height_px, scene.seed)
     moment = world.at(panel.time_s)
-    objects = {one.class_name for one in look(painter, moment) if one.verdict is SeenAs.VISIBLE}
-    tools = {tool.class_name for tool in look_at(world, painter, panel.time_s).tools}
-    organs = in_view(painter, moment, painter.buffers(moment), ORGAN)
+    sight = look_at(world, painter, panel.time_s, related=True)
+    seen = {one.class_name for one in sight.objects if one.verdict is SeenAs.VISIBLE}
+    seen |= {tool.class_name for tool in sight.tools}
+    seen |= {fact.subject for fact in sight.facts if fact.relation is SceneRelation.VISIBLE}
     strong = {kind for kind, level in moment.levels.items() if level >= STRONG}
     frame = painter.frame(moment, before=world.at(round(panel.time_s - 0.04, 9)), open_s=0.03)
-    return Shot(frame, len(moment.things), frozenset(objects | tools | set(organs) | strong))
+    return Shot(frame, len(moment.things), frozenset(seen | strong))
 
 
 def checklist() -> str:

@@ -27,13 +27,34 @@ from surgvalid.questions.template import (
 )
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
-from surgvalid.schema.procedures.tracks import CRITERION, Procedure, Track, Visibility
+from surgvalid.schema.procedures.tracks import CRITERION, Procedure, SceneFact, SceneRelation, Track, Visibility
 from surgvalid.schema.questions.formats import FORMATS, build_format
 from surgvalid.schema.questions.taxonomy import Capability
 
 PROCEDURES, SIMULATED, WINDOWS = 200, 40, 3
 LEAST_ANSWERS = 12
 """A template that the random procedures cannot make sense of this often is not tested by them."""
+
+
+ORGANS, HANDS = ("omentum", "liver", "cystic duct"), ("grasper_hand0", "hook_hand1", "grasper_hand2")
+
+
+def related(procedure: Procedure, seed: int) -> Procedure:
+    """The procedure with what stands how to what, at two of three seconds."""
+    draw, facts = np.random.default_rng([seed, 33]), []
+    for second in np.flatnonzero(draw.random(procedure.duration_s) < 0.7).tolist():
+        objects = [track.instance for track in procedure.tracks]
+        hands = [name for name in HANDS if draw.random() < 0.5]
+        alone = [(name, str(draw.choice(["visible", "doubtful"])), "") for name in ORGANS]
+        alone += [(name, "visible", "") for name in hands]
+        pairs = [(name, str(draw.choice(["touches", "may touch"])), str(draw.choice(ORGANS))) for name in hands]
+        for name in objects:
+            pairs.append((name, "lies on", str(draw.choice([*ORGANS, *(other for other in objects if other != name)]))))
+            ways = [name, str(draw.choice([*ORGANS, *hands]))]
+            pairs.append((ways.pop(int(draw.integers(2))), "is in front of", ways[0]))
+        kept = [pair for pair in [*alone, *pairs] if draw.random() < 0.8]
+        facts += [SceneFact(second, one, SceneRelation(kind), other) for one, kind, other in kept]
+    return replace(procedure, relations=tuple(facts))
 
 
 CRITERIA = ("two structures are seen", "the triangle is cleared")
@@ -51,7 +72,7 @@ def rated(procedure: Procedure, seed: int) -> Procedure:
 
 @cache
 def world(seed: int) -> tuple[Ledger, PlainReading]:
-    procedure = rated(random_procedure(seed), seed)
+    procedure = related(rated(random_procedure(seed), seed), seed)
     return Ledger(procedure), PlainReading(procedure)
 
 

@@ -2,10 +2,10 @@
 
 from docs.studies import with_table
 from docs.validate_stages import HELD_OUT, PAGE, TABLES, Rate, flag_study, missing_found
+from examples.erring_annotators import Detector
 
 from docs import validate_stages
 from surgvalid.questions.stages.cross_check import Thresholds
-from surgvalid.simulation import Detector
 
 
 def test_every_table_has_its_place_on_the_page_and_figures_in_it():

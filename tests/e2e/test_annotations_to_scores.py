@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, Detector, annotate, detect
 from typer.testing import CliRunner
 
 from small_truth import small_truth
 from surgvalid.cli import build_app
 from surgvalid.datasets import write_annotations
-from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect
 
 PEOPLE = ("ann", "bob", "eve")
 

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 
+import av
 import numpy as np
 import pytest
 
@@ -96,6 +97,112 @@ def test_every_reference_follows_from_the_pixels(worlds):
     print(f"\n{asked.total()} questions of {len(asked)} templates")
     assert moved == 0, "no answer rests on what can hardly be made out"
     assert set(asked) == {template.name for template in TEMPLATES if not template.of_data_sets}
+
+
+def image_of(path) -> np.ndarray:
+    with av.open(str(path)) as file:
+        return next(file.decode(video=0)).to_ndarray(format="rgb24").astype(int)
+
+
+class Buffers:
+    """What the exported passes of one second say of how things stand to each other; written from the rules in words."""
+
+    def __init__(self, stem):
+        with np.load(f"{stem}_passes.npz") as kept:
+            self.thing, self.foil, self.depth = kept["instance"].astype(int), kept["foil"], kept["depth_cm"]
+            arrives = kept["arrives"] * np.where(self.foil >= 0, 0.66, 1.0)
+        colour = image_of(stem.with_suffix(".png"))
+        self.clear = (arrives >= 0.25) & ~(colour > 250).all(axis=-1) & ~(colour < 5).all(axis=-1)
+        told = json.loads(stem.with_name(f"{stem.name}_things.json").read_text())
+        self.name = {thing["number"]: thing["instance"] for thing in told["things"]}
+        self.kind = {thing["number"]: thing["kind"] for thing in told["things"]}
+        self.scale = 480 * 270 / self.thing.size
+
+    def called(self, name: str, classes: dict[str, str]) -> set[int]:
+        """The numbers of what a question calls so."""
+        return {
+            n
+            for n, one in self.name.items()
+            if name in (classes.get(one, "").lower(), one, one.split("_hand")[0].replace("_", " "))
+        }
+
+    def seen_px(self, numbers: set[int]) -> float:
+        return self.scale * np.count_nonzero(np.isin(self.thing, list(numbers)) & self.clear)
+
+    def the_one(self, class_name: str, classes: dict[str, str]) -> set[int]:
+        """The visible object of a class: what lies before it may be foil."""
+        seen = {
+            n: ((self.thing == n) | (self.foil == n)) & self.clear
+            for n, one in self.name.items()
+            if classes.get(one) == class_name
+        }
+        return {n for n, pixels in seen.items() if self.scale * np.count_nonzero(pixels) >= 40}
+
+    def steps(self, ones: set[int], others: set[int]) -> np.ndarray:
+        """How much deeper the others are wherever a pixel of one lies beside, above or below one of theirs."""
+        steps = []
+        for axis, shift in ((0, 1), (0, -1), (1, 1), (1, -1)):
+            beside, deep = np.roll(self.thing, shift, axis), np.roll(self.depth, shift, axis)
+            met = np.isin(self.thing, list(ones)) & np.isin(beside, list(others))
+            edge = [slice(None)] * 2
+            edge[axis] = 0 if shift == 1 else -1
+            met[tuple(edge)] = False
+            steps += (deep - self.depth)[met].tolist()
+        return np.array(steps)
+
+    def answer(self, name: str, slots: dict, classes: dict[str, str]) -> str:
+        width = self.thing.shape[1]
+        if name == "structure-visible":
+            return "yes" if self.seen_px(self.called(slots["structure"], {})) >= 40 else "no"
+        if name == "in-front":
+            mine, theirs = self.the_one(slots["object"], classes), self.called(slots["structure"], {})
+            gaps = [self.steps(mine, {one}) for one in theirs]
+            ways = {
+                np.sign(np.median(gap)) for gap in gaps if len(gap) >= 6 * width / 480 and abs(np.median(gap)) >= 0.4
+            }
+            return {1.0: slots["object"].lower(), -1.0: slots["structure"]}[ways.pop()]
+        organs = {
+            n for n, kind in self.kind.items() if kind == "organ" and self.seen_px(self.called(self.name[n], {})) >= 40
+        }
+        if name == "touched":
+            tool = {n for n in self.called(slots["tool"], {}) if self.seen_px({n}) >= 40}
+            names = {self.name[n] for n in organs}
+            close = {one: np.abs(self.steps(tool, self.called(one, {}))) for one in names}
+            met = [one for one, gap in close.items() if (gap < 0.1).sum() >= 6 * width / 480]
+            return met[0] if met else "none of them"
+        mine = self.the_one(slots["object"], classes)
+        close = {
+            one: (np.abs(self.steps(mine, {n for n in self.name if self.name[n] == one})) < 0.5).sum()
+            for one in set(self.name.values()) - {self.name[n] for n in mine}
+        }
+        under = max(close, key=lambda one: close[one])
+        return classes[under].lower() if under in classes else under
+
+
+def test_relations_follow_from_the_exported_passes_alone(tmp_path):
+    """Which of two is in front, what is touched, what is visible, and beside what an object lies that rests on it."""
+    simulation = simulate(6, seed=63, minutes=(3, 3), width_px=240, height_px=136)
+    simulation.to_dir(tmp_path / "set", passes=True)
+    asked, said, differing = Counter[str](), Counter[tuple[str, str]](), []
+    templates = [template for template in TEMPLATES if template.needs.relations]
+    for path in sorted((tmp_path / "set" / "procedures").glob("*.json")):
+        procedure = read_procedure(path)
+        classes, seen = {track.instance: track.class_name for track in procedure.tracks}, {}
+        for draft in drafts_of(
+            Ledger(procedure), QuestionTrack.FRAME, templates, 400, np.random.default_rng(0), DraftTally()
+        ):
+            stem = tmp_path / "set" / "passes" / f"{procedure.video}_{draft.window.end_s:06d}"
+            buffers = seen.setdefault(stem, Buffers(stem)) if stem not in seen else seen[stem]
+            answer = buffers.answer(draft.template.name, dict(draft.slots), classes)
+            differing += (
+                [] if answer == draft.answer else [(draft.template.name, stem.name, draft.slots, draft.answer, answer)]
+            )
+            asked[draft.template.name] += 1
+            said[draft.template.name, draft.answer] += 1
+    print(f"\n{asked.total()} questions: {dict(asked)}")
+    assert not differing, f"{len(differing)} differ: {differing[:5]}"
+    assert min(asked[template.name] for template in templates) > 40
+    assert all(len({answer for name, answer in said if name == template.name}) > 1 for template in templates)
 
 
 def first_as_worded(text: str, pictures: dict[str, np.ndarray]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, CrowdWorker, Detector, annotate, detect, screen_presence
 
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.make import make_questions
@@ -27,8 +28,7 @@ from surgvalid.schema.procedures.foreign_objects import Declaration
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.tracks import EVERYTHING, Procedure, Track
 from surgvalid.schema.questions.formats import build_format
-from surgvalid.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scene, true_procedure
-from surgvalid.simulation.annotators import screen_presence
+from surgvalid.simulation import draw_scene, true_procedure
 
 pytestmark = pytest.mark.slow
 SEED = 5

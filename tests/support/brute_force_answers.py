@@ -398,7 +398,58 @@ def criterion_met(p, a, b, k):
     return None
 
 
+def told_of(p: PlainReading, b: int, *kinds: str) -> list[tuple[str, str, str]]:
+    return [(s, kind.value, o) for second, s, kind, o in p.procedure.relations if second == b and kind.value in kinds]
+
+
+def called(p: PlainReading, name: str) -> str:
+    return p.class_of[name].lower() if name in p.class_of else name.split("_hand")[0].replace("_", " ")
+
+
+def lies_on(p, a, b, k):
+    seen = p.seen(b, k["object"])
+    under = [other for subject, _, other in told_of(p, b, "lies on") if [subject] == seen]
+    return called(p, under[0]) if under else None
+
+
+def hands(p: PlainReading, b: int, tool: str) -> list[str]:
+    return [s for s, _, _ in told_of(p, b, "visible") if "_hand" in s and called(p, s) == tool]
+
+
+def in_front(p, a, b, k):
+    seen, found = p.seen(b, k["object"]), set()
+    if len(seen) != 1:
+        return None
+    for front, _, back in told_of(p, b, "is in front of"):
+        if front == seen[0] and called(p, back) == k["structure"]:
+            found.add(k["object"].lower())
+        if back == seen[0] and called(p, front) == k["structure"]:
+            found.add(k["structure"])
+    is_tool = k["structure"] in TOOL_NAMES
+    return found.pop() if len(found) == 1 and not (is_tool and len(hands(p, b, k["structure"])) != 1) else None
+
+
+TOOL_NAMES = ("grasper", "hook", "scissors", "clip applier", "needle driver", "suction", "stapler")
+
+
+def touched(p, a, b, k):
+    those = hands(p, b, k["tool"])
+    if len(those) != 1:
+        return None
+    met = [other for subject, _, other in told_of(p, b, "touches", "may touch") if subject == those[0]]
+    return met[0] if met else "none of them"
+
+
+def structure_visible(p, a, b, k):
+    told = {name: kind for name, kind, _ in told_of(p, b, "visible", "doubtful")}
+    return yn(k["structure"] in told) if told else None
+
+
 ANSWERS: dict[str, Answerer] = {
+    "lies-on": lies_on,
+    "in-front": in_front,
+    "touched": touched,
+    "structure-visible": structure_visible,
     "phase-now": lambda p, a, b, k: phase_over(p, b),
     "phase-begins": phase_begins,
     "phase-length": phase_length,

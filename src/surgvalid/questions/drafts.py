@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surgvalid.questions.template import (
     FRAME,
@@ -259,6 +260,9 @@ def _draft(
     if scene is None:
         return None
     scene = replace(scene, usual=usual)
+    if template.needs.relations:
+        second = ledger.procedure.relations[int(draw.integers(len(ledger.procedure.relations)))].second
+        scene = replace(scene, window=Window(second, second))
     for proposed in template.propose(scene, draw):
         slots = in_hashed_order(template, scene, proposed)
         answer = template.answer(scene, slots)
@@ -305,17 +309,34 @@ def _facts(scene: QuestionScene, proof: Proof) -> dict[str, float]:
         "window_s": scene.window.length_s,
         "instances": len(seen),
         "classes": len({entry.class_name for entry in seen}),
-        "hidden_share": round(_hidden_share(scene, proof), 3),
+        **_dials(scene, proof),
     }
 
 
-def _hidden_share(scene: QuestionScene, proof: Proof) -> float:
-    """Of the points that show the objects of the proof, the share that is partly hidden."""
-    shown = hidden = 0
+_EASY_HIGH = frozenset(("seen_px", "shown", "contrast", "transmitted", "times_seen", "s_visible"))
+
+
+def _dials(scene: QuestionScene, proof: Proof) -> dict[str, float]:
+    """How hard it is to see what the answer rests on: of each object in its clearest second, then of the hardest one.
+
+    Objects that are never in view in the window have none. `hidden_share` is that of all their seconds in view.
+    """
+    each: list[dict[str, float]] = []
+    hidden: list[NDArray[np.bool_]] = [np.zeros(0, dtype=bool)]
     for instance in proof.instances:
         track = scene.ledger.entry(instance).track
         low, high = track.seconds.searchsorted((scene.window.start_s, scene.window.end_s + 1)).tolist()
-        codes = track.visibility[low:high]
-        shown += codes.size - int(np.count_nonzero(codes == _OUTSIDE))
-        hidden += int(np.count_nonzero(codes == _OCCLUDED))
-    return hidden / shown if shown else 0.0
+        here = np.flatnonzero(track.visibility[low:high] != _OUTSIDE) + low
+        if not here.size:
+            continue
+        seconds = track.seconds[here]
+        hidden.append(track.visibility[here] == _OCCLUDED)
+        clearest = here[np.argmax(track.dials["seen_px"][here])] if "seen_px" in track.dials else 0
+        told = {name: float(numbers[clearest]) for name, numbers in track.dials.items()}
+        told |= {"s_since_seen": float(scene.second - seconds[-1]), "s_visible": float(seconds.size)}
+        each.append(told | {"times_seen": 1.0 + int(np.count_nonzero(np.diff(seconds) > 1))})
+    dials = {
+        name: (min if name in _EASY_HIGH else max)(one[name] for one in each if name in one)
+        for name in dict.fromkeys(key for one in each for key in one)
+    }
+    return dials | {"hidden_share": round(float(np.concatenate(hidden).mean()), 3)} if each else {}

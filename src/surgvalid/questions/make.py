@@ -38,7 +38,7 @@ from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.procedures.tracks import THING, Procedure
 from surgvalid.schema.questions.formats import build_format, time_tolerance_s
-from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.questions import DIALS, Reference, Request
 from surgvalid.stats.draws import stream
 
 OVERSAMPLE = 2.5
@@ -313,7 +313,8 @@ def _question(item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[F
         parameters["threshold_seconds"] = time_tolerance_s(end - start)
     if template.format == "fo_class" and objects != FOREIGN_OBJECTS:
         parameters["valid_names"] = [kind.name for kind in objects]
-    strata = {"track": draft.track.value, "generation": GENERATION, "center": shown.center}
+    strata: dict[str, str | float] = {name: draft.facts[name] for name in DIALS if name in draft.facts}
+    strata |= {"track": draft.track.value, "generation": GENERATION, "center": shown.center}
     strata |= {"phase": draft.phase} if draft.phase else {}
     strata |= {"instances": "unverified"} if shown.proposed else {}
     strata |= {"wording": "held out" if item.reworded else "usual"}

@@ -10,6 +10,7 @@ question makes no sense. Slots that hold a time end in `_s`; what each may be ca
     from_s, to_s               a stretch inside the window
     event_s                    the second of an annotated event
     gap_s                      a least duration
+    tool, structure            an instrument's class, and what it is called that is no object
     nth, event, phase, purpose, attribute, options
     each                       what is to be matched, in the order of the answer
 """
@@ -48,6 +49,8 @@ class Needs:
     events: frozenset[EventKind] = frozenset()
     phases: bool = False
     attributes: bool = False
+    relations: bool = False
+    """How things stand to each other, which is told at some seconds only."""
     certain: tuple[str, ...] = ()
     """What must not be assumed only: names as in `Procedure.assumed`."""
 
@@ -65,6 +68,8 @@ class Needs:
             return f"phases were not annotated{unsaid}"
         if self.attributes and not annotated.attributes:
             return f"attributes were not annotated{unsaid}"
+        if self.relations and not procedure.relations:
+            return "nobody told what lies on or before what"
         if assumed := [name for name in self.certain if name in procedure.assumed]:
             return f"nobody told {' and '.join(assumed)}"
         return None
@@ -295,7 +300,9 @@ def _shown_slots(phrasing: str) -> frozenset[str]:
     blanks = {name for _, name, _, _ in Formatter().parse(phrasing) if name}
     forms = {"object": {"object", "an_object", "objects"}, "other": {"other", "an_other", "others"}, "gap_s": {"gap"}}
     named = {key for key, spelled in forms.items() if spelled & blanks}
-    return frozenset(named | blanks & {"nth", "event", "phase", "purpose", "attribute", "criterion"})
+    return frozenset(
+        named | blanks & {"nth", "event", "phase", "purpose", "attribute", "criterion", "tool", "structure"}
+    )
 
 
 def clock(second: int) -> str:

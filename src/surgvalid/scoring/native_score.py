@@ -35,7 +35,16 @@ from surgvalid.scoring.slices import (
     slice_findings,
     video_influence,
 )
-from surgvalid.scoring.summary import HEADLINE, MissingRules, as_counted, counted, stopped, summarise, without_blocked
+from surgvalid.scoring.summary import (
+    HEADLINE,
+    MissingRules,
+    as_counted,
+    counted,
+    pair_lines,
+    stopped,
+    summarise,
+    without_blocked,
+)
 from surgvalid.scoring.targeted import MEASURED, TargetedItems, targeted_scores
 from surgvalid.stats.intervals.interval_settings import IntervalSettings
 
@@ -80,8 +89,10 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     targeted = targeted_scores(_targeted(outcomes), settings=settings)
     frame = _frame(outcomes, ood, class_names)
     warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
+    said = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
     del outcomes, ood
     values, blocked = counted(frame, options.missing)
+    paired = pair_lines(frame, values, said, settings) if said else []
     names, codes = codes_of(frame["video"])
     slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
@@ -107,7 +118,9 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     )
     made = {
         "results": as_counted(frame, values),
-        "summary": tables.SUMMARY.frame(pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model")),
+        "summary": tables.SUMMARY.frame(
+            pl.concat([pl.concat([summary, *_variants(summary, frame, whole, buckets)]).drop("model"), *paired])
+        ),
         "ood_gap": gap.table,
         "leverage_questions": question_weights(buckets),
         "leverage_videos": video_influence(whole, codes, names, buckets),

@@ -56,7 +56,7 @@ class SeenSides:
         class_names: tuple[str, ...] = CLASS_NAMES,
     ) -> SeenSides:
         """What these training questions contain."""
-        centers = frozenset(r.strata["center"] for r in references if "center" in r.strata)
+        centers = frozenset(str(r.strata["center"]) for r in references if "center" in r.strata)
         templates = frozenset(template_of(r.question, class_names=class_names) for r in requests)
         return cls(frozenset(_folded(r.procedure) for r in requests), templates, centers)
 

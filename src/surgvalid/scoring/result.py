@@ -87,11 +87,14 @@ class ScoreResult(Result):
         """The tables of the native profile beside the leaderboard, those that have rows."""
         if "ood_gap" not in self.tables:
             return {}
-        slices = self.summary.filter(pl.col("level").is_in(FURTHER_LEVELS), pl.col("estimand") == "rows")
+        by_rows = self.summary.filter(estimand="rows")
+        slices = by_rows.filter(pl.col("level").is_in(FURTHER_LEVELS))
+        pairs = by_rows.filter(level="pair").drop("level", "estimand", "df", "method")
         targeted = self.tables["targeted"].filter(pl.col("estimand") == "rows")
         wanted = ("format", "metric", "value", "low", "high", "n", "n_missing", "videos", "better")
         tables = {
             "out of distribution against in distribution": self.tables["ood_gap"].drop("df", "method"),
+            "pairs that differ in the image alone": pairs,
             "by secondary capability and context length": slices.drop("estimand", "df", "not_scored", "method"),
             "targeted metrics": targeted.select(wanted),
         }

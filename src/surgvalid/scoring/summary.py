@@ -127,6 +127,37 @@ def _slice_lines(
     return lines, of_slice(Rows({}, matrix), spreads["rows"].findings, matrix.models)
 
 
+def pair_lines(
+    frame: pl.DataFrame, values: np.ndarray, said: Sequence[Sequence[Any]], settings: IntervalSettings
+) -> list[pl.DataFrame]:
+    """Shares of pairs of questions that differ in the image alone, with intervals over videos; nothing without pairs.
+
+    What is said without looking is right once in each pair whose right answers differ. The others, in which an artefact
+    or the centre changes nothing that was asked, are told apart: whether both are right.
+
+    Args:
+        frame: The rows of `results`; `pair` names the pair of a question, where there are some.
+        values: What each counts as.
+        said: The references, and the answers.
+        settings: How intervals are made.
+    """
+    right, given = (pl.Series(list(map(repr, column))) for column in said)
+    rows = frame.select("video", "pair", value=values, right=right, given=given).drop_nulls("pair")
+    kept = pl.first("video"), pl.sum("value"), pl.len(), pl.n_unique("right", "given")
+    pairs = rows.group_by("pair", maintain_order=True).agg(*kept).filter(pl.col("value").is_finite(), len=2)
+    alike, told = pairs.filter(right=1), pairs.filter(right=2)
+    counts = enumerate(("neither right", "one right", "both right"))
+    shares = [(told, name, told["value"] == count) for count, name in counts]
+    shares += [(told, "one answer to both", told["given"] == 1)]
+    shares += [(alike, "both right where the answer stays", alike["value"] == 2)]
+    lines = []
+    for chosen, name, share in shares:
+        codes = chosen["video"].rank("dense").to_numpy().astype(np.intp) - 1
+        matrix = _matrix(share.cast(pl.Float64).to_numpy()[:, None], codes, [""])
+        lines += _slice_lines(matrix, ("pair", name), settings)[0] if chosen.height else []
+    return [SUMMARY.frame([{key: held for key, held in line.items() if key != "model"} for line in lines])]
+
+
 def slice_spread(slice_: Rows, settings: IntervalSettings) -> Spread:
     """The values and intervals of a slice; no ends where nothing can be drawn."""
     try:

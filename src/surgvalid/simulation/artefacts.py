@@ -14,7 +14,7 @@ import numpy as np
 
 from surgvalid.simulation.centers import Center
 from surgvalid.simulation.procedure_types import TimedPhase
-from surgvalid.simulation.timelines import Episode
+from surgvalid.simulation.timelines import Draws, Episode
 
 LENS_FOG = "image_lens_fog"
 """The characteristic, as a column of the image conditions."""
@@ -26,9 +26,7 @@ _RISE, _FALL = 12.0, 1.3
 """It is thickest after a twelfth of its time, and clears over nearly all the rest."""
 
 
-def draw_fog(
-    masked: Sequence[tuple[int, int]], duration_s: int, rng: np.random.Generator, pace: float
-) -> tuple[Episode, ...]:
+def draw_fog(masked: Sequence[tuple[int, int]], duration_s: int, rng: Draws, pace: float) -> tuple[Episode, ...]:
     """The fogs of one procedure, in order of time.
 
     Args:
@@ -90,7 +88,7 @@ _USUAL_SECONDS = 25.0
 
 
 def draw_episodes(
-    phases: tuple[TimedPhase, ...], duration_s: float, center: Center, rng: np.random.Generator, pace: float
+    phases: tuple[TimedPhase, ...], duration_s: float, center: Center, rng: Draws, pace: float
 ) -> tuple[Episode, ...]:
     """The artefacts of one procedure, in order of time.
 
@@ -114,9 +112,7 @@ def draw_episodes(
     return tuple(sorted(episodes, key=lambda episode: (episode.start_s, episode.kind)))
 
 
-def _scattered(
-    kind: str, expected: float, start_s: float, end_s: float, rng: np.random.Generator, pace: float
-) -> list[Episode]:
+def _scattered(kind: str, expected: float, start_s: float, end_s: float, rng: Draws, pace: float) -> list[Episode]:
     count = int(rng.poisson(expected / pace))  # shorter and more of them: as much of the time as in a long procedure
     starts = np.sort(rng.uniform(start_s, end_s, count))
     lengths = rng.gamma(3.0, _SECONDS.get(kind, _USUAL_SECONDS) / 3.0, count) * pace + 1.0

@@ -11,18 +11,17 @@ from math import pi, radians
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surgvalid.simulation.lives import Life
 from surgvalid.simulation.procedure_types import ProcedureType, TimedPhase
-from surgvalid.simulation.timelines import Episode, Path, Times
+from surgvalid.simulation.timelines import Draws, Episode, Flags, Floats, Path, Times
 
 FULL_ROLL = radians(25)
 """The camera is never turned farther from the horizon; the characteristic `image_roll` has strength 1 there."""
 _USUAL_ROLL = radians(9)
 
 
-def _draw_roll(duration_s: float, rng: np.random.Generator, pace: float) -> Path:
+def _draw_roll(duration_s: float, rng: Draws, pace: float) -> Path:
     """The angle of the image at every time, in radians; positive turns what is seen clockwise."""
     now_s, angle = 0.0, _angle(rng)
     keys = [(now_s, (angle,))]
@@ -34,7 +33,7 @@ def _draw_roll(duration_s: float, rng: np.random.Generator, pace: float) -> Path
     return Path.through(keys)
 
 
-def _angle(rng: np.random.Generator) -> float:
+def _angle(rng: Draws) -> float:
     return float(np.clip(rng.normal(0, _USUAL_ROLL), -FULL_ROLL, FULL_ROLL))
 
 
@@ -55,13 +54,13 @@ class Camera:
 
     path: Path
     """Middle of the view (x, y) and magnification, without the hand's unrest."""
-    phases_of_sway: NDArray[np.float64]
+    phases_of_sway: Floats
     masked: tuple[tuple[int, int], ...]
     """Stretches outside the body, in whole seconds; their frames are black."""
     roll: Path
     """The angle about its axis, in radians."""
 
-    def at(self, times_s: Times) -> NDArray[np.float64]:
+    def at(self, times_s: Times) -> Floats:
         """Rows of x, y and zoom."""
         view = self.path.at(times_s)
         angles = 2 * pi * np.multiply.outer(times_s, (0.23, 0.61, 0.19, 0.53)) + self.phases_of_sway
@@ -69,21 +68,21 @@ class Camera:
         view[..., :2] += _SWAY * (waves[..., ::2] + 0.4 * waves[..., 1::2])
         return view
 
-    def roll_at(self, times_s: Times) -> NDArray[np.float64]:
+    def roll_at(self, times_s: Times) -> Floats:
         """The angle about its axis at each time."""
         return self.roll.at(times_s)[..., 0]
 
-    def speed(self, times_s: Times) -> NDArray[np.float64]:
+    def speed(self, times_s: Times) -> Floats:
         """How fast the image moves, in view heights per second."""
         step = 0.05
         before, after = self.at(times_s - step), self.at(times_s + step)
         moved = np.hypot(after[:, 0] - before[:, 0], after[:, 1] - before[:, 1]) * after[:, 2]
         turned = np.abs(after[:, 2] - before[:, 2])
         turned += 0.5 * np.abs(self.roll_at(times_s + step) - self.roll_at(times_s - step))  # half a height off
-        speed: NDArray[np.float64] = (moved + turned) / (2 * step)
+        speed: Floats = (moved + turned) / (2 * step)
         return speed
 
-    def is_masked(self, times_s: Times) -> NDArray[np.bool_]:
+    def is_masked(self, times_s: Times) -> Flags:
         """Whether the camera is outside the body."""
         outside = np.zeros(np.shape(times_s), dtype=bool)
         for start_s, end_s in self.masked:
@@ -97,7 +96,7 @@ def draw_camera(
     lives: Sequence[Life],
     episodes: Sequence[Episode],
     duration_s: int,
-    rng: np.random.Generator,
+    rng: Draws,
     pace: float,
 ) -> Camera:
     """The camera of one procedure."""
@@ -111,9 +110,7 @@ def draw_camera(
     return Camera(Path.through(keys), sway, masked, _draw_roll(duration_s, rng, pace))
 
 
-def _resting_cuts(
-    kind: ProcedureType, phases: Sequence[TimedPhase], rng: np.random.Generator, pace: float
-) -> list[_Cut]:
+def _resting_cuts(kind: ProcedureType, phases: Sequence[TimedPhase], rng: Draws, pace: float) -> list[_Cut]:
     sites = list(kind.sites)
     cuts = []
     for phase in phases:
@@ -128,7 +125,7 @@ def _resting_cuts(
     return cuts
 
 
-def _with_attention(cuts: list[_Cut], lives: Sequence[Life], rng: np.random.Generator) -> list[_Cut]:
+def _with_attention(cuts: list[_Cut], lives: Sequence[Life], rng: Draws) -> list[_Cut]:
     """The cuts, broken wherever an object is handled: nine times of ten the camera looks there."""
     looks = []
     for life in lives:
@@ -148,9 +145,7 @@ def _with_attention(cuts: list[_Cut], lives: Sequence[Life], rng: np.random.Gene
     return kept
 
 
-def _draw_masked(
-    episodes: Sequence[Episode], duration_s: int, rng: np.random.Generator, pace: float
-) -> tuple[tuple[int, int], ...]:
+def _draw_masked(episodes: Sequence[Episode], duration_s: int, rng: Draws, pace: float) -> tuple[tuple[int, int], ...]:
     """Out of the body: to clean a dirty lens, and now and then for other reasons."""
     starts = [e.end_s for e in episodes if e.kind == "image_lens_dirty" and rng.random() < 0.7]
     starts += rng.uniform(0, duration_s, int(rng.poisson(duration_s / 1500))).tolist()

@@ -19,7 +19,7 @@ from scipy.signal import lfilter
 from surgvalid.simulation.camera import Camera
 from surgvalid.simulation.lives import PORTS, Life
 from surgvalid.simulation.procedure_types import TimedPhase
-from surgvalid.simulation.timelines import Times
+from surgvalid.simulation.timelines import Draws, Floats, Times
 
 TOOLS = ("grasper", "hook", "scissors", "clip applier", "needle driver", "suction", "stapler")
 NO_TOOL = -1
@@ -27,7 +27,7 @@ SLOTS = len(PORTS)
 _PRESENT = (0.8, 0.9, 0.3)
 
 
-def _entries(aspect: float) -> NDArray[np.float64]:
+def _entries(aspect: float) -> Floats:
     """Where each hand's shaft comes into the image, in view heights from its top left corner."""
     return np.array([(-0.25, 0.9), (aspect + 0.25, 0.95), (0.25 * aspect, -0.3)])
 
@@ -47,7 +47,7 @@ class Instruments:
         tools: NDArray[np.int8] = self.tools[slot, np.clip(np.asarray(times_s, np.int64), 0, last)]
         return tools
 
-    def tip_at(self, slot: int, times_s: Times) -> NDArray[np.float64]:
+    def tip_at(self, slot: int, times_s: Times) -> Floats:
         """The tip of a hand's tool at each time, in the situs."""
         seconds = np.arange(self.tips.shape[1])
         return np.stack([np.interp(times_s, seconds, row) for row in self.tips[slot].T], axis=-1)
@@ -59,7 +59,7 @@ def draw_instruments(
     camera: Camera,
     duration_s: int,
     aspect: float,
-    rng: np.random.Generator,
+    rng: Draws,
 ) -> Instruments:
     """The instruments of one procedure."""
     tools = _draw_tools(phases, duration_s, rng)
@@ -72,7 +72,7 @@ def draw_instruments(
     return Instruments(tools, _draw_tips(tools, lives, camera, aspect, rng))
 
 
-def _draw_tools(phases: Sequence[TimedPhase], duration_s: int, rng: np.random.Generator) -> NDArray[np.int8]:
+def _draw_tools(phases: Sequence[TimedPhase], duration_s: int, rng: Draws) -> NDArray[np.int8]:
     tools = np.full((SLOTS, duration_s), NO_TOOL, dtype=np.int8)
     for phase in phases:
         start, end = int(phase.start_s), int(phase.end_s)
@@ -88,7 +88,7 @@ def _draw_tools(phases: Sequence[TimedPhase], duration_s: int, rng: np.random.Ge
 
 
 def _draw_tips(
-    tools: NDArray[np.int8], lives: Sequence[Life], camera: Camera, aspect: float, rng: np.random.Generator
+    tools: NDArray[np.int8], lives: Sequence[Life], camera: Camera, aspect: float, rng: Draws
 ) -> NDArray[np.float32]:
     """Tips wander about the middle of the view, come in from the edge, and follow what they hold."""
     duration_s = tools.shape[1]
@@ -112,8 +112,6 @@ def _draw_tips(
 
 _CLOSING_S, _RELEASE_S = 0.5, 0.8
 
-Numbers = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
@@ -122,13 +120,13 @@ class Touches:
     forces: NDArray[np.float32]
     """`forces[slot, second]` from 0 (not at all) to 1."""
 
-    def force_at(self, slot: int, times_s: Times) -> Numbers:
+    def force_at(self, slot: int, times_s: Times) -> Floats:
         """How hard a hand's tool touches tissue at each time."""
-        force: Numbers = np.interp(times_s, np.arange(self.forces.shape[1]), self.forces[slot])
+        force: Floats = np.interp(times_s, np.arange(self.forces.shape[1]), self.forces[slot])
         return force
 
 
-def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: np.random.Generator) -> Touches:
+def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: Draws) -> Touches:
     """The touches of one procedure: they come and go while a tool is there and its hand holds nothing."""
     tools = instruments.tools
     unrest = lfilter([1.0], [1.0, -0.8], rng.normal(0, 0.6, tools.shape), axis=1)
@@ -143,11 +141,11 @@ def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: np.random
     return Touches(forces * steady)
 
 
-def grip_at(life: Life, times_s: Times) -> Numbers:
+def grip_at(life: Life, times_s: Times) -> Floats:
     """How firmly an object is gripped at each time, from 0 to 1: jaws close and open within a moment."""
     ways = [
         np.minimum((times_s - start_s) / _CLOSING_S, 1 - (times_s - end_s) / _RELEASE_S)
         for start_s, end_s in life.actions
     ]
-    grip: Numbers = np.clip(ways or [np.zeros(np.shape(times_s))], 0, 1).max(axis=0)
+    grip: Floats = np.clip(ways or [np.zeros(np.shape(times_s))], 0, 1).max(axis=0)
     return grip

@@ -10,7 +10,7 @@ import numpy as np
 
 from surgvalid.schema.procedures.tracks import AttributeChange, Detail, Event, EventKind
 from surgvalid.simulation.procedure_types import SPECIMEN_SIZES, Ending, ObjectRule, ProcedureType, TimedPhase
-from surgvalid.simulation.timelines import Path, Stretch
+from surgvalid.simulation.timelines import Draws, Path, Stretch
 
 PORTS = ("left port", "right port", "upper port")
 """Where each hand's instruments come in."""
@@ -96,7 +96,7 @@ class LifeWriter:
         kind: ProcedureType,
         phases: Sequence[TimedPhase],
         duration_s: int,
-        rng: np.random.Generator,
+        rng: Draws,
         pace: float,
     ) -> None:
         self.kind, self.duration_s, self.rng, self.pace = kind, duration_s, rng, pace

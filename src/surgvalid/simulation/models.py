@@ -25,14 +25,15 @@ from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES, NONE
 from surgvalid.schema.questions.formats import AnswerFormat, build_format
 from surgvalid.schema.questions.questions import Reference, Request, Response
 from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.simulation.timelines import Draws
 from surgvalid.stats.draws import stream
 
-Drawer = Callable[[Reference, Request, tuple[str, ...], np.random.Generator], str]
+Drawer = Callable[[Reference, Request, tuple[str, ...], Draws], str]
 _TRIES = 40
 
 
 def wrong_answer(
-    reference: Reference, request: Request, form: AnswerFormat, class_names: tuple[str, ...], rng: np.random.Generator
+    reference: Reference, request: Request, form: AnswerFormat, class_names: tuple[str, ...], rng: Draws
 ) -> str:
     """A wrong answer to the question. Where the format lets nothing wrong be said, an empty answer."""
     drawer = _DRAWERS.get(reference.format, _free_text)
@@ -48,21 +49,21 @@ def wrong_answer(
     return ""
 
 
-def _binary(reference: Reference, _r: Request, _c: tuple[str, ...], _g: np.random.Generator) -> str:
+def _binary(reference: Reference, _r: Request, _c: tuple[str, ...], _g: Draws) -> str:
     return "no" if reference.answer.strip().lower().startswith("yes") else "yes"
 
 
-def _number(reference: Reference, _r: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
+def _number(reference: Reference, _r: Request, _c: tuple[str, ...], rng: Draws) -> str:
     """Mostly off by one or two, as counts go wrong."""
     digits = "".join(letter for letter in reference.answer if letter.isdigit())[:9]
     return str(max(int(digits or 0) + int(rng.choice([-3, -2, -1, -1, -1, 1, 1, 1, 2, 3])), 0))
 
 
-def _percentage(_reference: Reference, _r: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
+def _percentage(_reference: Reference, _r: Request, _c: tuple[str, ...], rng: Draws) -> str:
     return f"{int(rng.integers(0, 101))}%"
 
 
-def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], rng: np.random.Generator) -> str:
+def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], rng: Draws) -> str:
     """One class too many, one too few, or one mistaken for another."""
     named = [name.strip() for name in reference.answer.split(",") if name.strip().lower() != NONE.lower()]
     others = [name for name in class_names if name.lower() not in {name.lower() for name in named}]
@@ -74,7 +75,7 @@ def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], r
     return ", ".join(named) or NONE
 
 
-def _time(reference: Reference, request: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
+def _time(reference: Reference, request: Request, _c: tuple[str, ...], rng: Draws) -> str:
     """As many times as wanted, somewhere in the window."""
     count = max(reference.answer.count(",") + 1, 1)
     low, high = int(request.start_s), max(int(request.end_s), int(request.start_s) + 60)
@@ -82,7 +83,7 @@ def _time(reference: Reference, request: Request, _c: tuple[str, ...], rng: np.r
     return ", ".join(f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in seconds)
 
 
-def _free_text(_reference: Reference, _r: Request, class_names: tuple[str, ...], rng: np.random.Generator) -> str:
+def _free_text(_reference: Reference, _r: Request, class_names: tuple[str, ...], rng: Draws) -> str:
     sayings = (
         "This cannot be seen in the video.",
         f"Because of the {class_names[int(rng.integers(len(class_names)))].lower()} that was used before.",
@@ -93,9 +94,7 @@ def _free_text(_reference: Reference, _r: Request, class_names: tuple[str, ...],
     return sayings[int(rng.integers(len(sayings)))]
 
 
-def _multiple_choice(
-    reference: Reference, request: Request, class_names: tuple[str, ...], rng: np.random.Generator
-) -> str:
+def _multiple_choice(reference: Reference, request: Request, class_names: tuple[str, ...], rng: Draws) -> str:
     """Another one of the options that the question spells out, or of the letters."""
     letters = [letter for letter in "ABCDE" if f"{letter})" in request.question or f"({letter}" in request.question]
     if len(reference.answer.strip()) == 1 and len(letters) > 1:
@@ -108,7 +107,7 @@ def _multiple_choice(
     return _free_text(reference, request, class_names, rng)
 
 
-def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: np.random.Generator) -> str:
+def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: Draws) -> str:
     """One of the pairs matched wrongly, with another of the choices that the question spells out."""
     pairs = [pair.rsplit(": ", 1) for pair in reference.answer.split("; ")]
     after = request.question.rsplit("one of ", 1)[-1].removesuffix(" for each.")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from surgvalid.errors import UnknownName
+from surgvalid.simulation.timelines import Draws
 
 
 class Ending(StrEnum):
@@ -109,14 +110,14 @@ class TimedPhase:
         return self.end_s - self.start_s
 
 
-def draw_duration_s(kind: ProcedureType, rng: np.random.Generator) -> int:
+def draw_duration_s(kind: ProcedureType, rng: Draws) -> int:
     """A duration around what is usual for the type: skewed to the right, within its limits."""
     least, typical, most = kind.minutes
     minutes = float(np.clip(typical * rng.lognormal(0.0, 0.35), least, most))
     return round(minutes * 60)
 
 
-def draw_phases(kind: ProcedureType, duration_s: int, rng: np.random.Generator) -> tuple[TimedPhase, ...]:
+def draw_phases(kind: ProcedureType, duration_s: int, rng: Draws) -> tuple[TimedPhase, ...]:
     """The phases of one procedure; together they fill its duration, in whole seconds."""
     models = [model for model in kind.phases if model.chance >= 1.0 or rng.random() < model.chance]
     weights = np.array([model.share for model in models]) * rng.gamma(6.0, 1 / 6.0, len(models))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surgvalid.errors import ExtraNeeded
+from surgvalid.simulation.timelines import Floats
 
 if TYPE_CHECKING:
     from surgvalid.simulation.render.passes import Frame
@@ -70,12 +71,12 @@ class Renderer:
         number = round(1000 * time_s)
         return self.painter.frame(self.world.at(time_s), number=number, before=before, open_s=SHUTTER_S)
 
-    def frames(self, times_s: Sequence[float] | NDArray[np.float64]) -> Iterator[NDArray[np.uint8]]:
+    def frames(self, times_s: Sequence[float] | Floats) -> Iterator[NDArray[np.uint8]]:
         """One image of height x width x 3 per time."""
         return (self.frame(float(time_s)).colour for time_s in times_s)
 
-    def look(self, time_s: float, *, tools: bool = True) -> SightOfThing:
-        """What can be seen at one time, of instruments too where wanted; the same whether or not it was drawn."""
-        from surgvalid.simulation.render.sight import look_at
+    def look(self, time_s: float, *, tools: bool = True, related: bool = False) -> SightOfThing:
+        """What can be seen at one time, where wanted of instruments and relations too; drawn or not."""
+        from surgvalid.simulation.render.relations import look_at
 
-        return look_at(self.world, self.painter, time_s, tools=tools)
+        return look_at(self.world, self.painter, time_s, tools=tools, related=related)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surgvalid.errors import Misuse
 from surgvalid.simulation.artefacts import CHARACTERISTICS, LENS_FOG, draw_episodes, draw_fog
@@ -28,7 +27,7 @@ from surgvalid.simulation.procedure_types import (
     procedure_type,
 )
 from surgvalid.simulation.renderer import world_of
-from surgvalid.simulation.timelines import Episode, Times, strongest
+from surgvalid.simulation.timelines import Draws, Episode, Floats, Times, strongest
 from surgvalid.stats.draws import stream
 
 FULL_BLUR_SPEED = 2.5
@@ -59,7 +58,7 @@ class Scene:
         kinds = {episode.kind for episode in self.episodes}
         return {kind: tuple(e for e in self.episodes if e.kind == kind) for kind in sorted(kinds)}
 
-    def conditions(self, times_s: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def conditions(self, times_s: Floats) -> dict[str, Floats]:
         """The strength of each of the seventeen image characteristics at each of the times, of lens fog and of roll.
 
         Raises:
@@ -81,7 +80,7 @@ class Scene:
             levels[kind] = levels[kind] * there
         return levels
 
-    def _tip_speeds(self, times_s: Times) -> NDArray[np.float64]:
+    def _tip_speeds(self, times_s: Times) -> Floats:
         """How fast each hand's tip moves, in view heights per second, by time and hand."""
         step, zoom = 0.1, self.camera.at(times_s)[:, 2]
         ends = [[self.instruments.tip_at(slot, times_s + d) for d in (-step, step)] for slot in range(SLOTS)]
@@ -124,7 +123,7 @@ def draw_scene(
     if seed < 0:
         raise Misuse(f"a seed must not be negative, got {seed}")
 
-    def draws(purpose: str) -> np.random.Generator:
+    def draws(purpose: str) -> Draws:
         return stream(seed, "simulation", str(number), purpose)
 
     duration_s = _duration_s(kind, minutes, draws("duration"))
@@ -187,7 +186,7 @@ def draw_scenes(
         )
 
 
-def _duration_s(kind: ProcedureType, minutes: tuple[float, float] | None, rng: np.random.Generator) -> int:
+def _duration_s(kind: ProcedureType, minutes: tuple[float, float] | None, rng: Draws) -> int:
     if minutes is None:
         return draw_duration_s(kind, rng)
     least, most = minutes

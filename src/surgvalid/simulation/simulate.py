@@ -33,6 +33,7 @@ from surgvalid.simulation.centers import center_named
 from surgvalid.simulation.procedure_types import procedure_type
 from surgvalid.simulation.renderer import Renderer, check_drawing
 from surgvalid.simulation.scene import Scene, draw_scenes
+from surgvalid.simulation.timelines import Floats
 from surgvalid.simulation.truth import MaskFile, true_procedure
 from surgvalid.video import converted, pyav
 from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, burn_clock, clip_writer, planes_of
@@ -131,7 +132,7 @@ class Simulation:
         """The true annotations of every procedure, one at a time."""
         return (true_procedure(scene) for scene in self.scenes())
 
-    def conditions(self) -> Iterator[tuple[str, dict[str, NDArray[np.float64]]]]:
+    def conditions(self) -> Iterator[tuple[str, dict[str, Floats]]]:
         """Of every procedure, its name and the strength of every image condition at every whole second."""
         return ((scene.video, scene.conditions(np.arange(scene.duration_s, dtype=float))) for scene in self.scenes())
 
@@ -190,6 +191,10 @@ class Simulation:
                 if workers > 1 and self.count > 1
                 else [job.write(number, step) for number in range(self.count)]
             )
+            if pairs:
+                from surgvalid.simulation.render.export import write_paired_questions
+
+                write_paired_questions(folder / "pairs")
             table = PROCEDURES.frame(rows)
             table.write_csv(folder / "procedures.csv")
             request = VerbRequest(

@@ -9,7 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Times = NDArray[np.float64] | float
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Draws = np.random.Generator
+"""A stream of random numbers."""
+Times = Floats | float
 """Several times, or one."""
 
 
@@ -18,7 +23,7 @@ class Path:
     """A value that runs in straight lines between keys and stands still before the first and after the last."""
 
     times_s: Times
-    values: NDArray[np.float64]
+    values: Floats
     """One row per key."""
 
     @classmethod
@@ -27,7 +32,7 @@ class Path:
         rows = sorted({time_s: tuple(value) for time_s, value in keys}.items())
         return cls(np.array([row[0] for row in rows], dtype=float), np.array([row[1] for row in rows], dtype=float))
 
-    def at(self, times_s: Times) -> NDArray[np.float64]:
+    def at(self, times_s: Times) -> Floats:
         """One row of values per time; of one time, its values."""
         columns = [np.interp(times_s, self.times_s, column) for column in self.values.T]
         return np.stack(columns, axis=-1)
@@ -51,16 +56,16 @@ class Episode(NamedTuple):
     """It rises over the first of so many equal stretches of its time, and falls over the last of `fall`."""
     fall: float = 6.0
 
-    def at(self, times_s: Times) -> NDArray[np.float64]:
+    def at(self, times_s: Times) -> Floats:
         """The strength at each time."""
         length_s = self.end_s - self.start_s
         rise = (times_s - self.start_s) / max(length_s / self.rise, 1e-9)
         fall = (self.end_s - times_s) / max(length_s / self.fall, 1e-9)
-        shape: NDArray[np.float64] = np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
+        shape: Floats = np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
         return shape
 
 
-def strongest(episodes: Sequence[Episode], times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def strongest(episodes: Sequence[Episode], times_s: Floats) -> Floats:
     """At each time the strongest of the episodes; 0 where there is none."""
     level = np.zeros(times_s.shape)
     for episode in episodes:

@@ -21,10 +21,12 @@ from surgvalid.schema.procedures.tracks import (
     EventKind,
     Phase,
     Procedure,
+    SceneFact,
     Span,
     Track,
     Visibility,
 )
+from surgvalid.schema.questions.questions import DIALS
 from surgvalid.simulation.lives import Life
 from surgvalid.simulation.renderer import Renderer
 from surgvalid.simulation.scene import Scene
@@ -77,6 +79,8 @@ class MaskFile:
         path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
+EVERY_S = 10
+"""Relations are told, and passes written, so often."""
 LEAST_ABSENCE_S = 5
 """An object that is out of view for less is not said to have left it."""
 
@@ -95,11 +99,13 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
     renderer = Renderer(scene)
     seen: dict[str, list[_Sight]] = defaultdict(list)
     tools: dict[tuple[str, str], list[tuple[int, Sequence[int]]]] = defaultdict(list)
+    relations: list[SceneFact] = []
     for second in range(scene.duration_s):
-        look = renderer.look(float(second), tools=instruments)
+        look = renderer.look(float(second), tools=instruments, related=second % EVERY_S == 0)
+        relations += look.facts
         for one in look.objects:
             if one.verdict != "not visible":
-                seen[one.instance].append(_Sight(second, one.box, one.occluded, one.verdict == "doubtful"))
+                seen[one.instance].append(_Sight.of(second, one))
                 if keep and one.verdict == "visible":
                     keep(second, one)
         for tool in look.tools:
@@ -120,6 +126,7 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
         events=tuple(sorted(events, key=_order)),
         phases=tuple(Phase(p.model.name, int(p.start_s), int(p.end_s)) for p in scene.phases if p.end_s > p.start_s),
         instruments=tuple(_tool_track(*about, tools[about]) for about in sorted(tools)),
+        relations=tuple(relations),
         masked=tuple(Span(*span) for span in scene.camera.masked),
         facts={"simulated": "yes", "seed": str(scene.seed)},
         declared=EVERYTHING,
@@ -159,25 +166,35 @@ class _Sight(NamedTuple):
 
     second: int
     box: tuple[int, int, int, int]
-    occluded: bool
-    doubtful: bool
+    code: Visibility
+    dials: tuple[float, ...]
+
+    @classmethod
+    def of(cls, second: int, seen: Seen) -> _Sight:
+        """What is written down of what is seen."""
+        code = Visibility.OCCLUDED if seen.occluded else Visibility.VISIBLE
+        dials = tuple(round(float(getattr(seen, name)), 3) for name in _DIALS)
+        return cls(second, seen.box, Visibility.OUTSIDE if seen.verdict == "doubtful" else code, dials)
+
+
+_DIALS = DIALS[:6]
+"""Those of one moment."""
 
 
 def _track(life: Life, seen: Sequence[_Sight]) -> Track:
     """What is seen of an object; points that nobody can be sure of are outside, and doubtful."""
-    codes = [
-        Visibility.OUTSIDE if one.doubtful else Visibility.OCCLUDED if one.occluded else Visibility.VISIBLE
-        for one in seen
-    ]
+    codes = np.array([one.code for one in seen], dtype=np.uint8)
+    dials = np.array([one.dials for one in seen]).reshape(-1, len(_DIALS)).T
     return Track(
         life.instance,
         life.class_name,
         np.array([one.second for one in seen], dtype=np.int64),
         np.array([one.box for one in seen], dtype=np.float64),
-        np.array(codes, dtype=np.uint8),
+        codes,
         dict(life.attributes),
         life.changes,
-        np.array([one.doubtful for one in seen], dtype=bool),
+        codes == Visibility.OUTSIDE,
+        dict(zip(_DIALS, dials, strict=True)),
     )
 
 

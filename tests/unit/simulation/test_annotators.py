@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, CrowdWorker, Detector, annotate, detect, screen_presence
 
 from surgvalid.schema.procedures.procedure_problems import procedure_problems
-from surgvalid.simulation import BoxAnnotator, CrowdWorker, Detector, annotate, detect, draw_scenes, screen_presence
+from surgvalid.simulation import draw_scenes
 from surgvalid.simulation import true_procedure as truth_of
 
 

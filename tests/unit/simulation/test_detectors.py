@@ -5,9 +5,10 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import Detector, detect
 
 from surgvalid.schema.procedures.tracks import Procedure
-from surgvalid.simulation import Detector, detect, draw_scene, true_procedure
+from surgvalid.simulation import draw_scene, true_procedure
 
 SIDES = ("x", "y", "width", "height")
 

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import surgvalid
+from surgvalid import score
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse, UnknownName, WouldOverwrite
 from surgvalid.schema.procedures.procedure_files import read_procedure
@@ -92,21 +93,42 @@ def test_pairs_differ_in_the_answer_and_in_the_one_object_alone(extras):
     folder, scene = extras
     rows, renderer = pl.read_csv(folder / "pairs" / f"{scene.video}_pairs.csv").to_dicts(), Renderer(scene)
     assert len(rows) >= 6
-    for shown, gone in zip(rows[::2], rows[1::2], strict=True):
-        assert (shown["answer"], gone["answer"]) == ("yes", "no")
-        assert shown["question"] == gone["question"]
-        name = shown["image"].removesuffix("_with.png")
-        images = [image_of(folder / "pairs" / f"{name}_{part}.png") for part in ("with", "without", "change")]
-        whole = renderer.painter.frame(renderer.world.at(float(shown["second"]))).colour
-        np.testing.assert_array_equal(images[0], whole)
-        change = np.abs(images[0].astype(int) - images[1]).max(axis=-1)
+    first, kinds = [], set()
+    for one, other in zip(rows[::2], rows[1::2], strict=True):
+        assert (one["question"], one["pair"]) == (other["question"], other["pair"])
+        images = {row["answer"]: image_of(folder / "pairs" / f"{row['case']}.png") for row in (one, other)}
+        whole = renderer.painter.frame(renderer.world.at(float(one["second"]))).colour
+        sight = renderer.look(float(one["second"])).objects
+        seen = [s for s in sight if f"any {s.class_name.lower()} in" in one["question"] and s.verdict != "not visible"]
+        assert len(seen) == 1
+        if one["changed"] != seen[0].instance:  # an artefact, or the centre: the object is there to be seen
+            assert (one["answer"], other["answer"]) == ("yes", "yes")
+            kinds.add(one["changed"])
+            continue
+        np.testing.assert_array_equal(images["yes"], whole)
+        change = np.abs(images["yes"].astype(int) - images["no"]).max(axis=-1)
         assert change.max() > 6
-        assert change[images[2][..., 0] == 0].max() <= 4
-        class_name = next(life.class_name for life in scene.lives if life.instance == shown["instance"])
-        sight = renderer.look(float(shown["second"])).objects
-        assert [one.instance for one in sight if one.class_name == class_name and one.verdict != "not visible"] == [
-            shown["instance"]
-        ]
+        may = image_of(folder / "pairs" / f"{scene.video}_{one['second']:06d}_{one['changed']}_change.png")
+        assert change[may[..., 0] == 0].max() <= 4
+        first.append(one["answer"])
+    assert {"yes", "no"} == set(first), "the name of an image does not tell which of the two it is"
+    assert any(kind.startswith("Center") for kind in kinds)
+
+
+def test_pairs_are_scored_as_pairs_and_no_words_pass_them(extras, tmp_path):
+    pairs = extras[0] / "pairs"
+    asked = pairs / "requests.json", pairs / "references.json"
+    texts = {row["qID"]: row["answer"] for row in json.loads(asked[1].read_text())}
+    questions = {row["qID"]: row["question"] for row in json.loads(asked[0].read_text())}
+    assert all((pairs / f"{case}.png").exists() for case in questions)
+    blind = {case: "yes" if len(question) % 2 else "no" for case, question in questions.items()}
+    for said, both, same in ((texts, 1.0, 0.0), (blind, 0.0, 1.0)):
+        path = tmp_path / "answers.json"
+        path.write_text(json.dumps([{"qID": case, "content": text, "latency": 0.1} for case, text in said.items()]))
+        rows = score(*asked, path, model="m").summary.filter(level="pair", estimand="rows")
+        told = dict(rows["name", "accuracy"].iter_rows())
+        assert (told["both right"], told["one answer to both"]) == (both, same)
+        assert "both right where the answer stays" in told
 
 
 def test_nothing_is_overwritten_unless_forced(tmp_path):

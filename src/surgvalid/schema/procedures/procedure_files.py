@@ -4,8 +4,10 @@
      "duration_s": ..., "width_px": ..., "height_px": ...,
      "tracks": [{"instance", "class", "seconds": [[first, count], ...], "boxes": [x, y, width, height, ...],
                  "visibility": [["visible", count], ...], "attributes": {}, "changes": [[second, name, value]],
-                 "doubtful": [[first, count], ...] where that is not sure}],
+                 "doubtful": [[first, count], ...] where that is not sure,
+                 "dials": {name: [number per second]} where a program made the images}],
      "events": [[second, kind, instance, {details}], ...], "phases": [[name, start_s, end_s], ...],
+     "relations": [[second, subject, relation, object], ...] where a program made the images,
      "instruments": [tracks], "masked": [[start_s, end_s], ...], "facts": {},
      "declared": {"classes": [...] or null, "events": [kinds], "phases": true, "attributes": true,
                   "spans": [[start_s, end_s], ...] or null, "confirmed_by": [names]},
@@ -36,6 +38,8 @@ from surgvalid.schema.procedures.tracks import (
     EventKind,
     Phase,
     Procedure,
+    SceneFact,
+    SceneRelation,
     Span,
     Track,
     Visibility,
@@ -61,6 +65,7 @@ def procedure_to_dict(procedure: Procedure) -> dict[str, Any]:
         "events": [[e.second, e.kind.value, e.instance, dict(e.details)] for e in procedure.events],
         "phases": [[phase.name, phase.start_s, phase.end_s] for phase in procedure.phases],
         "instruments": [_track_to_dict(track) for track in procedure.instruments],
+        **({"relations": list(map(list, procedure.relations))} if procedure.relations else {}),
         "masked": [list(span) for span in procedure.masked],
         "facts": dict(procedure.facts),
         **({} if procedure.declared is None else {"declared": _declaration_to_dict(procedure.declared)}),
@@ -131,6 +136,7 @@ def _track_to_dict(track: Track) -> dict[str, Any]:
         "attributes": dict(track.attributes),
         "changes": [list(change) for change in track.changes],
         **({"doubtful": _runs_of_seconds(track.seconds[track.doubtful])} if track.doubtful.any() else {}),
+        **({"dials": {name: numbers.tolist() for name, numbers in track.dials.items()}} if track.dials else {}),
     }
 
 
@@ -173,6 +179,7 @@ def _read_procedure(document: Any, problems: list[str]) -> Procedure | None:
         "phases": _each(document, "phases", _read_phase, problems),
         "instruments": _each(document, "instruments", _read_track, problems),
         "masked": _each(document, "masked", _read_span, problems),
+        "relations": _each(document, "relations", _read_fact, problems),
     }
     parts |= {name: _texts(document.get(name, []), name, problems) for name in ("proposed", "assumed")}
     parts["declared"] = _read_declaration(document["declared"], problems) if "declared" in document else None
@@ -273,6 +280,13 @@ def _read_event(row: Any) -> Event:
     return Event(EventKind(kind), second, instance, {str(k): str(v) for k, v in details.items()})
 
 
+def _read_fact(row: Any) -> SceneFact:
+    second, subject, relation, other = _row(row, int, str, str, str)
+    if relation not in list(SceneRelation):
+        raise UnknownName("relation", relation, [known.value for known in SceneRelation])
+    return SceneFact(second, subject, SceneRelation(relation), other)
+
+
 def _read_phase(row: Any) -> Phase:
     return Phase(*_row(row, str, int, int))
 
@@ -287,10 +301,14 @@ def _read_track(row: Any) -> Track:
     problems: list[str] = []
     instance, name = (_of_kind(row, key, str, problems) for key in ("instance", "class"))
     boxes = _numbers(row.get("boxes"), problems)
-    attributes, changes = row.get("attributes", {}), row.get("changes", [])
-    for key, value, kind in (("attributes", attributes, dict), ("changes", changes, list)):
+    attributes, changes, dials = row.get("attributes", {}), row.get("changes", []), row.get("dials", {})
+    for key, value, kind in (("attributes", attributes, dict), ("changes", changes, list), ("dials", dials, dict)):
         if not isinstance(value, kind):
             problems.append(f"{key!r} must be {_KINDS[kind]}, got {_shown(value)}")
+    try:
+        dials = {str(name): np.array(numbers, dtype=np.float64) for name, numbers in dict(dials).items()}
+    except (TypeError, ValueError, OverflowError):
+        problems.append(f"'dials' must hold a list of numbers by name, got {_shown(dials)}")
     if problems:
         raise ProcedureInvalid("track", problems)
     seconds = _seconds_of(_runs(row, "seconds", int))
@@ -304,6 +322,7 @@ def _read_track(row: Any) -> Track:
         {str(key): str(value) for key, value in attributes.items()},
         tuple(AttributeChange(*_row(change, int, str, str)) for change in changes),
         np.isin(seconds, doubtful),
+        dials,
     )
 
 

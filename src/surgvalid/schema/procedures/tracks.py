@@ -109,6 +109,8 @@ class Track:
     """What changes later, in order of time."""
     doubtful: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """Per point, whether it is doubtful; none is where nothing is said."""
+    dials: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """By name, a number per point that says how hard it is to see, such as `contrast`; told by who made the image."""
 
     def __post_init__(self) -> None:
         columns: dict[str, NDArray[Any]] = {
@@ -119,7 +121,9 @@ class Track:
         }
         if not columns["doubtful"].size:
             columns["doubtful"] = np.zeros(len(columns["seconds"]), dtype=bool)
-        lengths = {name: len(column) for name, column in columns.items()}
+        dials = {name: np.array(numbers, dtype=np.float64) for name, numbers in self.dials.items()}
+        object.__setattr__(self, "dials", dials)
+        lengths = {name: len(column) for name, column in (columns | dials).items()}
         if len(set(lengths.values())) > 1:
             sizes = ", ".join(f"{count} {name}" for name, count in lengths.items())
             raise ProcedureInvalid(f"track {self.instance!r}", [f"columns of different length: {sizes}"])
@@ -142,6 +146,8 @@ class Track:
             and np.array_equal(self.boxes, other.boxes, equal_nan=True)
             and np.array_equal(self.visibility, other.visibility)
             and np.array_equal(self.doubtful, other.doubtful)
+            and self.dials.keys() == other.dials.keys()
+            and all(np.array_equal(numbers, other.dials[name]) for name, numbers in self.dials.items())
         )
 
     def __hash__(self) -> int:
@@ -156,7 +162,8 @@ class Track:
     def at_points(self, kept: NDArray[np.bool_]) -> Track:
         """The track with some of its points only."""
         columns = ("seconds", "boxes", "visibility", "doubtful")
-        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
+        dials = {name: numbers[kept] for name, numbers in self.dials.items()}
+        return replace(self, dials=dials, **{name: getattr(self, name)[kept] for name in columns})
 
     def point_at(self, second: int) -> TrackPoint | None:
         """The point of that second, or None when the track has none."""
@@ -276,6 +283,30 @@ class Phase:
     end_s: int
 
 
+class SceneRelation(StrEnum):
+    """How things stand to each other at one second; the first two are of one organ or instrument alone."""
+
+    VISIBLE = "visible"
+    DOUBTFUL = "doubtful"
+    """Something of it shows, and nobody can be sure of it."""
+    ON = "lies on"
+    CLOSES = "closes"
+    IN = "is in"
+    HELD = "is held by"
+    BEFORE = "is in front of"
+    TOUCHES = "touches"
+    MAY_TOUCH = "may touch"
+
+
+class SceneFact(NamedTuple):
+    """One relation at one second, between things that are visible then: instances, instruments, and organs by name."""
+
+    second: int
+    subject: str
+    relation: SceneRelation
+    object: str = ""
+
+
 UNTOLD = ("instances", "boxes", "visibility")
 """What labels of whole images leave open: how many objects of a class there are and which is which, where in the image
 they lie, and whether something lies before them."""
@@ -316,11 +347,14 @@ class Procedure:
     assumed: tuple[str, ...] = ()
     """Which of `duration_s`, `width_px` and `height_px` nobody told, so that they are only a guess; `fps` where nobody
     told the rate of frame numbers, which were interpreted as seconds; and of `UNTOLD`."""
+    relations: tuple[SceneFact, ...] = ()
+    """All that hold at the seconds for which any is told."""
 
     def __post_init__(self) -> None:
         for name in ("tracks", "phases", "instruments", "masked", "proposed", "assumed"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "events", tuple(sorted(self.events, key=lambda event: event.second)))
+        object.__setattr__(self, "relations", tuple(sorted(self.relations, key=lambda fact: fact.second)))
         if not self.patient:
             object.__setattr__(self, "patient", self.video)
 

@@ -22,6 +22,7 @@ from surgvalid.schema.documents import is_whole
 from surgvalid.schema.outcomes import OF_A_RESPONSE, Status
 from surgvalid.schema.questions.formats import shown, time_tolerance_s
 from surgvalid.schema.questions.questions import (
+    DIALS,
     OFFICIAL_RESPONSE_KEYS,
     RECORD_KEYS,
     REFERENCE_KEYS,
@@ -46,7 +47,7 @@ TEXTS = ("time-is-text", "latency-is-text")
 """Codes of numbers that are written as text, which only JSON tells apart."""
 
 _Made = TypeVar("_Made")
-_STRATA = frozenset(STRATA_COLUMNS)
+_STRATA = frozenset((*STRATA_COLUMNS, *DIALS))
 _SHARED = 80
 """Questions and answers up to this length repeat so often that equal ones are kept once."""
 _NOTHING: dict[str, Any] = {}
@@ -134,8 +135,10 @@ def reference_columns(rows: list[Row], namespace: str | None, notice: Notice) ->
     of_format = "answer_format" if data_set else "format"
     formats = _read(rows, of_format, sys.intern, lambda _, value: sys.intern(str(value)))
     has_strata = not _STRATA.isdisjoint(set().union(*rows))
-    strata = [_strata(row) for row in rows] if has_strata else [_NOTHING] * len(rows)
-    names = [text for one in strata for text in one.values()] if has_strata else []
+    strata = [_NOTHING] * len(rows)
+    if has_strata:
+        strata = [_strata(row, partial(notice, at)) for at, row in enumerate(rows)]
+    names = [text for one in strata for text in one.values() if isinstance(text, str)] if has_strata else []
     _halves(rows, (cases, formats, answers, names), notice)
     if not data_set:
         _extra_keys(rows, REFERENCE_KEYS, "extra-reference-keys", notice)
@@ -412,8 +415,10 @@ def seconds_in(text: str) -> float | None:
         return None
 
 
-def _strata(row: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None} or _NOTHING
+def _strata(row: Mapping[str, Any], complain: Complain) -> dict[str, str | float]:
+    strata: dict[str, Any] = {key: str(row[key]) for key in STRATA_COLUMNS if row.get(key) is not None}
+    dials = ((key, _amount(row, key, complain)) for key in DIALS if row.get(key) is not None)
+    return strata | {key: float(number) for key, number in dials if number is not None} or _NOTHING
 
 
 @lru_cache(maxsize=256)

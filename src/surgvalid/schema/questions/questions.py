@@ -24,13 +24,21 @@ DATA_SET_COLUMNS = tuple(
 TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
 """Seconds that a model may take per question on each track of the challenge."""
 
-STRATA_COLUMNS = tuple("track generation center phase decision_impact required_knowledge instances wording".split())
-"""Columns beyond the official ones that are carried along as strata."""
+STRATA_COLUMNS = tuple(
+    "track generation center phase decision_impact required_knowledge instances wording pair".split()
+)
+"""Columns beyond the official ones that are carried along as strata; of one `pair`, images alone differ."""
+DIALS = tuple(
+    """
+    seen_px shown contrast transmitted distance_cm clutter hidden_share s_since_seen times_seen s_visible
+    """.split()
+)
+"""Columns of numbers that say how hard it is to see, or to remember, what an answer rests on."""
 
 REQUEST_KEYS = frozenset("qID videoID start_time end_time procedure_type question".split())
 """What the official toolkit allows in a request, and demands."""
 REFERENCE_KEYS = frozenset(
-    ("qID", "primary", "format", "answer", "format_kwargs", "secondaries", "ood", "clinical", *STRATA_COLUMNS)
+    ("qID", "primary", "format", "answer", "format_kwargs", "secondaries", "ood", "clinical", *STRATA_COLUMNS, *DIALS)
 )
 """What is read of a reference; the official toolkit passes over all others too."""
 OFFICIAL_RESPONSE_KEYS = frozenset(("qID", "id", "content", "latency"))
@@ -80,7 +88,8 @@ class Reference:
     ood: bool | None = None
     """Whether the question is out of distribution; None when the file does not say."""
     clinical: bool = False
-    strata: Mapping[str, str] = field(default_factory=dict)
+    strata: Mapping[str, str | float] = field(default_factory=dict)
+    """What kind of question it is, and its dials."""
 
     def as_row(self) -> dict[str, Any]:
         """The row of an official references file; strata follow, which the official toolkit passes over."""

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Row = NDArray[np.float64]
+from surgvalid.simulation.timelines import Floats
+
+Row = Floats
 Colour = Sequence[float]
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from surgvalid.simulation.centers import Center
 from surgvalid.simulation.meshes.materials import NAMED, OBJECTS, ORGANS, Colour, Row, changed, coloured
-from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, joined, sheet, tube, turned, waves
+from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, sheet, tube, turned, waves
+from surgvalid.simulation.timelines import Draws, Floats
 
 Made = tuple[Mesh, list[Row]]
 CM = 8.0
@@ -39,7 +40,7 @@ def _accent(center: Center) -> Colour:
     return 255 * red, 255 * green, 255 * blue
 
 
-def _sponge(_: str, width: float, depth: float, rng: np.random.Generator, center: Center) -> Made:
+def _sponge(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made:
     mesh = sheet(width, depth, cell=0.16)
     points = mesh.points.copy()
     x, z = points[:, 0], points[:, 2]
@@ -57,7 +58,7 @@ def _sponge(_: str, width: float, depth: float, rng: np.random.Generator, center
     return mesh.moved(points), [row]
 
 
-def _clip(look: str, width: float, _: float, rng: np.random.Generator, __: Center) -> Made:
+def _clip(look: str, width: float, _: float, rng: Draws, __: Center) -> Made:
     reach, half = 0.62 * width, 0.24
     keys = [
         (0.0, half * 0.8, -reach),
@@ -75,7 +76,7 @@ def _clip(look: str, width: float, _: float, rng: np.random.Generator, __: Cente
     return mesh, [coloured(OBJECTS["plastic"], NAMED["purple"]) if polymer else OBJECTS["metal"]]
 
 
-def _bag(_: str, width: float, depth: float, rng: np.random.Generator, center: Center) -> Made:
+def _bag(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made:
     sac = ball((width * 0.5, 0.75, depth * 0.5), rows=16, columns=26)
     points = sac.points.copy()
     neck = np.clip((points[:, 0] / (width * 0.5) - 0.35) / 0.65, 0, 1)
@@ -97,7 +98,7 @@ def _bag(_: str, width: float, depth: float, rng: np.random.Generator, center: C
     return joined([sac.moved(points), rim, string]), [OBJECTS["foil"], plastic]
 
 
-def _loop(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
+def _loop(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
     keys = [
         (-0.75, 0.12, 0.1),
         (-0.35, 0.14, -0.45),
@@ -114,7 +115,7 @@ def _loop(look: str, width: float, depth: float, rng: np.random.Generator, _: Ce
     return mesh, [coloured(OBJECTS["plastic"], NAMED.get(look, NAMED["blue"]))]
 
 
-def _drain(_: str, width: float, depth: float, rng: np.random.Generator, center: Center) -> Made:
+def _drain(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made:
     radius = max(depth * 0.45, 0.22)
     bend = rng.uniform(-0.4, 0.4)
     keys = [
@@ -135,7 +136,7 @@ def _drain(_: str, width: float, depth: float, rng: np.random.Generator, center:
     return joined([body, *holes]), [row, coloured(OBJECTS["dark"], (40, 22, 20))]
 
 
-def _needle(_: str, width: float, __: float, rng: np.random.Generator, ___: Center) -> Made:
+def _needle(_: str, width: float, __: float, rng: Draws, ___: Center) -> Made:
     radius = width * 0.55
     angles = np.linspace(0.1, np.pi - 0.2, 22)
     arc = np.stack([np.cos(angles) * radius, 0.07 + 0.0 * angles, np.sin(angles) * radius - radius * 0.5], axis=-1)
@@ -148,7 +149,7 @@ def _needle(_: str, width: float, __: float, rng: np.random.Generator, ___: Cent
     return joined([steel, thread]), [OBJECTS["metal"], OBJECTS["thread"]]
 
 
-def _stone(_: str, width: float, __: float, rng: np.random.Generator, ___: Center) -> Made:
+def _stone(_: str, width: float, __: float, rng: Draws, ___: Center) -> Made:
     mesh = ball((width * 0.5, width * 0.42, width * 0.46), rows=10, columns=14, power=0.8)
     points = (
         mesh.points
@@ -157,7 +158,7 @@ def _stone(_: str, width: float, __: float, rng: np.random.Generator, ___: Cente
     return mesh.moved(points), [OBJECTS["stone"]]
 
 
-def _specimen(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
+def _specimen(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
     if look == "gallbladder":
         return pear(width, depth), [ORGANS["gallbladder"]]
     if look in ("appendix", "bowel"):
@@ -187,11 +188,11 @@ def pear(length: float, width: float) -> Mesh:
     steps = np.linspace(0, 1, 22)
     belly = 0.16 + 0.84 * np.sin(np.clip(steps * 1.18, 0, 1) ** 1.35 * np.pi * 0.5)
     radii = width * 0.5 * belly * np.sqrt(np.clip((1.06 - steps) * 5, 0.02, 1))
-    path: Points = np.stack([(steps - 0.5) * length, np.zeros(22), 0.06 * length * np.sin(steps * 3)], axis=-1)
+    path: Floats = np.stack([(steps - 0.5) * length, np.zeros(22), 0.06 * length * np.sin(steps * 3)], axis=-1)
     return tube(path, radii, sides=18)
 
 
-def _mesh(look: str, width: float, depth: float, rng: np.random.Generator, _: Center) -> Made:
+def _mesh(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
     mesh = sheet(width, depth, cell=0.2)
     points = mesh.points.copy()
     points[:, 1] = 0.07 + 0.07 * waves(points[:, 0], points[:, 2], rng, length=2.6, octaves=2)
@@ -201,7 +202,7 @@ def _mesh(look: str, width: float, depth: float, rng: np.random.Generator, _: Ce
     return mesh.moved(points), [row]
 
 
-def _haemostat(_: str, width: float, depth: float, rng: np.random.Generator, __: Center) -> Made:
+def _haemostat(_: str, width: float, depth: float, rng: Draws, __: Center) -> Made:
     mesh = sheet(width, depth, cell=0.16)
     points = mesh.points.copy()
     points[:, 1] = 0.16 + 0.10 * waves(points[:, 0], points[:, 2], rng, length=0.8, octaves=2)
@@ -211,7 +212,7 @@ def _haemostat(_: str, width: float, depth: float, rng: np.random.Generator, __:
     return mesh.moved(points), [changed(OBJECTS["fleece"], soak=0.22, seed=rng.uniform(0, 30))]
 
 
-_MAKERS: dict[str, Callable[[str, float, float, np.random.Generator, Center], Made]] = {
+_MAKERS: dict[str, Callable[[str, float, float, Draws, Center], Made]] = {
     "Sponge": _sponge,
     "Clip": _clip,
     "Specimen Bag": _bag,
@@ -225,10 +226,10 @@ _MAKERS: dict[str, Callable[[str, float, float, np.random.Generator, Center], Ma
 }
 
 
-def hung(points: Points, grip: float) -> Points:
+def hung(points: Floats, grip: float) -> Floats:
     """A soft thing in a grip at its middle, as far as the jaws are closed: gathered, and hanging from them."""
     out = np.hypot(points[:, 0], points[:, 2])
     pleat = 0.30 + 0.10 * np.cos(7 * np.arctan2(points[:, 2], points[:, 0]))
     down = np.stack([points[:, 0] * pleat, -0.92 * out - 0.05, points[:, 2] * pleat], axis=-1)
-    gathered: Points = points + grip * (down - points)
+    gathered: Floats = points + grip * (down - points)
     return np.round(gathered, 9)

@@ -10,8 +10,9 @@ import numpy as np
 
 from surgvalid.simulation.meshes.materials import ORGANS, Row, changed, coloured
 from surgvalid.simulation.meshes.objects import CM
-from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, grid_corners, mesh_of, tube, waves
+from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, grid_corners, mesh_of, tube, waves
 from surgvalid.simulation.procedure_types import ProcedureType
+from surgvalid.simulation.timelines import Draws, Floats
 
 AWAY_CM = 10.0
 """Centimetres away from the camera that a view height upwards in the plane of sites means."""
@@ -33,10 +34,10 @@ class Cord(NamedTuple):
     """A structure that clips close: a tube along x."""
 
     name: str
-    way: Points
+    way: Floats
     radius: float
 
-    def at(self, x: float) -> Points:
+    def at(self, x: float) -> Floats:
         """The middle of the tube there."""
         return np.array([x, *(float(np.interp(x, self.way[:, 0], self.way[:, k])) for k in (1, 2))])
 
@@ -60,7 +61,7 @@ def spot(site: tuple[float, float]) -> tuple[float, float]:
 _LOOPS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def body_of(kind: ProcedureType, rng: np.random.Generator) -> Body:
+def body_of(kind: ProcedureType, rng: Draws) -> Body:
     """The body of a type of procedure."""
     organs = [_floor(kind, rng), _far_wall(rng)]
     height = _Heights(organs[0].mesh)
@@ -99,7 +100,7 @@ class _Heights:
         return float(self.y[row - 1 : row + 1, column - 1 : column + 1].max())
 
 
-def _floor(kind: ProcedureType, rng: np.random.Generator) -> Organ:
+def _floor(kind: ProcedureType, rng: Draws) -> Organ:
     x, z = np.linspace(-27, 27, 136), np.linspace(-15, 24, 98)
     across, away = np.meshgrid(x, z)
     height = 0.85 * waves(across, away, rng, length=8.0, octaves=2) + 0.30 * waves(
@@ -115,7 +116,7 @@ def _floor(kind: ProcedureType, rng: np.random.Generator) -> Organ:
     return Organ(kind.ground, mesh_of(points, grid_corners(98, 136)), material)
 
 
-def _far_wall(rng: np.random.Generator) -> Organ:
+def _far_wall(rng: Draws) -> Organ:
     angle, height = np.meshgrid(np.linspace(-2.2, 2.2, 60), np.linspace(-3, 26.5, 24))
     bulge = 1.1 * waves(angle * 14, height, rng, length=9.0, octaves=2)
     radius = (25 + bulge) * np.sqrt(np.clip(1 - np.maximum(height - 4, 0) ** 2 / 23**2, 0.0004, 1))
@@ -123,7 +124,7 @@ def _far_wall(rng: np.random.Generator) -> Organ:
     return Organ("abdominal wall", mesh_of(points, grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False)
 
 
-def _gallbladder(kind: ProcedureType, cords: Cords, rng: np.random.Generator) -> list[Organ]:
+def _gallbladder(kind: ProcedureType, cords: Cords, rng: Draws) -> list[Organ]:
     lobe = ball((21, 5.2, 7.4), rows=44, columns=80, power=0.92)
     ripple = 1 + 0.035 * waves(lobe.points[:, 0], lobe.points[:, 1] * 2, rng, length=9.0, octaves=2)
     liver = mesh_of(lobe.points * ripple[:, None] + (2.5, 6.3, 11.2), lobe.corners)
@@ -145,14 +146,14 @@ def _gallbladder(kind: ProcedureType, cords: Cords, rng: np.random.Generator) ->
     ]
 
 
-def _bowel(rng: np.random.Generator, name: str, radius: float, keys: list[list[float]]) -> Organ:
+def _bowel(rng: Draws, name: str, radius: float, keys: list[list[float]]) -> Organ:
     haustra = np.sin(np.arange(70) * rng.uniform(0.75, 0.95) + rng.uniform(0, 6))
     radii = radius * (1 + 0.085 * haustra - 0.05 * haustra**2)
     mesh = tube(curve(keys, 70), radii, sides=26, flat=0.85)
     return Organ(name, mesh, changed(ORGANS["bowel"], seed=rng.uniform(0, 9)))
 
 
-def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, rng: np.random.Generator) -> Cord:
+def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, rng: Draws) -> Cord:
     x, z = place
     radius = 0.27 if any(word in name for word in ("duct", "cord", "base", "rectum", "ureter", "sac")) else 0.19
     across = np.linspace(x - 3.6, x + 2.4, 30)
@@ -162,7 +163,7 @@ def _cord(name: str, place: tuple[float, float], number: int, height: _Heights, 
     lift = smooth + 0.42 + 0.10 * np.sin(across * 0.9 + number)
     ends = np.minimum(np.arange(30), np.arange(30)[::-1])
     lift -= 1.8 * np.clip(1 - ends / 9, 0, 1) ** 2
-    way: Points = np.stack([across, lift, away], axis=-1)
+    way: Floats = np.stack([across, lift, away], axis=-1)
     return Cord(name, way.round(9), radius)
 
 

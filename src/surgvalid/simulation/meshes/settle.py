@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from surgvalid.simulation.render.raster import NOTHING, STEPS, fill
+from surgvalid.simulation.timelines import Floats, Ints
 
 CELL_CM = 0.2
 LEFT_CM, NEAR_CM = -28.0, -16.0
@@ -20,8 +20,8 @@ LOWEST_CM = -50.0
 class Relief(NamedTuple):
     """Heights from above, and the number of what is there."""
 
-    heights: NDArray[np.float64]
-    owner: NDArray[np.int32]
+    heights: Floats
+    owner: Ints
 
     @classmethod
     def empty(cls) -> Relief:
@@ -32,7 +32,7 @@ class Relief(NamedTuple):
         """The same, to be changed."""
         return Relief(self.heights.copy(), self.owner.copy())
 
-    def add(self, points: NDArray[np.float64], corners: NDArray[np.int32], owner: int) -> None:
+    def add(self, points: Floats, corners: Ints, owner: int) -> None:
         """Lay a mesh on it."""
         cells = (points[:, [0, 2]] - (LEFT_CM, NEAR_CM)) / CELL_CM
         places = np.floor(cells * STEPS + 0.5).astype(np.int64)
@@ -43,16 +43,16 @@ class Relief(NamedTuple):
         np.copyto(self.heights, near + LOWEST_CM, where=higher)
         np.copyto(self.owner, np.int32(owner), where=higher)
 
-    def at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, points: Floats) -> Floats:
         """Heights below points, blended between cells."""
         column, row = _cells(points, 0.5, 1.001)
         i, j = column.astype(np.int64), row.astype(np.int64)
         a, b, h = column - i, row - j, self.heights
         upper = h[j, i] * (1 - a) + h[j, i + 1] * a
-        heights: NDArray[np.float64] = upper * (1 - b) + (h[j + 1, i] * (1 - a) + h[j + 1, i + 1] * a) * b
+        heights: Floats = upper * (1 - b) + (h[j + 1, i] * (1 - a) + h[j + 1, i + 1] * a) * b
         return heights
 
-    def below(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+    def below(self, points: Floats) -> Ints:
         """Numbers of what is below points."""
         column, row = _cells(points, 0.0, 1.0).astype(np.int64)
         return np.asarray(self.owner[row, column])
@@ -67,7 +67,7 @@ class Relief(NamedTuple):
         return Relief(np.maximum(self.heights, wide - 0.12).round(9), self.owner)
 
 
-def _cells(points: NDArray[np.float64], middle: float, edge: float) -> NDArray[np.float64]:
+def _cells(points: Floats, middle: float, edge: float) -> Floats:
     """Columns and rows of the cells in which points lie."""
     cells = (points[..., [0, 2]] - (LEFT_CM, NEAR_CM)) / CELL_CM - middle
     return np.clip(cells, 0, (COLUMNS - edge, ROWS - edge)).T

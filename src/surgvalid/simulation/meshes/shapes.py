@@ -8,20 +8,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Points = NDArray[np.float64]
-Corners = NDArray[np.int32]
+from surgvalid.simulation.timelines import Draws, Floats, Ints
+
+Corners = Ints
 
 
 class Mesh(NamedTuple):
     """Triangles with a part for each; `rest` is where texture hangs, so it moves with what it is painted on."""
 
-    points: Points
+    points: Floats
     corners: Corners
-    parts: NDArray[np.int32]
+    parts: Ints
     """By triangle, a row of the materials of its instance."""
-    rest: Points
+    rest: Floats
 
-    def moved(self, points: Points) -> Mesh:
+    def moved(self, points: Floats) -> Mesh:
         """The same triangles elsewhere, rounded; texture stays where it hangs."""
         return self._replace(points=np.round(points, 9))
 
@@ -30,7 +31,7 @@ class Mesh(NamedTuple):
         return self._replace(parts=np.full(len(self.corners), number, np.int32))
 
 
-def mesh_of(points: Points, corners: NDArray[np.integer], rest: Points | None = None) -> Mesh:
+def mesh_of(points: Floats, corners: NDArray[np.integer], rest: Floats | None = None) -> Mesh:
     """A mesh of one part; what sines and cosines made is rounded, so that no processor's last digit counts."""
     points = np.asarray(points, dtype=np.float64).round(9)
     hung = points.copy() if rest is None else np.asarray(rest, dtype=np.float64).round(9)
@@ -58,7 +59,7 @@ def grid_corners(rows: int, columns: int, *, around: bool = False) -> Corners:
     return np.stack([np.stack([a, c, b], -1), np.stack([b, c, d], -1)], 2).reshape(-1, 3).astype(np.int32)
 
 
-def tube(path: Points, radius: float | Points, *, sides: int = 10, closed: bool = False, flat: float = 1.0) -> Mesh:
+def tube(path: Floats, radius: float | Floats, *, sides: int = 10, closed: bool = False, flat: float = 1.0) -> Mesh:
     """A tube along a path, with round caps where it ends; texture lies along and around it.
 
     Args:
@@ -125,8 +126,8 @@ def sheet(width: float, depth: float, *, cell: float = 0.25) -> Mesh:
     return mesh_of(points, grid_corners(rows, columns))
 
 
-def turned(points: Points, axis: int, angle: float) -> Points:
-    """Points turned about one of the axes."""
+def turned(points: Floats, axis: int, angle: float) -> Floats:
+    """Floats turned about one of the axes."""
     cos, sin = np.cos(angle), np.sin(angle)
     first, second = [k for k in range(3) if k != axis]
     out = points.copy()
@@ -135,7 +136,7 @@ def turned(points: Points, axis: int, angle: float) -> Points:
     return out
 
 
-def curve(keys: Sequence[Sequence[float]], count: int) -> Points:
+def curve(keys: Sequence[Sequence[float]], count: int) -> Floats:
     """A smooth way through key points."""
     points = np.asarray(keys, dtype=np.float64)
     padded = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
@@ -143,13 +144,13 @@ def curve(keys: Sequence[Sequence[float]], count: int) -> Points:
     at = np.minimum(where.astype(int), len(points) - 2)
     t = (where - at)[:, None]
     p0, p1, p2, p3 = (padded[at + k] for k in range(4))
-    way: Points = 0.5 * (
+    way: Floats = 0.5 * (
         2 * p1 + (p2 - p0) * t + (2 * p0 - 5 * p1 + 4 * p2 - p3) * t**2 + (3 * p1 - p0 - 3 * p2 + p3) * t**3
     )
     return way
 
 
-def waves(x: Points, z: Points, rng: np.random.Generator, *, length: float, octaves: int = 3) -> Points:
+def waves(x: Floats, z: Floats, rng: Draws, *, length: float, octaves: int = 3) -> Floats:
     """A random relief of about unit height, with hills of about that length."""
     height = np.zeros(np.broadcast(x, z).shape)
     for octave in range(octaves):
@@ -160,12 +161,12 @@ def waves(x: Points, z: Points, rng: np.random.Generator, *, length: float, octa
     return np.asarray(height)
 
 
-def _unit(vectors: Points) -> Points:
+def _unit(vectors: Floats) -> Floats:
     length = np.sqrt((vectors**2).sum(axis=-1, keepdims=True))
-    unit: Points = vectors / np.maximum(length, 1e-12)
+    unit: Floats = vectors / np.maximum(length, 1e-12)
     return unit
 
 
-def _bent(values: Points, power: float) -> Points:
-    bent: Points = np.sign(values) * np.abs(values) ** power
+def _bent(values: Floats, power: float) -> Floats:
+    bent: Floats = np.sign(values) * np.abs(values) ** power
     return bent

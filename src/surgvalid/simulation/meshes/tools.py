@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, joined, tube, turned
+from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, tube, turned
+from surgvalid.simulation.timelines import Floats
 
 SHAFT, STEEL, MARK = 0, 1, 2
 """Parts: the tube, what is bare metal, a coloured ring or a dark hole."""
@@ -36,7 +37,7 @@ def tool_mesh(tool: str, opening: float) -> Mesh:
     return joined([shaft, collar, ring, *ends])
 
 
-def _along(lengths: Points) -> Points:
+def _along(lengths: Floats) -> Floats:
     return np.stack([np.zeros_like(lengths), np.zeros_like(lengths), lengths], axis=-1)
 
 
@@ -80,7 +81,7 @@ def _stapler(opening: float) -> tuple[float, list[Mesh]]:
 _ENDS = {"hook": _hook, "suction": _suction, "stapler": _stapler}
 
 
-def pointed(mesh: Mesh, tip: Points, port: Points, roll: float) -> Mesh:
+def pointed(mesh: Mesh, tip: Floats, port: Floats, roll: float) -> Mesh:
     """The instrument with its tip at a place and its shaft through a port."""
     ahead = port - tip
     ahead = ahead / np.sqrt((ahead**2).sum())

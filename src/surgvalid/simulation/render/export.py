@@ -1,30 +1,37 @@
 """Frames as files: PNG for colour, NPZ for instances, depth and flow, COCO run lengths and relations; and pairs.
 
 A pair is one moment with and without the only object of its class that can be seen, so whether there is one is asked of
-two images that differ in it alone.
+two images that differ in it alone; or with and without an artefact or another centre, which must not change the answer.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import polars as pl
 
 from surgvalid.metrics.detection.masks import coco_of_mask, mask_of_pixels
 from surgvalid.schema.procedures.tracks import Procedure, Track
+from surgvalid.schema.questions.questions import Reference, Request
+from surgvalid.schema.questions.taxonomy import Capability
+from surgvalid.schema.rows import write_json_rows
+from surgvalid.simulation.centers import center_named
 from surgvalid.simulation.render.pairs import pair_without
-from surgvalid.simulation.render.relations import facts
-from surgvalid.simulation.render.sight import Seen, SeenAs, objects_in
+from surgvalid.simulation.render.passes import Painter
+from surgvalid.simulation.render.sight import Seen, SeenAs, look
+from surgvalid.simulation.render.world import World
 from surgvalid.simulation.renderer import Renderer
 from surgvalid.simulation.scene import Scene
+from surgvalid.simulation.truth import EVERY_S
 from surgvalid.video.images import write_png
 
-EVERY_S = 10
-"""Passes are written so often."""
-PAIR = {"video": str, "second": int, "instance": str, "image": str, "question": str, "answer": str}
-"""Columns of `pairs.csv`: two rows for each pair."""
+PAIR = dict.fromkeys(("case", "pair", "video", "second", "procedure", "changed", "question", "answer"), str)
+"""Columns of `<video>_pairs.csv`: two rows for each pair; what was changed is an object, an artefact or the centre."""
+STRONG = 0.3
+"""An artefact of such a strength is taken out."""
 
 
 def write_passes(scene: Scene, folder: Path) -> None:
@@ -47,10 +54,8 @@ def write_passes(scene: Scene, folder: Path) -> None:
             flow_px=frame.flow.astype(np.float32),
             arrives=frame.arrives.astype(np.float32),
         )
-        buffers = renderer.painter.buffers(moment)
-        seen = [] if moment.masked else objects_in(renderer.painter, moment, buffers)
-        relations = [] if moment.masked else facts(renderer.painter, moment, buffers, seen)
-        dials = {one.instance: one.dials for one in seen}
+        look = renderer.look(float(second), related=True)
+        dials = {one.instance: one.dials for one in look.objects}
         rows = []
         for number, thing in enumerate(moment.things):
             pixels = (frame.labels == number) | (frame.foil == number)
@@ -59,16 +64,20 @@ def write_passes(scene: Scene, folder: Path) -> None:
                 about = {"instance": thing.name, "class": thing.class_name, "kind": thing.kind, "number": number}
                 coco = {"area": mask.area, "segmentation": coco_of_mask(mask)}
                 rows.append(dials.get(thing.name, {}) | about | coco)
-        document = {"second": second, "things": rows, "relations": [list(fact) for fact in relations]}
+        document = {"second": second, "things": rows, "relations": [fact[1:] for fact in look.facts]}
         Path(f"{stem}_things.json").write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def write_pairs(scene: Scene, procedure: Procedure, folder: Path) -> None:
-    """Write for every object the first second at which it is the only one of its class, with it and without it.
+    """Write for every object the first second at which it is the only one of its class: with it and without it.
 
-    `<video>_pairs.csv` asks both images whether there is one of the class; `..._change.png` is where they may differ.
+    The same moment follows without each strong artefact, and as another centre would record it, if the answer stays.
+    An image is called by its case, which does not tell which of the two it is;
+    `..._change.png` is where they may differ without the object.
     """
     renderer, rows = Renderer(scene), []
+    other = center_named("Center A" if scene.center.name == "Center F" else "Center F")
+    foreign = Painter(other, scene.width_px, scene.height_px, scene.seed)
     for track in procedure.tracks:
         for second in track.seconds[track.in_view].tolist():
             if _count(renderer.look(float(second), tools=False).objects, track) != 1:
@@ -76,16 +85,43 @@ def write_pairs(scene: Scene, procedure: Procedure, folder: Path) -> None:
             pair = pair_without(renderer.world, renderer.painter, float(second), track.instance)
             if _count(pair.left, track):
                 continue
-            stem = f"{scene.video}_{second:06d}_{track.instance}"
-            write_png(
-                np.repeat(pair.may_differ[..., None].astype(np.uint8) * 255, 3, -1), folder / f"{stem}_change.png"
-            )
-            question = f"Is there any {track.class_name} in this image? Answer yes or no."
-            for name, frame, answer in (("with", pair.with_it, "yes"), ("without", pair.without, "no")):
-                write_png(frame.colour, folder / f"{stem}_{name}.png")
-                rows.append((scene.video, second, track.instance, f"{stem}_{name}.png", question, answer))
+            strong = [kind for kind, level in renderer.world.levels(second).items() if level >= STRONG]
+            bare = [(kind, World(scene, without=frozenset({kind})), renderer.painter) for kind in strong]
+            shown = [(track.instance, pair.without, "no")]
+            for changed, world, painter in [*bare, (other.name, renderer.world, foreign)]:
+                moment = world.at(float(second))
+                if [one.verdict for one in look(painter, moment) if one.class_name == track.class_name] == ["visible"]:
+                    shown.append((changed, painter.frame(moment), "yes"))
+            for changed, frame, answer in shown:
+                name = f"{scene.video}_{second:06d}_{track.instance}_{changed}".replace(" ", "_")
+                images = [(pair.with_it, "yes"), (frame, answer)]
+                for side, (image, said) in zip("ab", images[:: (-1) ** crc32(name.encode())], strict=True):
+                    write_png(image.colour, folder / f"{name}_{side}.png")
+                    question = f"Is there any {track.class_name.lower()} in this image? Answer with yes or no."
+                    about = (name, scene.video, second, scene.kind.name, changed, question, said)
+                    rows.append(dict(zip(PAIR, map(str, (f"{name}_{side}", *about)), strict=True)))
+            change = np.repeat(pair.may_differ[..., None].astype(np.uint8) * 255, 3, -1)
+            write_png(change, folder / f"{scene.video}_{second:06d}_{track.instance}_change.png")
             break
-    pl.DataFrame(rows, PAIR, orient="row").write_csv(folder / f"{scene.video}_pairs.csv")
+    pl.DataFrame(rows, PAIR).write_csv(folder / f"{scene.video}_pairs.csv")
+
+
+def write_paired_questions(folder: Path) -> None:
+    """Write `requests.json` and `references.json` of all pairs in a folder, as `score` takes them."""
+    rows = [
+        row for path in sorted(folder.glob("*_pairs.csv")) for row in pl.read_csv(path, infer_schema=False).to_dicts()
+    ]
+    requests = [
+        Request(row["case"], row["video"], int(row["second"]), int(row["second"]), row["procedure"], row["question"])
+        for row in rows
+    ]
+    leaf = Capability.OBJECT_IDENTIFICATION
+    references = [
+        Reference(row["case"], leaf, "binary", row["answer"], strata={"track": "frame", "pair": row["pair"]})
+        for row in rows
+    ]
+    write_json_rows((one.as_row() for one in requests), folder / "requests.json")
+    write_json_rows((one.as_row() for one in references), folder / "references.json")
 
 
 def _count(listed: list[Seen], track: Track) -> int:

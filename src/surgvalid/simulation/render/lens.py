@@ -6,14 +6,15 @@ from math import cos, radians, sin, tan
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from surgvalid.simulation.timelines import Floats
 
 
 class Lens(NamedTuple):
     """An eye in the scene, in centimetres."""
 
-    eye: NDArray[np.float64]
-    axes: NDArray[np.float64]
+    eye: Floats
+    axes: Floats
     """Rows: to the right, downwards in the image, ahead."""
     focal_px: float
     width_px: int
@@ -24,8 +25,8 @@ class Lens(NamedTuple):
     @classmethod
     def looking(
         cls,
-        eye: NDArray[np.float64],
-        target: NDArray[np.float64],
+        eye: Floats,
+        target: Floats,
         *,
         roll: float = 0.0,
         field_deg: float = 60.0,
@@ -45,7 +46,7 @@ class Lens(NamedTuple):
         focal = height_px / 2 / tan(radians(field_deg) / 2)
         return cls(np.round(eye, 9), np.round(turned, 9), round(focal, 9), width_px, height_px, round(distance, 9))
 
-    def to_image(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_image(self, points: Floats) -> Floats:
         """Columns, rows and depths of points of the scene; nonsense for those behind the eye."""
         local = (points - self.eye) @ self.axes.T
         depth = np.where(np.abs(local[..., 2]) < 1e-9, 1e-9, local[..., 2])

@@ -56,8 +56,8 @@ def share_that_arrives(inverse_depth, numbers, drops, cells, mask, out):  # type
                 here = inverse_depth[2 * y, 2 * x]
                 depth = 1.0 / here if here > 0 else 40.0
                 u, v = x / height, y / height
-                cloud, _, _, _ = _noise(cells, u * 2.2 + drift, v * 2.2 - 0.6 * drift, drift * 0.35)
-                small, _, _, _ = _noise(cells, u * 6.0 - drift, v * 6.0 + drift, drift)
+                cloud = _noise(cells, u * 2.2 + drift, v * 2.2 - 0.6 * drift, drift * 0.35)[0]
+                small = _noise(cells, u * 6.0 - drift, v * 6.0 + drift, drift)[0]
                 thick = 0.55 + 0.45 * cloud + 0.15 * small
                 thick = 0.1 if thick < 0.1 else thick
                 deep = smoke * thick * (0.35 + 0.075 * (depth if depth < 30 else 30.0))

@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.simulation.render.passes import Frame, Painter
 from surgvalid.simulation.render.raster import SIDE
 from surgvalid.simulation.render.sight import Seen, look
 from surgvalid.simulation.render.world import World
+from surgvalid.simulation.timelines import Flags
 
 SMALL_CHANGE = 4
 """Glare may change any pixel by so many levels."""
-Flags = NDArray[np.bool_]
 
 
 class FramePair(NamedTuple):

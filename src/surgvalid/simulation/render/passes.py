@@ -12,8 +12,8 @@ from surgvalid.simulation.centers import CIRCLE_RADIUS, Center
 from surgvalid.simulation.render import optics, raster, shade
 from surgvalid.simulation.render.raster import NOTHING, SIDE, Samples
 from surgvalid.simulation.render.world import SceneMoment
+from surgvalid.simulation.timelines import Flags, Floats, Ints
 
-Floats = NDArray[np.float64]
 FOIL_OPACITY = 0.34
 Geometry = tuple[NDArray[Any], ...]
 """Triangles, their rows of the table, and by point: place in the lens's axes, normal, rest, inverse depth, sample."""
@@ -23,9 +23,9 @@ class Frame(NamedTuple):
     """The passes of one frame."""
 
     colour: NDArray[np.uint8]
-    labels: NDArray[np.int32]
+    labels: Ints
     """The thing that most samples of a pixel show, or -1."""
-    foil: NDArray[np.int32]
+    foil: Ints
     """The thing that lets light through in front of it, or -1."""
     arrives: Floats
     """The share of the light that comes through smoke, fog, dirt and the lens."""
@@ -38,8 +38,8 @@ class Frame(NamedTuple):
 class Buffers(NamedTuple):
     """What is where, before any light."""
 
-    labels: NDArray[np.int32]
-    foil: NDArray[np.int32]
+    labels: Ints
+    foil: Ints
     over: Samples | None
     """The samples of what lets light through."""
 
@@ -97,9 +97,16 @@ class Painter:
         optics.recorded(
             light, self.glare, self.arrives, veil, self.mix, exposure, self.center.grain, self.seed, number, picture
         )
-        near = self.samples.near[::SIDE, ::SIDE]
-        depth = np.where(near > 0, 1 / np.maximum(near, 1e-9), 0.0)
+        depth = self.depth_of(buffers.labels, moment.owner)
         return Frame(picture, buffers.labels, buffers.foil, self.arrives.copy(), depth, flow)
+
+    def depth_of(self, labels: Ints, owner: Ints) -> Floats:
+        """How far away it is what each pixel shows, by the first of its samples there."""
+        near = np.zeros(labels.shape)
+        for at in ((1, 1), (1, 0), (0, 1), (0, 0)):
+            every = tuple(slice(first, None, SIDE) for first in at)
+            np.copyto(near, self.samples.near[every], where=owner[self.samples.front[every]] == labels)
+        return np.where((near > 0) & (labels >= 0), 1 / np.maximum(near, 1e-9), 0.0)
 
     def exposure(self, moment: SceneMoment) -> float:
         """What the camera makes of the light: it follows the distance, and has episodes."""
@@ -135,7 +142,7 @@ class Painter:
         return Buffers(labels, labels_of(over.front, moment.foil.parts), over)
 
     def light_with_and_without(
-        self, moment: SceneMoment, buffers: Buffers, compared: NDArray[np.bool_]
+        self, moment: SceneMoment, buffers: Buffers, compared: Flags
     ) -> tuple[Floats, Floats, Floats]:
         """Light where foreign objects are: as it is, without foils, and as it would be without the one at each pixel.
 
@@ -150,7 +157,12 @@ class Painter:
         raster.take_out(front, near, moment.owner, moment.movable, buffers.labels, behind, far)
         bare = self._light(moment, front, near, compared)
         shine = self._shine(moment, buffers)
-        return _through(plain, shine, buffers), plain, _through(bare, shine, buffers)
+        return _through(plain.copy(), shine, buffers), plain, _through(bare, shine, buffers)
+
+    def light_of(self, moment: SceneMoment, buffers: Buffers, wanted: Flags) -> Floats:
+        """Light as it is, where it is wanted."""
+        light = self._light(moment, self.samples.front, self.samples.near, wanted)
+        return _through(light, self._shine(moment, buffers), buffers)
 
     def levels_of(self, light: Floats, exposure: float, places: NDArray[np.intp]) -> Floats:
         """What the sensor makes of light at pixels (in reading order), 0 to 255, without glare and grain."""
@@ -160,7 +172,7 @@ class Painter:
         levels: Floats = 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
         return levels
 
-    def alone(self, moment: SceneMoment, number: int) -> NDArray[np.bool_]:
+    def alone(self, moment: SceneMoment, number: int) -> Flags:
         """The pixels that a thing would have if nothing were before it."""
         layers = [(moment.corners, moment.owner, moment.closed, self.seen)]
         if len(moment.foil.corners):
@@ -181,7 +193,7 @@ class Painter:
                 held[top : top + height, left : left + width] |= labels_of(one.front, owner[mine]) >= 0
         return held
 
-    def _light(self, moment: SceneMoment, front: NDArray[np.int32], near: Floats, wanted: NDArray[np.bool_]) -> Floats:
+    def _light(self, moment: SceneMoment, front: Ints, near: Floats, wanted: Flags) -> Floats:
         local, places, inverse = self.seen
         if self._lit is not moment:
             self._normals, self._lit = np.empty_like(moment.points), moment
@@ -193,12 +205,12 @@ class Painter:
 
     def _shaded(
         self,
-        front: NDArray[np.int32],
+        front: Ints,
         near: Floats,
         geometry: Geometry,
         moment: SceneMoment,
         shadow: Floats,
-        wanted: NDArray[np.bool_],
+        wanted: Flags,
     ) -> Floats:
         light = np.zeros((self.height, self.width, 3))
         optic = moment.lens.focal_px, self.width, self.height, moment.lens.axes
@@ -234,16 +246,14 @@ class Painter:
 
 
 def _through(light: Floats, shine: Floats | None, buffers: Buffers) -> Floats:
-    """Light with the foils before it."""
-    if shine is None:
-        return light
-    veiled = buffers.foil >= 0
-    through = light.copy()
-    through[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine[veiled]
-    return through
+    """The light with the foils before it."""
+    if shine is not None:
+        veiled = buffers.foil >= 0
+        light[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine[veiled]
+    return light
 
 
-def labels_of(front: NDArray[np.int32], owner: NDArray[np.int32]) -> NDArray[np.int32]:
+def labels_of(front: Ints, owner: Ints) -> Ints:
     """The thing that most samples of every pixel show; of equal counts the first sample's."""
     height, width = front.shape[0] // SIDE, front.shape[1] // SIDE
     labels = np.empty((height, width), np.int32)

@@ -15,9 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from surgvalid.simulation.render.lens import Lens
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+from surgvalid.simulation.timelines import Floats, Ints
 
 SIDE = 2
 """Samples along each side of a pixel."""

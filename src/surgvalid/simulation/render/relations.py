@@ -1,113 +1,145 @@
-"""What lies on, under, in or before what, who holds it, and what is near an instrument: read from buffers and contacts.
+"""What lies on, in or before what, who holds it, and what an instrument touches: read from buffers and contacts.
 
-An organ is only named where it is visible itself: enough of its pixels are seen.
+An organ is visible by its seen pixels, as objects are; it has no contrast, since no image is without it.
+Things meet where pixels of both lie side by side. What is told of meetings can be derived from labels and depths alone.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from enum import StrEnum
-from typing import NamedTuple
-
 import numpy as np
 
-from surgvalid.simulation.render.passes import Buffers, Painter
-from surgvalid.simulation.render.raster import SIDE
-from surgvalid.simulation.render.sight import RULE, Seen, SeenAs
-from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, ORGAN, SceneMoment
+from surgvalid.schema.procedures.tracks import SceneFact, SceneRelation
+from surgvalid.simulation.render.passes import FOIL_OPACITY, Buffers, Painter
+from surgvalid.simulation.render.sight import (
+    MANY_PX,
+    RULE,
+    SeenAs,
+    SightOfThing,
+    objects_in,
+    tools_in,
+    washed_out,
+    window_of,
+)
+from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, ORGAN, SceneMoment, World
+from surgvalid.simulation.timelines import Floats, Ints
 
-CLEARLY_NEARER = 1.5
-"""The second nearest structure must be so many times as far away as the nearest."""
-_LEAST_BORDER = 6
-_LEAST_GAP_CM = 0.4
-
-
-class SceneRelation(StrEnum):
-    """How two things stand to each other."""
-
-    ON = "lies on"
-    CLOSES = "closes"
-    IN = "is in"
-    HELD = "is held by"
-    BEFORE = "is in front of"
-    NEAREST = "is nearest to"
-
-
-class SceneFact(NamedTuple):
-    """One relation at one moment."""
-
-    subject: str
-    relation: SceneRelation
-    object: str
+BEFORE_CM, TOUCHING_CM, RESTING_CM = 0.4, 0.1, 0.5
+"""How far apart in depth things are of which one is in front of the other, that touch, and that rest on each other."""
+LEAST_BORDER = 6
+"""Pixels along which things meet, in an image 480 wide; fewer tell nothing."""
+_COARSE_PX = 4
 
 
-def in_view(painter: Painter, moment: SceneMoment, buffers: Buffers, kind: str) -> dict[str, int]:
-    """Organs or instruments that are visible, by how many of their pixels are seen; one name may stand for several."""
-    clear = painter.arrives >= RULE.least_share
-    counts = np.bincount(buffers.labels[clear & (buffers.labels >= 0)], minlength=len(moment.things))
-    names: dict[str, int] = {}
-    for thing, count in zip(moment.things, counts.tolist(), strict=True):
-        if thing.kind == kind and count * 480 * 270 / buffers.labels.size >= RULE.visible_px:
-            names[thing.name] = names.get(thing.name, 0) + count
-    return names
+def look_at(
+    world: World, painter: Painter, time_s: float, *, tools: bool = True, related: bool = False
+) -> SightOfThing:
+    """What can be seen at one time; the same whether or not an image is painted.
+
+    Args:
+        world: The scene in space.
+        painter: What draws it.
+        time_s: The time.
+        tools: Whether to look for instruments too, wherever there is no object.
+        related: Whether to tell relations too, for which the whole image is looked at.
+    """
+    if world.scene.camera.is_masked(time_s):
+        return SightOfThing([], [], [])
+    moment = world.at(time_s)
+    window = window_of(painter, moment, OBJECT, *([INSTRUMENT] if tools else []))
+    if window is None and not related:
+        return SightOfThing([], [], [])
+    buffers = painter.buffers(moment, None if related else window)
+    seen = objects_in(painter, moment, buffers)
+    shown = {one.instance for one in seen if one.verdict is SeenAs.VISIBLE}
+    return SightOfThing(
+        seen,
+        tools_in(painter, moment, buffers) if tools else [],
+        facts(painter, moment, buffers, shown) if related else [],
+    )
 
 
-def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, seen: list[Seen]) -> list[SceneFact]:
-    """Every relation between things that are visible at the moment.
+def organs_in(painter: Painter, moment: SceneMoment, buffers: Buffers) -> dict[str, SeenAs]:
+    """Organs of which a pixel shows, by name, and whether they can be seen; one name may stand for several."""
+    names, width = [thing.name if thing.kind == ORGAN else "" for thing in moment.things] + [""], painter.width
+    share = painter.arrives * np.where(buffers.foil >= 0, 1 - FOIL_OPACITY, 1.0)
+    places = np.flatnonzero((share >= RULE.least_share) & np.array([name != "" for name in names])[buffers.labels])
+    labels, scale = buffers.labels.reshape(-1), 480 * 270 / buffers.labels.size
+    is_large = np.bincount(labels[places], minlength=len(names)) * scale > MANY_PX
+    coarse = (places % width % _COARSE_PX == 0) & (places // width % _COARSE_PX == 0)
+    places = places[coarse | ~is_large[labels[places]]]
+    wanted = np.zeros(buffers.labels.shape, dtype=bool)
+    wanted.reshape(-1)[places] = True
+    levels = painter.levels_of(painter.light_of(moment, buffers, wanted), painter.exposure(moment), places)
+    weights = np.where(is_large, _COARSE_PX**2, 1) * scale
+    seen, verdicts = np.array(names)[labels[places]], {}
+    for name in dict.fromkeys(seen.tolist()):
+        clear, lit = (weights[labels[places[(seen == name) & on]]].sum() for on in (~washed_out(levels), True))
+        # how dark is too dark is for contrast to say, which is not measured
+        doubt = SeenAs.DOUBTFUL if lit >= RULE.unseen_px else SeenAs.UNSEEN
+        verdicts[name] = SeenAs.VISIBLE if clear >= RULE.visible_px else doubt
+    return verdicts
+
+
+def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, shown: set[str]) -> list[SceneFact]:
+    """Which organs and instruments are visible, or doubtful, and every relation between visible things.
 
     Args:
         painter: What drew it.
         moment: What there is.
         buffers: Where it is in the image.
-        seen: What can be seen of foreign objects.
+        shown: The foreign objects that are visible.
     """
-    names = [thing.name for thing in moment.things]
-    shown = {one.instance for one in seen if one.verdict is SeenAs.VISIBLE}
-    shown |= set(in_view(painter, moment, buffers, ORGAN)) | set(in_view(painter, moment, buffers, INSTRUMENT))
-    listed = [
-        SceneFact(names[subject], SceneRelation.CLOSES if subject in moment.closing else relation, names[other])
-        for relation, pairs in (
-            (SceneRelation.ON, moment.below),
-            (SceneRelation.IN, moment.inside),
-            (SceneRelation.HELD, moment.held),
-        )
-        for subject, other in pairs.items()
-        if other >= 0
-    ]
-    listed += _before(painter, moment, buffers)
-    listed += _nearest(moment)
-    return [fact for fact in dict.fromkeys(listed) if {fact.subject, fact.object} <= shown]
+    names, second = [thing.name for thing in moment.things], round(moment.time_s)
+    organs = organs_in(painter, moment, buffers)
+    shown = shown | {name for name, seen in organs.items() if seen is SeenAs.VISIBLE}
+    tools = {tool.name: SeenAs.VISIBLE for tool in tools_in(painter, moment, buffers)}
+    shown |= set(tools)
+    meetings = _meetings(buffers.labels, painter.depth_of(buffers.labels, moment.owner))
+    least = LEAST_BORDER * painter.width / 480
+
+    def closely(subject: int, within_cm: float) -> dict[str, int]:
+        """Along how many pixels a thing meets others, by their name, no farther away than that."""
+        met: dict[str, int] = {}
+        for (one, other), steps in meetings.items():
+            if one == subject:
+                met[names[other]] = met.get(names[other], 0) + int((np.abs(steps) < within_cm).sum())
+        return met
+
+    listed: list[tuple[str, SceneRelation, str]] = []
+    for subject, other in moment.below.items():
+        met = closely(subject, RESTING_CM)
+        if subject in moment.closing:
+            listed.append((names[subject], SceneRelation.CLOSES, names[other]))
+        elif other >= 0 and 2 * met.get(names[other], 0) > max(2 * least, sum(met.values())):
+            listed.append((names[subject], SceneRelation.ON, names[other]))
+    listed += [(names[subject], SceneRelation.IN, names[other]) for subject, other in moment.inside.items()]
+    listed += [(names[subject], SceneRelation.HELD, names[other]) for subject, other in moment.held.items()]
+    for (front, back), steps in meetings.items():
+        kinds = {moment.things[front].kind, moment.things[back].kind}
+        if kinds & {OBJECT, INSTRUMENT} and len(steps) >= least and np.median(steps) >= BEFORE_CM:
+            listed.append((names[front], SceneRelation.BEFORE, names[back]))
+    for tool in moment.tips:
+        near = closely(tool, 2 * TOUCHING_CM)
+        for name, count in closely(tool, TOUCHING_CM).items():
+            if near[name] and name in organs:
+                touched = SceneRelation.TOUCHES if count >= least else SceneRelation.MAY_TOUCH
+                listed.append((names[tool], touched, name))
+    told = [fact for fact in dict.fromkeys(listed) if {fact[0], fact[2]} <= shown]
+    visible = ((name, seen) for name, seen in (organs | tools).items() if seen is not SeenAs.UNSEEN)
+    told = [(name, SceneRelation(seen.value), "") for name, seen in visible] + told
+    return [SceneFact(second, *fact) for fact in told]
 
 
-def _before(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SceneFact]:
-    """Where two outlines meet, the one that is clearly nearer is in front: of foreign objects and instruments only."""
-    labels, depth = buffers.labels, 1 / np.maximum(painter.samples.near[::SIDE, ::SIDE], 1e-9)
-    gaps: dict[tuple[int, int], list[float]] = defaultdict(list)
+def _meetings(labels: Ints, depth: Floats) -> dict[tuple[int, int], Floats]:
+    """How much deeper the second of two things is, at every two pixels side by side of which each shows one."""
+    found = []
     for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         met = (labels[here] != labels[there]) & (labels[here] >= 0) & (labels[there] >= 0)
-        steps = (depth[there] - depth[here])[met]
-        for one, other, step in zip(labels[here][met].tolist(), labels[there][met].tolist(), steps, strict=True):
-            gaps[one, other].append(step)
-            gaps[other, one].append(-step)
-    return [
-        SceneFact(moment.things[front].name, SceneRelation.BEFORE, moment.things[back].name)
-        for (front, back), steps in sorted(gaps.items())
-        if len(steps) >= _LEAST_BORDER
-        and np.median(steps) >= _LEAST_GAP_CM
-        and {moment.things[front].kind, moment.things[back].kind} & {OBJECT, INSTRUMENT}
-    ]
-
-
-def _nearest(moment: SceneMoment) -> list[SceneFact]:
-    """The organ nearest to the tip of each instrument, where no other is nearly as near."""
-    listed = []
-    for number, tip in moment.tips.items():
-        gaps: dict[str, float] = {}
-        for other, points in moment.starts.items():
-            if moment.things[other].kind == ORGAN:
-                away = float(np.sqrt(((moment.points[points] - tip) ** 2).sum(axis=1).min()))
-                gaps[moment.things[other].name] = min(away, gaps.get(moment.things[other].name, np.inf))
-        nearest, *others = sorted(gaps, key=lambda name: gaps[name])
-        if others and gaps[others[0]] >= CLEARLY_NEARER * gaps[nearest]:
-            listed.append(SceneFact(nearest, SceneRelation.NEAREST, moment.things[number].name))
-    return listed
+        one, other, steps = labels[here][met], labels[there][met], (depth[there] - depth[here])[met]
+        found += [(one, other, steps), (other, one, -steps)]
+    one, other, steps = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((other, one))
+    one, other, steps = one[order], other[order], steps[order]
+    starts = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))
+    pairs = zip(one[starts].tolist(), other[starts].tolist(), strict=True)
+    return dict(zip(pairs, np.split(steps, starts[1:]), strict=True)) if len(steps) else {}

@@ -46,7 +46,7 @@ def _noise(cells, x, y, z):  # type: ignore[no-untyped-def]
     sx = du * (p1 - p0)
     sy = dv * ((q01 - q00) + u * ((q11 - q10) - (q01 - q00)))
     sz = dw * (s0 + u * (s1 - s0))
-    return value, sx, sy, sz
+    return value, (sx, sy, sz)
 
 
 @njit(cache=True)
@@ -57,32 +57,44 @@ def _ramp(low, high, x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _unit(x, y, z):  # type: ignore[no-untyped-def]
-    length = np.sqrt(x * x + y * y + z * z)
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def _plus(a, share, b):  # type: ignore[no-untyped-def]
+    return a[0] + share * b[0], a[1] + share * b[1], a[2] + share * b[2]
+
+
+@njit(cache=True)
+def _scaled(a, share):  # type: ignore[no-untyped-def]
+    return a[0] * share, a[1] * share, a[2] * share
+
+
+@njit(cache=True)
+def _unit(a):  # type: ignore[no-untyped-def]
+    length = np.sqrt(_dot(a, a))
     length = length if length > 0 else 1.0
-    return x / length, y / length, z / length
+    return a[0] / length, a[1] / length, a[2] / length
 
 
 @njit(cache=True)
-def _turned(axes, x, y, z):  # type: ignore[no-untyped-def]
+def _turned(axes, a):  # type: ignore[no-untyped-def]
     """A direction of the scene in the lens's axes."""
-    return (
-        axes[0, 0] * x + axes[0, 1] * y + axes[0, 2] * z,
-        axes[1, 0] * x + axes[1, 1] * y + axes[1, 2] * z,
-        axes[2, 0] * x + axes[2, 1] * y + axes[2, 2] * z,
-    )
+    return _dot(axes[0], a), _dot(axes[1], a), _dot(axes[2], a)
 
 
 @njit(cache=True)
-def _faded(red, green, blue, share, to):  # type: ignore[no-untyped-def]
+def _faded(colour, share, to):  # type: ignore[no-untyped-def]
     """A colour on its way to another."""
+    red, green, blue = colour[0], colour[1], colour[2]
     return red + share * (to[0] - red), green + share * (to[1] - green), blue + share * (to[2] - blue)
 
 
 @njit(cache=True)
-def _cloud(cells, scale, x, y, z):  # type: ignore[no-untyped-def]
-    """Noise alone."""
-    return _noise(cells, x * scale, y * scale, z * scale)[0]
+def _cloud(cells, place, scale, x, y, z):  # type: ignore[no-untyped-def]
+    """Noise at a place, and its slope, in another scale and elsewhere."""
+    return _noise(cells, place[0] * scale + x, place[1] * scale + y, place[2] * scale + z)
 
 
 @njit(cache=True, inline="always")
@@ -91,86 +103,73 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
     triangles, rows, local, normals, rest, inverse, places = geometry
     axes = lens[3]
     corners = weights_at(column, row, t, triangles, places, inverse)
-    nx, ny, nz = blended(normals, corners)
-    px, py, pz = blended(local, corners)
-    rx, ry, rz = blended(rest, corners)
+    place, rests = blended(local, corners), blended(rest, corners)
     material = table[rows[t]]
-    kind = np.int64(material[15])
+    kind, line, start = np.int64(material[15]), material[17], material[21]
     # --- colour and relief -----------------------------------------------------------------------
-    share = _ramp(-0.45, 0.45, _cloud(cells, material[6], rx, ry, rz))
-    red, green, blue = _faded(material[0], material[1], material[2], share, material[3:6])
-    bump, strength = material[7], material[8]
-    sx, sy, sz = 0.0, 0.0, 0.0
+    share = _ramp(-0.45, 0.45, _cloud(cells, rests, material[6], 0.0, 0.0, 0.0)[0])
+    colour = _faded(material[:3], share, material[3:6])
+    bump, strength, fine = material[7], material[8], material[9]
+    slope, small = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if strength > 0:
-        value, sx, sy, sz = _noise(cells, rx * bump + 5.3, ry * bump + 1.7, rz * bump + 9.1)
+        value, slope = _cloud(cells, rests, bump, 5.3, 1.7, 9.1)
         if kind == 1:  # fat: lobules are round above and meet in creases
-            side = 1.0 if value < 0 else -1.0
+            slope = _scaled(slope, -1.0 if value < 0 else 1.0)
             hollow = _ramp(0.0, 0.22, abs(value))
-            sx, sy, sz = -side * sx, -side * sy, -side * sz
             dark = 0.62 + 0.38 * hollow
-            red, green, blue = red * (0.8 + 0.2 * hollow), green * dark, blue * dark
-        sx, sy, sz = sx * strength, sy * strength, sz * strength
-    fine = material[9]
-    tx, ty, tz = 0.0, 0.0, 0.0
-    if fine > 0 and pz < FAR_CM:
-        scale = bump * 4.1
-        value, tx, ty, tz = _noise(cells, rx * scale, ry * scale, rz * scale)
-        tx, ty, tz = tx * fine, ty * fine, tz * fine
-        tone = 1 + 0.16 * value
-        red, green, blue = red * tone, green * tone, blue * tone
+            colour = colour[0] * (0.8 + 0.2 * hollow), colour[1] * dark, colour[2] * dark
+        slope = _scaled(slope, strength)
+    if fine > 0 and place[2] < FAR_CM:
+        value, small = _cloud(cells, rests, bump * 4.1, 0.0, 0.0, 0.0)
+        small, colour = _scaled(small, fine), _scaled(colour, 1 + 0.16 * value)
     vessels = material[13]
     if vessels > 0:
-        scale = material[14]
-        first, _, _, _ = _noise(cells, rx * scale + 3.1, ry * scale + 8.2, rz * scale + 0.4)
-        second, _, _, _ = _noise(cells, rx * scale * 2.3 + 7.7, ry * scale * 2.3, rz * scale * 2.3 + 2.9)
+        first = _cloud(cells, rests, material[14], 3.1, 8.2, 0.4)[0]
+        second = _cloud(cells, _scaled(rests, material[14]), 2.3, 7.7, 0.0, 2.9)[0]
         first, second = first + 0.25 * second, second + 0.4 * first
         mark = (
             vessels
             * max(1 - _ramp(0.0, 0.028, abs(first)), 0.55 * (1 - _ramp(0.0, 0.04, abs(second))))
             * _ramp(-0.35, 0.25, second - first)
         )
-        red, green, blue = _faded(red, green, blue, mark, (0.30, 0.018, 0.018))
+        colour = _faded(colour, mark, (0.30, 0.018, 0.018))
     soak = material[16]
     wet = 0.0
     if kind == 2:  # gauze: threads both ways, a marker, blood that creeps in
-        across, along = rx * 7.0, rz * 7.0
+        across, along = rests[0] * 7.0, rests[2] * 7.0
         fa, fb = across - np.floor(across) - 0.5, along - np.floor(along) - 0.5
         thread = max(1 - 3.0 * abs(fa), 1 - 3.0 * abs(fb))
-        tone = 0.72 + 0.28 * max(thread, 0.0)
-        red, green, blue = red * tone, green * tone, blue * tone
-        if abs(rz - material[17]) < 0.13 or (material[17] < 50 and abs(rz + material[17] * 0.45) < 0.05):
-            red, green, blue = material[18], material[19], material[20]
-        sx, sy, sz = sx + 0.35 * (fa if abs(fa) < 0.33 else 0.0), sy, sz + 0.35 * (fb if abs(fb) < 0.33 else 0.0)
+        colour = _scaled(colour, 0.72 + 0.28 * max(thread, 0.0))
+        if abs(rests[2] - line) < 0.13 or (line < 50 and abs(rests[2] + line * 0.45) < 0.05):
+            colour = material[18], material[19], material[20]
+        slope = _plus(slope, 0.35, (fa if abs(fa) < 0.33 else 0.0, 0.0, fb if abs(fb) < 0.33 else 0.0))
         if soak > 0:
-            first, _, _, _ = _noise(cells, rx * 0.55 + material[21], 3.0, rz * 0.55)
-            second, _, _, _ = _noise(cells, rx * 2.1 + material[21], 8.0, rz * 2.1)
+            flat = rests[0], 0.0, rests[2]
+            first = _cloud(cells, flat, 0.55, start, 3.0, 0.0)[0]
+            second = _cloud(cells, flat, 2.1, start, 8.0, 0.0)[0]
             wet = _ramp(0.75 - 1.5 * soak, 1.05 - 1.5 * soak, first + 0.3 * second)
-            red, green, blue = _faded(red, green, blue, 0.93 * wet, (0.23, 0.012, 0.012))
-    elif kind == 6 and material[17] < 50:  # plastic with a line along it
-        if abs(rz - material[17]) < 0.07:
-            red, green, blue = material[18], material[19], material[20]
+            colour = _faded(colour, 0.93 * wet, (0.23, 0.012, 0.012))
+    elif kind == 6 and line < 50:  # plastic with a line along it
+        if abs(rests[2] - line) < 0.07:
+            colour = material[18], material[19], material[20]
     elif soak > 0:
-        first, _, _, _ = _noise(cells, rx * 0.9 + material[21], ry * 0.9, rz * 0.9)
+        first = _cloud(cells, rests, 0.9, start, 0.0, 0.0)[0]
         wet = 0.9 * _ramp(0.55 - 1.1 * soak, 0.8 - 1.1 * soak, first)
-        red, green, blue = _faded(red, green, blue, wet, (0.2, 0.01, 0.01))
+        colour = _faded(colour, wet, (0.2, 0.01, 0.01))
     # --- into the lens's axes; the side that is seen -----------------------------------------------
-    gx, gy, gz = _turned(axes, nx, ny, nz)
-    gx, gy, gz = _unit(gx, gy, gz)
-    ex, ey, ez = _unit(-px, -py, -pz)
-    facing = gx * ex + gy * ey + gz * ez
+    normal, eye = _unit(_turned(axes, blended(normals, corners))), _unit(_scaled(place, -1.0))
+    facing = _dot(normal, eye)
     if facing < 0:
-        gx, gy, gz, facing = -gx, -gy, -gz, -facing
-    hx, hy, hz = _turned(axes, sx, sy, sz)
-    kx, ky, kz = _turned(axes, tx, ty, tz)
-    dx, dy, dz = _unit(gx - hx - 0.5 * kx, gy - hy - 0.5 * ky, gz - hz - 0.5 * kz)
-    lx, ly, lz = lamp[0] - px, lamp[1] - py, lamp[2] - pz
-    power = LAMP_CM2 / (lx * lx + ly * ly + lz * lz + 6.0)
-    lx, ly, lz = _unit(lx, ly, lz)
+        normal, facing = _scaled(normal, -1.0), -facing
+    slope, small = _turned(axes, slope), _turned(axes, small)
+    to_lamp = _plus(lamp, -1.0, place)
+    power = LAMP_CM2 / (_dot(to_lamp, to_lamp) + 6.0)
+    to_lamp = _unit(to_lamp)
     wrap = material[12]
-    light = max((dx * lx + dy * ly + dz * lz + wrap) / (1 + wrap), 0.0)
-    ox, oy, oz = _unit(gx - 0.6 * hx - kx, gy - 0.6 * hy - ky, gz - 0.6 * hz - kz)
-    mx, my, mz = _unit(lx + ex, ly + ey, lz + ez)
-    shine = max(ox * mx + oy * my + oz * mz, 0.0)
+    rough = _unit(_plus(_plus(normal, -1.0, slope), -0.5, small))
+    light = max((_dot(rough, to_lamp) + wrap) / (1 + wrap), 0.0)
+    glossy = _unit(_plus(_plus(normal, -0.6, slope), -1.0, small))
+    shine = max(_dot(glossy, _unit(_plus(to_lamp, 1.0, eye))), 0.0)
     broad = shine
     for _ in range(np.int64(material[10])):
         shine = shine * shine
@@ -183,16 +182,14 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
     gloss = material[11] * (1 + 1.2 * wet)
     lit = power * shadow
     if kind == 3:  # metal mirrors the cavity: warm and dark below, the lamp's streak above
-        qx, qy, qz = 2 * facing * gx - ex, 2 * facing * gy - ey, 2 * facing * gz - ez
-        band, _, _, _ = _noise(cells, qx * 2.1 + 4.0, qy * 2.1, qz * 2.1 + 1.0)
-        sky = 0.22 + 0.34 * _ramp(-0.5, 0.5, band - 0.7 * qy)
-        warm = _ramp(-0.1, 0.8, qy)
-        base = lit * (0.18 * light + sky) + 0.03
-        red = red * base * (1 + 0.45 * warm)
-        green = green * base * (1 - 0.12 * warm)
-        blue = blue * base * (1 - 0.25 * warm)
+        mirrored = _plus(_scaled(normal, 2 * facing), -1.0, eye)
+        band = _cloud(cells, mirrored, 2.1, 4.0, 0.0, 1.0)[0]
+        sky = 0.22 + 0.34 * _ramp(-0.5, 0.5, band - 0.7 * mirrored[1])
+        warm = _ramp(-0.1, 0.8, mirrored[1])
+        red, green, blue = _scaled(colour, lit * (0.18 * light + sky) + 0.03)
         extra = lit * gloss * (shine + 0.25 * broad)
-        return red + extra, green + extra, blue + extra
+        return red * (1 + 0.45 * warm) + extra, green * (1 - 0.12 * warm) + extra, blue * (1 - 0.25 * warm) + extra
+    red, green, blue = colour
     lift = 0.045 * material[22]
     body = lit * light
     red = red * (body + lift * 1.25 + 0.10 * power * rim) + material[23] * body * light * 0.5 * red

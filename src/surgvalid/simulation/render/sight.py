@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surgvalid.schema.procedures.tracks import SceneFact
 from surgvalid.simulation.render import raster
 from surgvalid.simulation.render.passes import FOIL_OPACITY, Buffers, Painter
-from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, SceneMoment, World
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from surgvalid.simulation.render.world import INSTRUMENT, OBJECT, SceneMoment
+from surgvalid.simulation.timelines import Flags, Floats, Ints
 
 
 class SeenAs(StrEnum):
@@ -113,6 +112,8 @@ class SightOfThing(NamedTuple):
     """Every foreign object of which a pixel shows, in the order of the scene's things."""
     tools: list[SeenTool]
     """Every instrument of which enough pixels are seen."""
+    facts: list[SceneFact]
+    """How things stand to each other, where that was asked for."""
 
 
 def _box_around(pixels: Flags) -> tuple[int, int, int, int]:
@@ -122,26 +123,8 @@ def _box_around(pixels: Flags) -> tuple[int, int, int, int]:
     return int(columns[0]), int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
 
 
-def look_at(world: World, painter: Painter, time_s: float, *, tools: bool = True) -> SightOfThing:
-    """What can be seen at one time; the same whether or not an image is painted.
-
-    Args:
-        world: The scene in space.
-        painter: What draws it.
-        time_s: The time.
-        tools: Whether to look for instruments too, wherever there is no object.
-    """
-    if world.scene.camera.is_masked(time_s):
-        return SightOfThing([], [])
-    moment = world.at(time_s)
-    window = window_of(painter, moment, OBJECT, *([INSTRUMENT] if tools else []))
-    if window is None:
-        return SightOfThing([], [])
-    buffers = painter.buffers(moment, window)
-    return SightOfThing(objects_in(painter, moment, buffers), _tools_in(painter, moment, buffers) if tools else [])
-
-
-def _tools_in(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SeenTool]:
+def tools_in(painter: Painter, moment: SceneMoment, buffers: Buffers) -> list[SeenTool]:
+    """Every instrument of which enough pixels are seen."""
     clear, least = painter.arrives >= RULE.least_share, RULE.visible_px * buffers.labels.size / (480 * 270)
     listed = []
     for number, thing in enumerate(moment.things):
@@ -175,7 +158,7 @@ def objects_in(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Ru
     change[compared] = np.abs((level[compared] - bare) @ GREY)
     if buffers.over is not None:
         foil_change = np.abs((level - painter.levels_of(plain, exposure, places)) @ GREY)
-    clear = ~((level > 250).all(axis=-1) | (level < 5).all(axis=-1))
+    clear = ~washed_out(level)
     arrives = painter.arrives.reshape(-1)[places]
     near = painter.samples.near[:: raster.SIDE, :: raster.SIDE].reshape(-1)[places]
     scale, passed = 480 * 270 / buffers.labels.size, painter.mask >= rule.least_share
@@ -210,7 +193,12 @@ def objects_in(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Ru
     return [one._replace(clutter=visible - (one.verdict is SeenAs.VISIBLE)) for one in listed]
 
 
-def _sampled(labels: NDArray[np.int32], foil: NDArray[np.int32], places: NDArray[np.intp], width: int) -> Flags:
+def washed_out(level: Floats) -> Flags:
+    """Where nothing can be made out, since all of it is white or black."""
+    return np.asarray((level > 250).all(axis=-1) | (level < 5).all(axis=-1))
+
+
+def _sampled(labels: Ints, foil: Ints, places: NDArray[np.intp], width: int) -> Flags:
     """At which pixels contrast is measured: all of a small object, every fourth of a large one."""
     shown = np.where(labels >= 0, labels, foil)
     many = np.bincount(shown[shown >= 0])[np.maximum(shown, 0)] > MANY_PX

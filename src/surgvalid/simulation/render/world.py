@@ -23,11 +23,11 @@ from surgvalid.simulation.meshes.materials import OBJECTS, ORGANS, Row, coloured
 from surgvalid.simulation.meshes.objects import CM, DRAPED, hung, object_mesh
 from surgvalid.simulation.meshes.organs import AWAY_CM, Body, Cord, body_of
 from surgvalid.simulation.meshes.settle import Relief, sway
-from surgvalid.simulation.meshes.shapes import Mesh, Points, ball, curve, joined, mesh_of, sheet, tube, turned
+from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, mesh_of, sheet, tube, turned
 from surgvalid.simulation.meshes.tools import pointed, tool_mesh
 from surgvalid.simulation.render.lens import Lens
 from surgvalid.simulation.scene import Scene
-from surgvalid.simulation.timelines import Stretch
+from surgvalid.simulation.timelines import Draws, Flags, Floats, Ints, Stretch
 from surgvalid.stats.draws import stream
 
 ORGAN, INSTRUMENT, TISSUE, MATERIAL, OBJECT = "organ", "instrument", "tissue", "material", "object"
@@ -71,7 +71,7 @@ class Thing(NamedTuple):
 class HandsInView(NamedTuple):
     """Where the instruments' tips are in the image at one time."""
 
-    shown: NDArray[np.bool_]
+    shown: Flags
     """By hand, whether the tip of its tool lies within the image."""
     crossing: bool
     """Whether one tip lies behind another's shaft."""
@@ -94,7 +94,7 @@ class Ground(NamedTuple):
     """Heights as cloth lies on them."""
     mesh: Mesh
     """Its `parts` are rows of the table."""
-    owner: NDArray[np.int32]
+    owner: Ints
     starts: dict[int, slice]
 
 
@@ -105,13 +105,13 @@ class SceneMoment:
     time_s: float
     lens: Lens
     things: tuple[Thing, ...]
-    table: NDArray[np.float64]
-    points: Points
-    corners: NDArray[np.int32]
-    rest: Points
-    rows: NDArray[np.int32]
+    table: Floats
+    points: Floats
+    corners: Ints
+    rest: Floats
+    rows: Ints
     """By triangle, its row of the table."""
-    owner: NDArray[np.int32]
+    owner: Ints
     """By triangle, its thing."""
     foil: Mesh
     """What lets light through; `parts` are things."""
@@ -125,7 +125,7 @@ class SceneMoment:
     """Which bag an object is in."""
     starts: dict[int, slice]
     """The points of each thing."""
-    tips: dict[int, Points]
+    tips: dict[int, Floats]
     """Where the tip of each instrument is."""
     masked: bool
     closed: NDArray[np.uint8]
@@ -154,11 +154,11 @@ class World:
 
         Args:
             scene: What happens.
-            without: Instances that are taken out, for counterfactual pairs; all else stays as it was with them.
+            without: Instances and kinds of artefacts that are taken out, for pairs; all else stays as it was with them.
         """
         self.scene, self.without = scene, without
 
-        def draws(purpose: str) -> np.random.Generator:
+        def draws(purpose: str) -> Draws:
             return stream(scene.seed, "world", scene.video, purpose)
 
         self.body: Body = body_of(scene.kind, draws("body"))
@@ -196,7 +196,7 @@ class World:
         self._organ_rows = [thing.row for thing in self.things if thing.kind == ORGAN]
         self._tool_rows = [t.row + piece for t in self.things if t.kind == INSTRUMENT for piece in range(3)]
         self._grounds = [self._ground(cut) for cut in (False, True)]
-        self._settled: tuple[object, dict[str, Points], Relief, dict[int, int]] | None = None
+        self._settled: tuple[object, dict[str, Floats], Relief, dict[int, int]] | None = None
 
     def _thing(self, name: str, class_name: str, kind: str, rows: list[Row]) -> int:
         self.things.append(Thing(name, class_name, kind, len(self.rows)))
@@ -295,8 +295,8 @@ class World:
         )
 
     def _whole(
-        self, ground: Ground, pieces: list[Piece], time_s: float, tugs: list[tuple[Points, Points]]
-    ) -> tuple[Mesh, NDArray[np.int32], dict[int, slice], Mesh]:
+        self, ground: Ground, pieces: list[Piece], time_s: float, tugs: list[tuple[Floats, Floats]]
+    ) -> tuple[Mesh, Ints, dict[int, slice], Mesh]:
         """Everything in one mesh whose parts are rows of the table, with its owners, where things start, and foils."""
         meshes, owners = [ground.mesh._replace(points=_swayed(ground.mesh.points, time_s, tugs))], [ground.owner]
         foils = [mesh_of(np.zeros((0, 3)), np.zeros((0, 3), np.int32))]
@@ -321,12 +321,12 @@ class World:
         """The strength of every artefact that has episodes."""
         levels: dict[str, float] = {}
         for episode in self.scene.episodes:
-            if episode.start_s <= time_s < episode.end_s:
+            if episode.start_s <= time_s < episode.end_s and episode.kind not in self.without:
                 level = float(episode.at(time_s))
                 levels[episode.kind] = max(levels.get(episode.kind, 0.0), level)
         return levels
 
-    def _table(self, levels: dict[str, float], time_s: float) -> NDArray[np.float64]:
+    def _table(self, levels: dict[str, float], time_s: float) -> Floats:
         """The materials as they are now: wet, soiled, too bright."""
         table = self.table.copy()
         table[self._organ_rows, 11] *= 1 + 2.2 * levels.get("background_reflections", 0.0)
@@ -343,7 +343,7 @@ class World:
 
     # --- what rests ----------------------------------------------------------------------------
 
-    def _settle(self, lives: list[Life], time_s: float, cut: bool) -> tuple[dict[str, Points], Relief, dict[int, int]]:
+    def _settle(self, lives: list[Life], time_s: float, cut: bool) -> tuple[dict[str, Floats], Relief, dict[int, int]]:
         """Where the points of resting objects are, how high the situs is with them, and what each lies on."""
         poses = [
             (life, *life.path.at(time_s))
@@ -355,7 +355,7 @@ class World:
             return self._settled[1:]
         heights, cloth = self._grounds[cut].relief.copied(), self._grounds[cut].cloth.copied()
         below: dict[int, int] = {}
-        resting: dict[str, Points] = {}
+        resting: dict[str, Floats] = {}
         for life, x, y, angle in poses:
             mesh = self._meshes[life.instance]
             points = self._rested(life, mesh.points, _on_ground(x, y), angle, cloth)
@@ -375,7 +375,7 @@ class World:
         self._settled = key, resting, heights, below
         return resting, heights, below
 
-    def _rested(self, life: Life, points: Points, place: Points, angle: float, relief: Relief) -> Points:
+    def _rested(self, life: Life, points: Floats, place: Floats, angle: float, relief: Relief) -> Floats:
         points = turned(points, 1, angle if life.class_name != "Clip" else 0.0)
         cord = self._cord(life)
         if cord is not None:
@@ -390,10 +390,10 @@ class World:
         else:
             out[:, 1] = points[:, 1] + np.quantile(ground - points[:, 1], 0.93)
             out = self._hanging(life, out, relief)
-        settled: Points = out.round(9)
+        settled: Floats = out.round(9)
         return settled
 
-    def _hanging(self, life: Life, points: Points, relief: Relief) -> Points:
+    def _hanging(self, life: Life, points: Floats, relief: Relief) -> Floats:
         """Where a needle's thread falls to what lies below; of all else, the same points."""
         mesh = self._meshes[life.instance]
         thread = np.unique(mesh.corners[mesh.parts == 1])
@@ -424,7 +424,7 @@ class World:
                     return [self._fold_piece(life, _on_ground(x, y), aside, share, relief)]
         return []
 
-    def _fold_piece(self, life: Life, place: Points, aside: float, share: float, relief: Relief) -> Piece:
+    def _fold_piece(self, life: Life, place: Floats, aside: float, share: float, relief: Relief) -> Piece:
         mesh = self._meshes[life.instance].points
         reach = float(np.abs(mesh[:, [0, 2]]).max()) * 1.15 + 0.7
         side = 1.0 if life.seed % 2 else -1.0
@@ -470,7 +470,7 @@ class World:
 
     def _hands(
         self, lives: list[Life], time_s: float, heights: Relief
-    ) -> tuple[Points, dict[str, tuple[int, int, Points]]]:
+    ) -> tuple[Floats, dict[str, tuple[int, int, Floats]]]:
         """Where every tip is; and of what is held, the hand, the tool and its points."""
         tips, gripped = self._tips(time_s, heights), {}
         self._at_clips(tips, time_s)
@@ -481,7 +481,7 @@ class World:
                 gripped[life.instance] = (*hold, points)
         return tips, gripped
 
-    def _in_grip(self, life: Life, time_s: float, relief: Relief) -> tuple[Points, Points]:
+    def _in_grip(self, life: Life, time_s: float, relief: Relief) -> tuple[Floats, Floats]:
         """The points of an object in an instrument's jaws, and where these are."""
         x, y, angle = life.path.at(time_s)
         place = _on_ground(x, y)
@@ -505,7 +505,7 @@ class World:
         points = self._hanging(life, local + centre, relief)
         return points, np.round(handle + centre, 9)
 
-    def _at_clips(self, tips: Points, time_s: float) -> None:
+    def _at_clips(self, tips: Floats, time_s: float) -> None:
         """Put the tips of clip appliers where they set a clip."""
         for life in self.lives:
             hold = self._hold_at(life, time_s) if life.class_name == "Clip" else None
@@ -523,7 +523,7 @@ class World:
         small = (mesh.points - mesh.points.mean(axis=0)) * scale
         return mesh.moved(small + middle)
 
-    def _tips(self, time_s: float, relief: Relief) -> Points:
+    def _tips(self, time_s: float, relief: Relief) -> Floats:
         """Where the tip of every hand's instrument is while it holds nothing: over the tissue, or on it."""
         tips = np.empty((SLOTS, 3))
         for slot in range(SLOTS):
@@ -535,7 +535,7 @@ class World:
             tips[slot] = place[0], min(float(relief.at(place)), 4.0) + clear, place[2]
         return np.round(tips, 9)
 
-    def _instruments(self, time_s: float, tips: Points) -> list[Piece]:
+    def _instruments(self, time_s: float, tips: Floats) -> list[Piece]:
         pieces = []
         for slot in range(SLOTS):
             index = self._tool_at(slot, time_s)
@@ -569,7 +569,7 @@ class World:
     def _force(self, slot: int, time_s: float) -> float:
         return float(self.scene.touches.force_at(slot, time_s))
 
-    def _tugs(self, time_s: float, tips: Points) -> list[tuple[Points, Points]]:
+    def _tugs(self, time_s: float, tips: Floats) -> list[tuple[Floats, Floats]]:
         """Where tissue is pulled, and by how much."""
         tugs = []
         for slot in range(SLOTS):
@@ -587,7 +587,7 @@ class World:
         pieces = []
         for episode, number in self._pools:
             strength = float(episode.at(time_s))
-            if strength > 0:
+            if strength > 0 and episode.kind not in self.without:
                 x, y, _ = self.scene.camera.at(episode.start_s + 0.3 * (episode.end_s - episode.start_s))
                 turn = episode.start_s * 2.4
                 disc = _patch(2.6)
@@ -599,7 +599,7 @@ class World:
                 pieces.append(Piece(number, disc.moved(points), True))
         return pieces
 
-    def _bits(self, tips: Points, levels: dict[str, float], time_s: float) -> list[Piece]:
+    def _bits(self, tips: Floats, levels: dict[str, float], time_s: float) -> list[Piece]:
         """A shred of tissue or lint at a tip, lint before the tissue."""
         pieces = []
         busy = [slot for slot in range(SLOTS) if self._tool_at(slot, time_s) != NO_TOOL]
@@ -654,7 +654,7 @@ def _tuft(size: float) -> Mesh:
     return joined(threads)
 
 
-def _on_ground(x: float, y: float) -> Points:
+def _on_ground(x: float, y: float) -> Floats:
     """A place of the plane of sites."""
     return np.array((x * CM, 0.0, -y * AWAY_CM))
 
@@ -688,8 +688,8 @@ def _share_of(stretch: Stretch, time_s: float) -> float:
     return float(np.clip(min(time_s - stretch.start_s, stretch.end_s - time_s) / _FOLD_S, 0.0, 1.0))
 
 
-def _swayed(points: Points, time_s: float, tugs: list[tuple[Points, Points]]) -> Points:
-    """Points of tissue, or of what it carries, as breathing and instruments move them."""
+def _swayed(points: Floats, time_s: float, tugs: list[tuple[Floats, Floats]]) -> Floats:
+    """Floats of tissue, or of what it carries, as breathing and instruments move them."""
     out = np.empty_like(points)
     breath = round(sin(2 * pi * time_s / _BREATH_S), 9) * _BREATH_CM
     tips, pulls = np.array(tugs).reshape(-1, 2, 3).round(9).transpose(1, 0, 2)

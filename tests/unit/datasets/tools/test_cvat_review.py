@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, Detector, annotate, detect
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from surgvalid.datasets.tools.cvat_review import REVIEWS, read_review, write_rev
 from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid, TableInvalid
 from surgvalid.questions.stages.box_tables import boxes_of
 from surgvalid.questions.stages.cross_check import cross_check
-from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect
 
 
 @pytest.fixture(scope="module")

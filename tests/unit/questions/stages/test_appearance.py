@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from docs.validate_stages import link_errors, painted_boxes
+from examples.erring_annotators import BoxAnnotator, annotate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from surgvalid.questions.stages.appearance import (
 from surgvalid.questions.stages.box_tables import SIDES, boxes_of
 from surgvalid.questions.stages.consistency import consistency_flags, strange_returns
 from surgvalid.questions.stages.linking import propose_instances
-from surgvalid.simulation import BoxAnnotator, Renderer, annotate, draw_scene, true_procedure, write_clip
+from surgvalid.simulation import Renderer, draw_scene, true_procedure, write_clip
 
 
 def painted(colour, size=(20, 30)) -> np.ndarray:

@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, Detector, annotate, detect
 
 from small_truth import small_truth
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.questions.stages.box_tables import SIDES, boxes_of, checked_boxes, overlap_matrix
 from surgvalid.questions.stages.cross_check import KINDS, Thresholds, cross_check, predictions_from_coco
-from surgvalid.simulation import BoxAnnotator, Detector, annotate, detect
 
 STUDENT = BoxAnnotator("student", jitter=0.04, missed=0.04, lag=0.04, confusion=0.15, spurious_per_minute=0.7)
 

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, annotate
 
 from small_truth import small_truth
 from surgvalid.errors import Misuse, TableInvalid
@@ -13,7 +14,6 @@ from surgvalid.questions.stages.box_tables import SIDES, boxes_of
 from surgvalid.questions.stages.consistency import KINDS, consistency_flags
 from surgvalid.questions.stages.linking import affinity, propose_instances
 from surgvalid.schema.procedures.tracks import EventKind
-from surgvalid.simulation import BoxAnnotator, annotate
 
 
 @cache

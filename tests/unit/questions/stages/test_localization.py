@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, annotate
 
 from small_truth import small_truth
 from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.questions.stages.box_tables import SIDES, boxes_of, frames_of, matched
 from surgvalid.questions.stages.localization import fuse, gatherings, gold_check
-from surgvalid.simulation import BoxAnnotator, annotate
 
 ANNOTATORS = [
     BoxAnnotator("careful", jitter=0.05, missed=0.08, spurious_per_minute=0.3),

@@ -5,11 +5,11 @@ from math import exp, log
 import numpy as np
 import polars as pl
 import pytest
+from examples.erring_annotators import CrowdWorker, screen_presence
 
 from small_truth import small_truth
 from surgvalid.errors import Misuse, TableInvalid
 from surgvalid.questions.stages.screening import screen
-from surgvalid.simulation import CrowdWorker, screen_presence
 
 WORKERS = [
     CrowdWorker("expert", 0.97, 0.995),

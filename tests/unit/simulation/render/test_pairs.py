@@ -8,10 +8,11 @@ import pytest
 pytest.importorskip("numba")
 
 from surgvalid.errors import UnknownName
+from surgvalid.schema.procedures.tracks import SceneRelation
 from surgvalid.simulation import draw_scene
 from surgvalid.simulation.render.pairs import pair_without
 from surgvalid.simulation.render.passes import Painter
-from surgvalid.simulation.render.relations import SceneRelation, facts
+from surgvalid.simulation.render.relations import look_at
 from surgvalid.simulation.render.sight import SeenAs, look
 from surgvalid.simulation.render.world import World
 
@@ -61,11 +62,12 @@ def test_an_unknown_object_is_refused_by_name():
 def test_every_fact_has_its_proof_in_the_buffers():
     kinds = set()
     for number in range(3):
-        for _, painter, moment, listed in moments(number):
+        for world, painter, moment, listed in moments(number):
+            told = look_at(world, painter, moment.time_s, related=True).facts
             buffers = painter.buffers(moment)
             names = [thing.name for thing in moment.things]
             shown = {one.instance: one for one in listed}
-            for fact in facts(painter, moment, buffers, listed):
+            for fact in told:
                 kinds.add(fact.relation)
                 subjects = [at for at, name in enumerate(names) if name == fact.subject]
                 assert np.isin(buffers.labels, subjects).any() or fact.subject in shown
@@ -75,7 +77,7 @@ def test_every_fact_has_its_proof_in_the_buffers():
                     tip = moment.tips[names.index(fact.object)]
                     points = moment.points[moment.starts[names.index(fact.subject)]]
                     assert np.sqrt(((points - tip) ** 2).sum(axis=1)).min() < 1.2
-    assert {SceneRelation.ON, SceneRelation.BEFORE} <= kinds
+    assert {SceneRelation.ON, SceneRelation.BEFORE, SceneRelation.TOUCHES, SceneRelation.VISIBLE} <= kinds
 
 
 def rests(moment, number, under):

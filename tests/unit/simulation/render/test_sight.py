@@ -14,7 +14,8 @@ from surgvalid.simulation.instruments import NO_TOOL
 from surgvalid.simulation.lives import Life
 from surgvalid.simulation.procedure_types import SIZES
 from surgvalid.simulation.render.passes import Painter
-from surgvalid.simulation.render.sight import RULE, Rule, SeenAs, look, look_at
+from surgvalid.simulation.render.relations import look_at
+from surgvalid.simulation.render.sight import RULE, Rule, SeenAs, look
 from surgvalid.simulation.render.world import World
 from surgvalid.simulation.timelines import Episode, Path, Stretch
 

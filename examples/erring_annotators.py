@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.procedures.tracks import Procedure, Track
+from surgvalid.simulation.timelines import Draws, Flags, Floats
 from surgvalid.stats.draws import stream
 
 
@@ -124,9 +124,7 @@ def screen_presence(
     return pl.concat(frames)
 
 
-def _presence(
-    procedure: Procedure, class_names: Sequence[str], clips: int, clip_s: int
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _presence(procedure: Procedure, class_names: Sequence[str], clips: int, clip_s: int) -> tuple[Flags, Floats]:
     """For each class and clip, whether it occurs, and how easily it is noticed if it does."""
     seen = np.zeros((len(class_names), clips), dtype=bool)
     ease = np.zeros((len(class_names), clips))
@@ -201,11 +199,11 @@ def annotate(procedure: Procedure, annotator: BoxAnnotator, *, seed: int) -> Ann
     tracks = _switched(tracks, annotator, rng, errors)
     tracks += _spurious(procedure, annotator, rng, errors)
     errors.sort(key=lambda error: (error.second, error.instance, error.kind))
-    return Annotation(replace(procedure, tracks=tuple(tracks)), tuple(errors))
+    return Annotation(replace(procedure, tracks=tuple(tracks), relations=()), tuple(errors))
 
 
 def _drawn(
-    track: Track, procedure: Procedure, annotator: BoxAnnotator, rng: np.random.Generator, errors: list[AnnotationError]
+    track: Track, procedure: Procedure, annotator: BoxAnnotator, rng: Draws, errors: list[AnnotationError]
 ) -> Track:
     count = len(track)
     tired = annotator.missed + annotator.fatigue * track.seconds / procedure.duration_s
@@ -226,9 +224,7 @@ def _drawn(
     return replace(track.at_points(kept), class_name=class_name, boxes=np.round(boxes[kept], 1))
 
 
-def _jittered(
-    boxes: NDArray[np.float64], jitter: float, procedure: Procedure, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _jittered(boxes: Floats, jitter: float, procedure: Procedure, rng: Draws) -> Floats:
     """Boxes whose borders are off a little, still within the image and at least a pixel wide."""
     size = np.tile(boxes[:, 2:], 2)
     borders = (
@@ -240,9 +236,7 @@ def _jittered(
     return np.column_stack([low, high - low])
 
 
-def _switched(
-    tracks: list[Track], annotator: BoxAnnotator, rng: np.random.Generator, errors: list[AnnotationError]
-) -> list[Track]:
+def _switched(tracks: list[Track], annotator: BoxAnnotator, rng: Draws, errors: list[AnnotationError]) -> list[Track]:
     """Tracks in which two objects of a class go on under each other's identity."""
     tracks = list(tracks)
     for first in range(len(tracks)):
@@ -277,14 +271,13 @@ def _swapped_from(first: Track, second: Track, from_s: int) -> tuple[Track, Trac
             boxes=np.concatenate([head.boxes[before], tail.boxes[after]]),
             visibility=np.concatenate([head.visibility[before], tail.visibility[after]]),
             doubtful=np.zeros(int(before.sum()) + int(after.sum()), dtype=bool),
+            dials={},
         )
 
     return joined(first, second), joined(second, first)
 
 
-def _spurious(
-    procedure: Procedure, annotator: BoxAnnotator, rng: np.random.Generator, errors: list[AnnotationError]
-) -> list[Track]:
+def _spurious(procedure: Procedure, annotator: BoxAnnotator, rng: Draws, errors: list[AnnotationError]) -> list[Track]:
     tracks = []
     for number in range(int(rng.poisson(annotator.spurious_per_minute * procedure.duration_s / 60))):
         start = int(rng.integers(0, procedure.duration_s))
