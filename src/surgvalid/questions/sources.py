@@ -90,6 +90,7 @@ def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]
 
 UNCONFIRMED = "instances were confirmed by nobody (--history, --with unverified), so only single images are asked about"
 """Why tracks are withheld in which one must know which box shows which object."""
+STILL = "a still image is no video: only single images are asked about"
 
 
 def unconfirmed(procedure: Procedure) -> str | None:

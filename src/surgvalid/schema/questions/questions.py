@@ -24,7 +24,9 @@ DATA_SET_COLUMNS = tuple(
 TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
 """Seconds that a model may take per question on each track of the challenge."""
 
-STRATA_COLUMNS = tuple("track generation center phase decision_impact required_knowledge instances wording".split())
+STRATA_COLUMNS = tuple(
+    "track generation center phase decision_impact required_knowledge instances wording patient review".split()
+)
 """Columns beyond the official ones that are carried along as strata."""
 
 REQUEST_KEYS = frozenset("qID videoID start_time end_time procedure_type question".split())
