@@ -212,8 +212,8 @@ OPTIONS: dict[str, Option] = {
         " (recognition against reasoning) or models."
     ),
     "video_folder": Option(
-        "--videos", "Video files, or folders of them, called as their videos; for task ask also of images called as"
-        " the questions.", Path, NEEDED, argument="videos",
+        "--videos", "Video files, images of still images, or folders of them, called as their videos; for task ask"
+        " also of images called as the questions.", Path, NEEDED, argument="videos",
     ),
     "media": component("--media", "media", "frames, video, or auto: video for models that take a span", str, "auto"),
     "frames": component("--media", "count", "frames per question; by track 1, 16 or 32", COUNT, limits=(1, None)),

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from still_images import FORMATS, Box, Scene, coco, scene, yolo
+from surgvalid import score, study
 from surgvalid.cli import build_app
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid
 from surgvalid.questions.knowledge import USE
@@ -99,6 +100,31 @@ def test_sixty_stills_give_a_hundred_questions_that_equal_the_boxes(tool: str, t
         assert reference["answer"] == answer(proof["template"], proof["slots"], width, height, boxes), proof
         positive += reference["answer"] not in ("no", "0", "None")
     assert 2 * positive >= len(proofs)
+
+
+def test_images_are_asked_about_as_images_alone_and_are_called_as_their_files(tmp_path: Path) -> None:
+    images = scene()
+    words = (yolo(images, tmp_path / "in"), "--annotated", "classes", "--per-video", "10")
+    done = run(*words, "--patient-pattern", r"(p\d+)-", "--out", tmp_path / "made")
+    assert done.exit_code == 0, done.exception
+    assert {path.parent.name for path in (tmp_path / "made").glob("*/*/requests.json")} == {"frame"}
+    assert {row["videoID"] for row in rows(tmp_path / "made", "requests")} <= set(images)
+    video_of = {row["qID"]: row["videoID"] for row in rows(tmp_path / "made", "requests")}
+    references = rows(tmp_path / "made", "references")
+    assert all(row["patient"] == video_of[row["qID"]].partition("-")[0] for row in references)
+    card = json.loads((tmp_path / "made" / "data_card.json").read_text())
+    assert not any("has no question" in defect for defect in card["defects"])
+    empty = sum(not boxes for _, _, boxes in images.values())
+    assert any(f"{empty} of 60 videos never show" in defect for defect in card["defects"])
+    apart = {(row["track"], row["reason"]) for row in card["withheld"] if row["template"] == "every template"}
+    assert {track for track, _ in apart} == {"segment", "procedure"}
+    place = tmp_path / "made" / "test" / "frame"
+    answers = [{"qID": row["qID"], "content": "no", "latency": 1} for row in rows(tmp_path / "made", "requests")]
+    (tmp_path / "no.json").write_text(json.dumps(answers))
+    scored = score(place / "requests.json", place / "references.json", tmp_path / "no.json", model="no")
+    scored.to_dir(tmp_path / "no")
+    held = study(tmp_path / "no" / "scores.parquet", metric="correct", missing="worst")
+    assert "patients" in repr(held.findings) + held.title, held.findings
 
 
 def test_boxes_without_identity_give_frame_questions_and_the_other_tracks_are_withheld(tmp_path: Path) -> None:
