@@ -427,7 +427,7 @@ OPTIONS: dict[str, Option] = {
     "stills": Option("--stills", "Every image is a video of its own, of one second.", bool, False),
     "annotated": Option(
         "--annotated", "What was annotated where no file says: all, classes, events, phases, attributes, an event,"
-        " class:NAME, seconds:0-600, by:NAME; may be repeated.", TEXTS,
+        " class:NAME, seconds:0-600, by:NAME, and instrument:LABEL; may be repeated.", TEXTS,
     ),
     "procedure_type": Option(
         "--procedure-type", "Of the videos, where files do not say; those to draw from, in data simulate."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from surgvalid.questions.stages.history import Action, ReviewState, box_digest, 
 from surgvalid.schema.procedures.foreign_objects import declared
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems, rate_problems
-from surgvalid.schema.procedures.tracks import EventKind, Procedure
+from surgvalid.schema.procedures.tracks import EventKind, Procedure, Track
 
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 
@@ -79,6 +80,26 @@ def review_in(history: Any) -> Review:
     log = history_in(history)
     corrected = [entry for entry in log.entries if entry.action is Action.CHANGED and entry.field == "answer"]
     return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
+
+
+def with_known_classes(procedures: Iterable[Procedure], names: Collection[str]) -> tuple[list[Procedure], list[str]]:
+    """The procedures with labels that spell a class otherwise (`specimen_bag`) under its name, and what was read so."""
+    spelled = {_folded(name): name for name in names}
+    renamed: dict[str, str] = {}
+
+    def known(track: Track) -> Track:
+        name = spelled.get(_folded(track.class_name), track.class_name)
+        if name == track.class_name:
+            return track
+        renamed[track.class_name] = name
+        return replace(track, class_name=name)
+
+    read = [replace(one, tracks=tuple(map(known, one.tracks))) for one in procedures]
+    return read, [f"label {label!r} is read as {name!r}" for label, name in sorted(renamed.items())]
+
+
+def _folded(label: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", label.casefold().strip()))
 
 
 def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]:

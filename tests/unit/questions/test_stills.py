@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from still_images import FORMATS, Box, Scene, coco, scene, yolo
+from still_images import CLASSES, FORMATS, Box, Scene, coco, scene, yolo
 from surgvalid import score, study
 from surgvalid.cli import build_app
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid
@@ -169,6 +169,25 @@ def test_images_of_one_patient_stay_on_one_side_where_the_pattern_tells_the_pati
     assert len(sides) == 20
     assert all(len(split) == 1 for split in sides.values())
     assert "may be in train and test" not in (tmp_path / "grouped" / "data_card.md").read_text()
+
+
+def test_labels_are_read_as_the_classes_that_they_spell_and_instruments_are_none(tmp_path: Path) -> None:
+    spelled = {"Clip": "clip", "Specimen Bag": "specimen_bag", "Sponge": "SPONGE", "Needle": "hook (l)"}
+    images = scene(20)
+    drawn = {name: (w, h, [(spelled.get(b[0], b[0]), *b[1:]) for b in boxes]) for name, (w, h, boxes) in images.items()}
+    words = (coco(drawn, tmp_path / "in", tuple(spelled.get(name, name) for name in CLASSES)), "--annotated", "classes")
+    refused = run(*words, "--out", tmp_path / "made")
+    assert "say --annotated instrument:'hook (l)' of an instrument" in str(refused.exception)
+    done = run(*words, "--annotated", "instrument:hook (l)", "--out", tmp_path / "made", "--per-video", "8")
+    assert done.exit_code == 0, done.exception
+    assert "label 'specimen_bag' is read as 'Specimen Bag'" in done.stderr
+    lines = [line for path in (tmp_path / "made").glob("*/*/proofs.jsonl") for line in path.read_text().splitlines()]
+    proofs = {proof["qID"]: proof for proof in map(json.loads, lines)}
+    requests = {row["qID"]: row for row in rows(tmp_path / "made", "requests")}
+    for row in rows(tmp_path / "made", "references"):
+        width, height, boxes = images[image_of(images, requests[row["qID"]]["videoID"])]
+        proof, seen = proofs[row["qID"]], [box for box in boxes if box[0] != "Needle"]
+        assert row["answer"] == answer(proof["template"], proof["slots"], width, height, seen), proof
 
 
 def test_what_was_decided_is_said_in_one_line(tmp_path: Path) -> None:
