@@ -5,10 +5,11 @@ Chromium comes from the system (`scripts/install-system-packages.sh`); without i
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ import polars as pl
 import pytest
 
 from chromium import CHROMIUM
-from review_folder import frame_folder, review_folder
+from review_folder import review_folder
+from still_images import scene, yolo
+from surgvalid import make_questions
+from surgvalid.datasets import read_annotations
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog
 from surgvalid.report.review.server import ReviewServer, history_file
+from surgvalid.schema.procedures.procedure_files import write_procedure
 from waiting import until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -134,31 +139,69 @@ def test_the_film_plays_the_stretch_of_the_question(browser: Any, server: Review
     assert abs(page.locator("video").evaluate("film => film.currentTime") - 6) < 0.6
 
 
+@pytest.fixture(scope="module")
+def stills(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real questions on single images of two shapes, with the images beside them."""
+    home = tmp_path_factory.mktemp("stills")
+    images = scene(60)
+    read = read_annotations(yolo(images, home / "labelled")).procedures
+    make_questions(read, tracks=["frame"], per_video=8, annotated=["classes"]).to_dir(home / "made")
+    (home / "made" / "annotations").mkdir()
+    for number, one in enumerate(read):
+        write_procedure(one, home / "made" / "annotations" / f"{number:04}.json")
+    return home
+
+
+OTHERS = {"number": ("7", "8"), "fo_class": ("Mesh", "Clip, Mesh"), "open_ended": ("something else", "another thing")}
+"""Legal answers of which one at least is wrong."""
+
+
 @pytest.mark.parametrize(("who", "width", "height", "wrong"), [("anna", 1440, 900, 9), ("ben", 1024, 768, 4)])
 def test_a_hundred_frames_are_answered_and_judged_without_scrolling(
-    browser: Any, tmp_path: Path, who: str, width: int, height: int, wrong: int
+    browser: Any, stills: Path, tmp_path: Path, who: str, width: int, height: int, wrong: int
 ) -> None:
     """Every ninth (fourth) answer is wrong on purpose: the history knows how good the rater was."""
-    folder = frame_folder(tmp_path, 100)
-    served = ReviewServer(material_in(folder), ReviewLog(history_file(folder)), raters=["anna", "ben"])
+    shutil.copytree(stills / "made", folder := tmp_path / "made")
+    material = material_in(folder, video_files=[stills / "labelled" / "images"])
+    listed = {item.name: item for item in material.items[:: len(material.items) // 100][:100]}
+    material = replace(material, items=tuple(listed.values()))
+    assert len({item.kinds["template"] for item in listed.values()}) >= 10
+    served = ReviewServer(material, ReviewLog(history_file(folder)), raters=["anna", "ben"])
     threading.Thread(target=served.serve_forever, daemon=True).start()
-    right = {row["qID"]: row["answer"] for row in json.loads((folder / "test/frame/references.json").read_text())}
     page, errors = opened(browser, served, who, width=width, height=height)
+
+    def fits(what: str) -> None:
+        size = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
+        frame = page.locator(".frame").bounding_box()
+        assert size[0] <= height, (what, size)
+        assert size[1] <= width, (what, size)
+        assert frame["y"] + frame["height"] <= height, (what, frame)
+        assert frame["width"] >= 0.35 * width, (what, frame)
+
     try:
-        for number, reference in enumerate(right.values()):
+        for number, item in enumerate(listed.values()):
             playwright.expect(page.locator("#counts")).to_contain_text(f"{number + 1} of 100")
             playwright.expect(page.locator("#blind")).to_be_visible()
+            drawn = "document.images.length === 1 && document.images[0].naturalWidth > 1"
+            until(lambda: page.evaluate(drawn), 20, "the image was not loaded")  # noqa: B023
             assert page.locator("#answer").inner_text() == ""
             assert page.locator(".box").count() == 0
-            size = page.evaluate("[document.documentElement.scrollHeight, document.documentElement.scrollWidth]")
-            assert size[0] <= height
-            assert size[1] <= width
-            frame = page.locator(".frame").bounding_box()
-            assert frame["y"] + frame["height"] <= height
-            assert frame["width"] >= 0.35 * width
-            mistaken = number % wrong == 0
-            page.keyboard.press("1" if (reference == "yes") != mistaken else "2")
-            playwright.expect(page.locator("#answer")).to_have_text(reference)
+            fits(item.question)
+            options = item.options or (("yes", "no") if item.format == "binary" else ())
+            said = item.answer
+            if number % wrong == 0:
+                said = next(text for text in options or OTHERS[item.format] if text != item.answer)
+            if options:
+                page.keyboard.press(str(1 + options.index(said)))
+            else:
+                page.keyboard.press("Enter")
+                page.keyboard.type(said)
+                page.keyboard.press("Enter")
+            playwright.expect(page.locator("#answer")).to_have_text(item.answer)
+            fits(f"{item.question} {item.answer}")
+            page.keyboard.press("c")
+            fits(f"correcting {item.question}")
+            page.keyboard.press("Escape")
             page.keyboard.press("a")
             if number == 50:
                 picture(page, f"frames-{width}")
@@ -169,8 +212,8 @@ def test_a_hundred_frames_are_answered_and_judged_without_scrolling(
         served.shutdown()
         served.server_close()
     assert errors == []
-    log = pl.read_csv(history_file(folder))
+    log = pl.read_csv(history_file(folder), infer_schema=False)
     answers = dict(log.filter(action="answered").select("item", "after").rows())
-    assert sum(answers[item] != reference for item, reference in right.items()) == len(range(0, 100, wrong))
+    assert sum(answers[name] != item.answer for name, item in listed.items()) == len(range(0, 100, wrong))
     assert log.filter(action="approved").height == 100
     assert log["action"].to_list()[-1] == "undone"

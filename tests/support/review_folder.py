@@ -44,27 +44,3 @@ def review_folder(home: Path, *, film: bool = True) -> Path:
     if film:
         stamped_video(home / "case 1.mp4", range(0, 20_000, 500), size=(160, 120))
     return home
-
-
-def frame_folder(home: Path, count: int) -> Path:
-    """As many questions about single frames of the same video file, with answers from the annotations."""
-    place = home / "test" / "frame"
-    place.mkdir(parents=True)
-    requests, references, proofs = [], [], []
-    for number in range(count):
-        name, label, second = f"f{number:03}", ("Sponge", "Clip")[number % 2], number % 20
-        track = (SPONGE, CLIP)[number % 2]
-        text = f"Is a {label.lower()} visible in this image? Answer with yes or no."
-        asked = {"qID": name, "videoID": "case 1", "start_time": second, "end_time": second}
-        requests.append({**asked, "procedure_type": "Cholecystectomy", "question": text})
-        right = "yes" if second in track.seconds else "no"
-        references.append({"qID": name, "format": "binary", "answer": right, "primary": "x"})
-        proof = {"instances": [track.instance], "seconds": [second], "events": []}
-        proofs.append({"qID": name, "template": "class-visible", "slots": {"object": label}, "proof": proof})
-    (place / "requests.json").write_text(json.dumps(requests))
-    (place / "references.json").write_text(json.dumps(references))
-    (place / "proofs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in proofs))
-    (home / "annotations").mkdir()
-    write_procedure(PROCEDURE, home / "annotations" / "0001.json")
-    stamped_video(home / "case 1.mp4", range(0, 20_000, 500), size=(160, 120))
-    return home

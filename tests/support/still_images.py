@@ -63,7 +63,7 @@ def yolo(images: Scene, folder: Path) -> Path:
     return folder
 
 
-def coco(images: Scene, folder: Path) -> Path:
+def coco(images: Scene, folder: Path, classes: tuple[str, ...] = CLASSES) -> Path:
     folder.mkdir()
     listed = [
         {"id": n, "file_name": f"{name}.png", "width": width, "height": height}
@@ -72,9 +72,9 @@ def coco(images: Scene, folder: Path) -> Path:
     drawn = [(n, box) for n, (_, _, boxes) in enumerate(images.values(), 1) for box in boxes]
     document = {
         "images": listed,
-        "categories": [{"id": n, "name": name} for n, name in enumerate(CLASSES, 1)],
+        "categories": [{"id": n, "name": name} for n, name in enumerate(classes, 1)],
         "annotations": [
-            {"id": n, "image_id": image, "category_id": CLASSES.index(label) + 1, "bbox": [*sides], "iscrowd": 0}
+            {"id": n, "image_id": image, "category_id": classes.index(label) + 1, "bbox": [*sides], "iscrowd": 0}
             for n, (image, (label, *sides)) in enumerate(drawn, 1)
         ],
     }

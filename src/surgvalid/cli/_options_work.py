@@ -214,8 +214,8 @@ OPTIONS: dict[str, Option] = {
         " (recognition against reasoning) or models."
     ),
     "video_folder": Option(
-        "--videos", "Video files, or folders of them, called as their videos; for task ask also of images called as"
-        " the questions.", Path, NEEDED, argument="videos",
+        "--videos", "Video files, images of still images, or folders of them, called as their videos; for task ask"
+        " also of images called as the questions.", Path, NEEDED, argument="videos",
     ),
     "media": component("--media", "media", "frames, video, or auto: video for models that take a span", str, "auto"),
     "frames": component("--media", "count", "frames per question; by track 1, 16 or 32", COUNT, limits=(1, None)),
@@ -429,7 +429,7 @@ OPTIONS: dict[str, Option] = {
     "stills": Option("--stills", "Every image is a video of its own, of one second.", bool, False),
     "annotated": Option(
         "--annotated", "What was annotated where no file says: all, classes, events, phases, attributes, an event,"
-        " class:NAME, seconds:0-600, by:NAME; may be repeated.", TEXTS,
+        " class:NAME, seconds:0-600, by:NAME, and instrument:LABEL; may be repeated.", TEXTS,
     ),
     "procedure_type": Option(
         "--procedure-type", "Of the videos, where files do not say; those to draw from, in data simulate."

@@ -117,8 +117,8 @@ def serve(
     lacking = {item.video for item in material.items} - set(material.video_files)
     if lacking:
         talk(
-            f"Warning: no video file lies here of {len(lacking)} videos (first: {min(lacking)}); say where with "
-            "--videos"
+            f"Warning: no video file or image lies here of {len(lacking)} videos (first: {min(lacking)}); say where "
+            "with --videos"
         )
     talk("The page shows patient images; its addresses work on this machine alone. Ctrl-C ends it.")
     try:

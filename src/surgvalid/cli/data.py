@@ -53,6 +53,8 @@ def questions_verb(
     """Make questions with reference answers that can be proved from the annotations, or freeze those that were made."""
     from surgvalid.questions.make import make_questions
     from surgvalid.questions.release import freeze
+    from surgvalid.questions.sources import with_known_classes
+    from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, INSTRUMENT, read_definitions
     from surgvalid.schema.procedures.procedure_files import procedure_paths
 
     def frozen(made: Benchmark | None) -> Result:
@@ -73,10 +75,16 @@ def questions_verb(
         video=video,
         video_name=video_name,
         stills=stills,
+        annotated=[word for word in annotated or () if word.startswith(INSTRUMENT)],
         procedure_type=procedure_type,
         center=center,
     )
     files, imported, objects = _imported(annotations, about, data_set)
+    if not objects:
+        known = read_definitions(definitions) if definitions else FOREIGN_OBJECTS
+        imported, read_as = with_known_classes(imported, [kind.name for kind in known])
+        for line in read_as:
+            talk(line)
     paths = procedure_paths(files)
     new_folder(out, force=force)
     with _kept(imported, out) as kept, progress_bar("drafting questions", len(paths) + len(kept)) as step:
@@ -89,7 +97,7 @@ def questions_verb(
             most_common_share=most_common,
             duplicate_share=duplicates,
             blind_share=blind,
-            annotated=annotated or (),
+            annotated=[word for word in annotated or () if not word.startswith(INSTRUMENT)],
             objects=objects or definitions,
             progress=step,
             **asked,

@@ -135,7 +135,7 @@ class QuestionMedia:
     spoken: Prompts | None = None
     unready: dict[str, str] = field(default_factory=dict)
     """By question: why it cannot be shown."""
-    _files: Mapping[str, Path] = field(default_factory=dict)
+    _files: dict[str, Path] = field(default_factory=dict)
     _marks: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -147,8 +147,9 @@ class QuestionMedia:
             raise Misuse(f"frames must be at least 1, got {self.frames}")
         if not self.folder.is_dir():
             raise FileUnreadable(str(self.folder), ["is no folder of videos"])
-        files = (path for path in sorted(self.folder.rglob("*")) if path.suffix.lower() in (*_FILMS, *_PICTURES))
-        self._files = {path.stem: path for path in reversed(list(files))}
+        files = [path for path in sorted(self.folder.rglob("*")) if path.suffix.lower() in (*_FILMS, *_PICTURES)]
+        self._files = {f"{path.parent.name}/{path.stem}": path for path in files}
+        self._files |= {path.stem: path for path in reversed(files)}
 
     def check(self, requests: Sequence[Request]) -> None:
         """Refuse questions whose video file is not there, all of them at once.
@@ -159,7 +160,8 @@ class QuestionMedia:
         without = {r.video: r.case for r in requests if self._file(r) is None}
         if without:
             problems = [
-                f"[{case}] there is no video file {video!r} (.mp4, .mkv, ...)" for video, case in without.items()
+                f"[{case}] there is no video file or image {video!r} (.mp4, .mkv, .png, ...)"
+                for video, case in without.items()
             ]
             raise InputInvalid(str(self.folder), problems)
 

@@ -174,15 +174,25 @@ def _percentage(drafts: Sequence[AnyDraft]) -> Guess:
 
 
 def leaks_of(
-    split: str, drafts: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types, blind_share: float
+    split: str,
+    drafts: Sequence[AnyDraft],
+    train: Sequence[AnyDraft],
+    types: Types,
+    blind_share: float,
+    *,
+    patients: Mapping[str, str] = {},
 ) -> list[Leak]:
-    """How every predictor does on every template of a split, fitted on the training questions where there are any."""
+    """How every predictor does on every template of a split, fitted on the training questions where there are any.
+
+    Intervals are over patients, by video; a video of which nobody knows the patient is one of its own.
+    """
     learnt = by_template(train)
     leaks = []
     for (track, name), asked in sorted(by_template(drafts).items()):
         known = [] if split == "train" else learnt.get((track, name), [])
         for predictor, hits in hits_of(asked, known, types).items():
-            shares = share_over_videos((draft.video, hit) for draft, hit in zip(asked, hits, strict=True))
+            units = (patients.get(draft.video, draft.video) for draft in asked)
+            shares = share_over_videos(zip(units, hits, strict=True))
             leaks.append(Leak(split, track, name, predictor, len(asked), *shares[1:], limit_for(asked, blind_share)))
     return leaks
 

@@ -6,7 +6,7 @@ computes further ones.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgvalid.questions.balancing import Selection
-from surgvalid.questions.blind_guesses import WHOLE_LIMIT, Leak, leak_table
+from surgvalid.questions.blind_guesses import WHOLE_LIMIT, Leak, leak_table, leaks_of
 from surgvalid.questions.draft_store import AnyDraft
 from surgvalid.questions.drafts import DraftTally
 from surgvalid.questions.splits import Splits, VideoFacts
+from surgvalid.questions.text_only import LEAST
 from surgvalid.schema.procedures.ledger import RULES
 
 
@@ -58,10 +59,13 @@ class QuestionCard:
     """Data sets, with licence, citation and split."""
     reworded: int = 0
     """Questions for testing in the phrasing of their template that training never shows."""
+    title: str = ""
+    """Of a later version: what it is."""
 
     def as_dict(self) -> dict[str, Any]:
         """The card as plain data."""
         return {
+            **({"title": self.title} if self.title else {}),
             "options": dict(self.options),
             "questions": int(self.counts["questions"].sum()),
             "sources": list(self.sources),
@@ -83,33 +87,59 @@ class QuestionCard:
         by_track = self.counts.group_by("split", "track", maintain_order=True).agg(pl.col("questions").sum())
         by_leaf = self.counts.group_by("capability", maintain_order=True).agg(pl.col("questions").sum())
         by_format = self.counts.group_by("format", maintain_order=True).agg(pl.col("questions").sum())
+        withheld = self.withheld.group_by("track", "reason", "procedures", maintain_order=True)
+        best = self.leaks.sort("accuracy", descending=True, maintain_order=True)
+        best = best.unique(("split", "track", "template"), keep="first", maintain_order=True)
         parts = [
             "# Data card",
             f"{int(self.counts['questions'].sum())} questions from {self.videos.height} videos.",
+            *((self.title, _AGAIN) if self.title else ()),
             *self.sources,
             f"- test questions in a wording that training never shows (`wording` in their strata): {self.reworded}",
-            *(f"- {name}: {value:.3f}" for name, value in self.floors.items()),
+            *(f"- right without looking: {name}: {value:.3f}" for name, value in self.floors.items()),
             *(
-                _section(title, frame)
-                for title, frame in (
-                    ("By split and track", by_track),
-                    ("By capability", by_leaf.sort("capability")),
-                    ("By format", by_format),
-                    ("Classes", self.classes),
-                    ("Templates", self.templates),
-                    ("Videos", self.videos),
-                    ("Withheld: what was not annotated", self.withheld),
-                    ("Right without looking", self.leaks),
+                _section(title, frame, note)
+                for title, frame, note in (
+                    ("By split and track", by_track, ""),
+                    ("By capability", by_leaf.sort("capability"), ""),
+                    ("By format", by_format, ""),
+                    ("Classes", self.classes, ""),
+                    ("Templates", self.templates, "`constant_floor`: the share of the most frequent answer."),
+                    ("Right without looking", best.sort("split", "track", "template"), _BLIND),
+                    ("Videos", self.videos, ""),
+                    ("Withheld: what was not annotated", withheld.agg(pl.col("template").str.join(", ")), ""),
                 )
             ),
             "## Left out",
-            *(f"- {name}: {value}" for name, value in self.left_out.items()),
+            *_listed(self.left_out),
+            "",
             "## Defects",
             *([f"- {defect}" for defect in self.defects] or ["None found."]),
+            "",
             "## Rules on foreign objects",
             *(f"- **{rule.name}**: {rule.text}" for rule in RULES),
         ]
         return "\n".join(parts) + "\n"
+
+
+_AGAIN = (
+    "Numbers are of this version; what was withheld or left out, and defects of the annotations, are those of the set "
+    "that was first made."
+)
+_BLIND = (
+    "The best predictor of each template that reads the question and sees nothing; `data_card.json` has all. They are "
+    "fitted on the questions for training and told on those for testing; on training itself they are fitted on half of "
+    "the videos and told on the other, which lies below chance where answers are balanced. `low` and `high` are the "
+    "95 % interval over patients, or videos where nobody tells the patient; `limit` is how often they may be right."
+)
+
+
+def _listed(facts: Mapping[str, Any]) -> Iterable[str]:
+    """Counts as list items, those of a kind below it."""
+    for name, value in facts.items():
+        inner = value.items() if isinstance(value, Mapping) else ()
+        yield f"- {name}:{'' if inner or value == {} else f' {value}'}{' none' if value == {} else ''}"
+        yield from (f"    - {kind}: {count}" for kind, count in inner)
 
 
 def reasons_for_none(card: QuestionCard) -> list[str]:
@@ -127,8 +157,15 @@ def reasons_for_none(card: QuestionCard) -> list[str]:
     ]
 
 
-def _section(title: str, frame: pl.DataFrame) -> str:
-    lines = ["", f"## {title}", "", "| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width]
+def _section(title: str, frame: pl.DataFrame, note: str = "") -> str:
+    lines = [
+        "",
+        f"## {title}",
+        "",
+        *([note, ""] if note else []),
+        "| " + " | ".join(frame.columns) + " |",
+        "|" + "---|" * frame.width,
+    ]
     lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.iter_rows()]
     return "\n".join([*lines, ""])
 
@@ -148,131 +185,167 @@ def data_card(
     leaks: Sequence[Leak] = (),
 ) -> QuestionCard:
     """The card of the chosen questions."""
-    asked, guessed = Counter(item.draft.video for item in placed), _best_guesses(leaks)
-    above = (f"{name}: {value:.2f}, above {WHOLE_LIMIT}" for name, value in guessed.items() if value > WHOLE_LIMIT)
+    asked = Counter(item.draft.video for item in placed)
     return QuestionCard(
-        counts=_counts(placed),
-        templates=_templates(placed),
+        **_of_questions(placed, leaks),
         videos=_videos(videos, splits, asked),
         classes=_classes(placed, videos),
-        floors=guessed,
         left_out=_left_out(selections, tally),
         sources=tuple(dict.fromkeys(facts.source for facts in videos if facts.source)),
-        reworded=sum(item.reworded for item in placed),
-        defects=(*_defects(videos, splits, asked), *_unasked(placed, options), *above),
+        defects=(*_defects(videos, splits, asked), *_unasked(placed, videos, options), *over_limits(leaks)),
         options=options,
         withheld=_withheld(tally),
-        leaks=leak_table(leaks),
     )
 
 
+def card_again(
+    before: Mapping[str, Any], placed: Sequence[Placed], videos: Mapping[str, str], leaks: Sequence[Leak], title: str
+) -> QuestionCard:
+    """The card of a later version: its questions are counted again, all else is as it was told.
+
+    Args:
+        before: The card of the version before, as `as_dict` has it.
+        placed: The questions of this one.
+        videos: The type of procedure of every video that is asked about.
+        leaks: How far input-blind predictors come on them.
+        title: What the version is.
+    """
+    asked, named = Counter(item.draft.video for item in placed), _named(placed)
+    known = before.get("videos") or [{"video": video, "procedure_type": kind} for video, kind in videos.items()]
+    classes = before.get("classes") or [{"class": name} for name in sorted(named)]
+    earlier = (text for text in before.get("defects", ()) if _OVER not in text)
+    return QuestionCard(
+        **_of_questions(placed, leaks),
+        videos=pl.DataFrame([{**row, "questions": asked[row["video"]]} for row in known]),
+        classes=pl.DataFrame([{**row, "questions_naming_it": named[row["class"]]} for row in classes]),
+        left_out=before.get("left_out", {}),
+        sources=before.get("sources", ()),
+        defects=(*over_limits(leaks), *earlier),
+        options=before.get("options", {}),
+        withheld=pl.DataFrame(before.get("withheld", ()), schema=_WITHHELD),
+        title=title,
+    )
+
+
+def _of_questions(placed: Sequence[Placed], leaks: Sequence[Leak]) -> dict[str, Any]:
+    """What a card says of its questions alone."""
+    return {
+        "counts": _counts(placed),
+        "templates": _templates(placed),
+        "floors": {f"{split}, best of each template": value for split, value in _best_guesses(leaks).items()},
+        "reworded": sum(item.reworded for item in placed),
+        "leaks": leak_table(leaks),
+    }
+
+
+def leaks_among(
+    placed: Sequence[Placed], types: Mapping[str, str], patients: Mapping[str, str], blind_share: float
+) -> list[Leak]:
+    """How every input-blind predictor does on every template, by split; intervals are over patients."""
+    train = [item.draft for item in placed if item.split == "train"]
+    return [
+        leak
+        for split in dict.fromkeys(item.split for item in placed)
+        for leak in leaks_of(
+            split, [i.draft for i in placed if i.split == split], train, types, blind_share, patients=patients
+        )
+    ]
+
+
+_OVER = "right without looking, above"
+
+
+def over_limits(leaks: Sequence[Leak]) -> list[str]:
+    """What input-blind predictors get right more often than they may: templates asked often enough, and splits."""
+    templates = [
+        f"{one.split}/{one.track}/{one.template}: {one.accuracy:.2f} of {one.questions} {_OVER} {one.limit:.2f}"
+        for one in _best(leaks)
+        if one.accuracy > one.limit and one.questions >= LEAST
+    ]
+    whole = _best_guesses(leaks).items()
+    return templates + [f"{name}: {value:.2f} {_OVER} {WHOLE_LIMIT}" for name, value in whole if value > WHOLE_LIMIT]
+
+
+_WITHHELD = {"track": pl.String, "template": pl.String, "reason": pl.String, "procedures": pl.Int64}
+
+
 def _withheld(tally: DraftTally) -> pl.DataFrame:
-    kinds = {"track": pl.String, "template": pl.String, "reason": pl.String, "procedures": pl.Int64}
-    return pl.DataFrame([(*key, n) for key, n in sorted(tally.withheld.items())], schema=kinds, orient="row")
+    return pl.DataFrame([(*key, n) for key, n in sorted(tally.withheld.items())], schema=_WITHHELD, orient="row")
 
 
-def _best_guesses(leaks: Sequence[Leak]) -> dict[str, float]:
-    """By split, what the best predictor of each template gets right of all questions."""
+def _best(leaks: Sequence[Leak]) -> list[Leak]:
+    """By template, the predictor that is right most often."""
     best: dict[tuple[str, str, str], Leak] = {}
     for leak in leaks:
         key = leak.split, leak.track, leak.template
         if key not in best or leak.accuracy > best[key].accuracy:
             best[key] = leak
+    return list(best.values())
+
+
+def _best_guesses(leaks: Sequence[Leak]) -> dict[str, float]:
+    """By split, what the best predictor of each template gets right of all questions."""
     floors = {}
     for split in dict.fromkeys(leak.split for leak in leaks):
-        leading = [leak for leak in best.values() if leak.split == split]
+        leading = [leak for leak in _best(leaks) if leak.split == split]
         hits = sum(leak.accuracy * leak.questions for leak in leading)
-        asked = sum(leak.questions for leak in leading)
-        floors[f"{split}, best input-blind predictor of each template"] = hits / asked
+        floors[split] = hits / sum(leak.questions for leak in leading)
     return floors
 
 
-def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
-    counted = Counter(
-        (
-            p.split,
-            p.draft.track.value,
-            p.draft.template.capability.code,
-            p.draft.template.format,
-            p.ood,
-            p.draft.template.clinical,
-        )
+def _asked(placed: Sequence[Placed]) -> pl.DataFrame:
+    """One row per question."""
+    kinds = dict.fromkeys(("split", "track", "capability", "template", "format", "video", "answer"), pl.String)
+    rows = [
+        (p.split, d.track.value, t.capability.code, t.name, t.format, d.video, d.answer, p.ood, t.clinical)
         for p in placed
-    )
-    columns = ["split", "track", "capability", "format", "ood", "clinical", "questions"]
-    rows = [(*key, count) for key, count in sorted(counted.items())]
-    return _table(rows, columns)
+        for d, t in ((p.draft, p.draft.template),)
+    ]
+    return pl.DataFrame(rows, schema={**kinds, "ood": pl.Boolean, "clinical": pl.Boolean}, orient="row")
+
+
+def _counts(placed: Sequence[Placed]) -> pl.DataFrame:
+    columns = ["split", "track", "capability", "format", "ood", "clinical"]
+    return _asked(placed).group_by(columns).agg(questions=pl.len().cast(pl.Int64)).sort(columns)
 
 
 def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
-    groups: dict[tuple[str, str, str], list[AnyDraft]] = defaultdict(list)
-    for item in placed:
-        groups[item.split, item.draft.track.value, item.draft.template.name].append(item.draft)
-    columns = [
-        "split",
-        "track",
-        "template",
-        "capability",
-        "format",
-        "questions",
-        "videos",
-        "answers",
-        "top_answer",
-        "constant_floor",
-    ]
-    rows = []
-    for (split, track, name), drafts in sorted(groups.items()):
-        template, answers = drafts[0].template, Counter(draft.answer for draft in drafts)
-        rows.append(
-            (
-                split,
-                track,
-                name,
-                template.capability.code,
-                template.format,
-                len(drafts),
-                len({draft.video for draft in drafts}),
-                len(answers),
-                answers.most_common(1)[0][0],
-                answers.most_common(1)[0][1] / len(drafts),
-            )
-        )
-    return _table(rows, columns)
+    columns = ["split", "track", "template", "capability", "format"]
+    top = pl.col("answer").value_counts(sort=True).first()
+    counts = [pl.len().cast(pl.Int64).alias("questions"), *(pl.col(n).n_unique().alias(f"{n}s") for n in _COUNTED)]
+    found = _asked(placed).group_by(columns).agg(*counts, top=top).sort(columns).unnest("top")
+    share = (pl.col("count") / pl.col("questions")).alias("constant_floor")
+    return found.select(*columns, "questions", "videos", "answers", pl.col("answer").alias("top_answer"), share)
+
+
+_COUNTED = ("video", "answer")
 
 
 def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:
-    columns = ["video", "patient", "procedure_type", "center", "split", "ood", "duration_s", "masked_s", "questions"]
+    told = ("video", "patient", "procedure_type", "center", "duration_s", "masked_s")
+    kinds = dict.fromkeys(("video", "patient", "procedure_type", "center", "split"), pl.String)
+    numbers = dict.fromkeys(("duration_s", "masked_s", "questions"), pl.Int64)
     rows = [
-        (
-            v.video,
-            v.patient,
-            v.procedure_type,
-            v.center,
-            splits.of_video[v.video],
-            splits.ood[v.video],
-            v.duration_s,
-            v.masked_s,
-            asked.get(v.video, 0),
-        )
+        {name: getattr(v, name) for name in told}
+        | {"split": splits.of_video[v.video], "ood": splits.ood[v.video], "questions": asked.get(v.video, 0)}
         for v in videos
     ]
-    return _table(rows, columns)
+    return pl.DataFrame(rows, schema={**kinds, "ood": pl.Boolean, **numbers})
+
+
+def _named(placed: Sequence[Placed]) -> Counter[str]:
+    return Counter(name for p in placed for key in ("object", "other") if (name := p.draft.slots.get(key)))
 
 
 def _classes(placed: Sequence[Placed], videos: Sequence[VideoFacts]) -> pl.DataFrame:
-    columns = ["class", "videos", "seconds_in_view", "questions_naming_it"]
-    named = Counter(name for p in placed for key in ("object", "other") if (name := p.draft.slots.get(key)))
-    names = sorted({name for facts in videos for name in facts.class_seconds} | set(named))
+    named, seconds = _named(placed), [facts.class_seconds for facts in videos]
+    names = sorted({name for known in seconds for name in known} | set(named))
     rows = [
-        (
-            name,
-            sum(facts.class_seconds.get(name, 0) > 0 for facts in videos),
-            sum(facts.class_seconds.get(name, 0) for facts in videos),
-            named[name],
-        )
+        (name, sum(one.get(name, 0) > 0 for one in seconds), sum(one.get(name, 0) for one in seconds), named[name])
         for name in names
     ]
-    return _table(rows, columns)
+    kinds = {"class": pl.String, **dict.fromkeys(("videos", "seconds_in_view", "questions_naming_it"), pl.Int64)}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
 def _left_out(selections: Mapping[tuple[str, str], Selection], tally: DraftTally) -> dict[str, Any]:
@@ -302,7 +375,7 @@ def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, i
     if undeclared := [facts.video for facts in videos if not facts.declared]:
         yield (
             f"{len(undeclared)} of {len(videos)} videos do not say what was annotated (first: {undeclared[0]}); no "
-            "more than what occurs in them counts as annotated"
+            "more than what occurs in them counts as annotated; say it with --annotated, such as --annotated classes"
         )
     if doubtful := sum(facts.proposed for facts in videos):
         yield f"{doubtful} instances were proposed by a program and confirmed by nobody; their questions are marked"
@@ -311,21 +384,17 @@ def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, i
             f"of {alone} still images nobody told the patient (--patient-pattern), so images of one patient may be in "
             "train and test"
         )
-    for facts in videos:
-        if not asked.get(facts.video):
-            yield f"video {facts.video} has no question"
-        if not any(facts.class_seconds.values()):
-            yield f"video {facts.video} never shows a foreign object"
+    unasked = [facts.video for facts in videos if not asked.get(facts.video)]
+    empty = [facts.video for facts in videos if not any(facts.class_seconds.values())]
+    for found, text in ((unasked, "have no question"), (empty, "never show a foreign object")):
+        if found:
+            yield f"{len(found)} of {len(videos)} videos {text} (first: {found[0]})"
 
 
-def _unasked(placed: Sequence[Placed], options: Mapping[str, Any]) -> Iterable[str]:
-    """Tracks and splits that were wanted and are not there."""
-    wanted = [("track", name) for name in options["tracks"]]
+def _unasked(placed: Sequence[Placed], videos: Sequence[VideoFacts], options: Mapping[str, Any]) -> Iterable[str]:
+    """Tracks and splits that were wanted and are not there; images alone have no other track than that of frames."""
+    stills = all(facts.duration_s == 1 for facts in videos)
+    wanted = [("track", name) for name in options["tracks"] if name == "frame" or not (stills and videos)]
     wanted += [("split", "test")] if options["test_share"] > 0 else []
     there = {("track", item.draft.track.value) for item in placed} | {("split", item.split) for item in placed}
     return (f"{kind} {name} has no question" for kind, name in wanted if (kind, str(name)) not in there)
-
-
-def _table(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> pl.DataFrame:
-    kinds = {name: pl.Int64 if name in ("questions", "videos") else pl.String for name in columns}
-    return pl.DataFrame(rows, schema=columns, orient="row") if rows else pl.DataFrame(schema=kinds)

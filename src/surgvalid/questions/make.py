@@ -12,13 +12,14 @@ from typing import Any
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid, SurgvalidError
 from surgvalid.questions.balancing import Selection, select
 from surgvalid.questions.benchmark import GENERATION, Benchmark, Question, Questions
-from surgvalid.questions.blind_guesses import Leak, Types, by_template, hits_of, leaks_of
+from surgvalid.questions.blind_guesses import Types, by_template, hits_of
 from surgvalid.questions.catalogue import BenchmarkOptions, checked_options, templates_for
-from surgvalid.questions.data_card import Placed, data_card, reasons_for_none
+from surgvalid.questions.data_card import Placed, data_card, leaks_among, reasons_for_none
 from surgvalid.questions.draft_store import AnyDraft, DraftStore
 from surgvalid.questions.drafts import Draft, DraftTally, drafts_of
 from surgvalid.questions.near_duplicates import landmarks_of, near_duplicates
 from surgvalid.questions.sources import (
+    STILL,
     UNCONFIRMED,
     Annotations,
     Review,
@@ -144,8 +145,11 @@ def make_questions(
     )
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
-    questions = Questions(placed, partial(_question, facts=facts, objects=known))
-    leaks = _leaks(placed, facts, options)
+    grouped = len({one.patient for one in videos}) < len(videos)
+    questions = Questions(placed, partial(_question, facts=facts, objects=known, grouped=grouped))
+    types = {video: one.procedure_type for video, one in facts.items()}
+    patients = {video: one.patient for video, one in facts.items()}
+    leaks = leaks_among(placed, types, patients, blind_share)
     card = data_card(placed, videos, splits, selections, tally, asdict(options), leaks=leaks)
     if broken := broken_promises(questions, videos, splits, options, objects=known):
         raise QuestionsInvalid("benchmark", broken)
@@ -195,8 +199,8 @@ def _draft_all(
             ledger = Ledger(procedure, objects=_annotated_classes(procedure, objects))
             videos.append(_facts_of(ledger))
             for track in options.tracks:
-                if doubtful and track != QuestionTrack.FRAME:
-                    tally.withheld[track, "every template", UNCONFIRMED] += 1
+                if track != QuestionTrack.FRAME and (doubtful or procedure.duration_s == 1):
+                    tally.withheld[track, "every template", UNCONFIRMED if doubtful else STILL] += 1
                     continue
                 clear = _drafts(ledger, QuestionTrack(track), options, tally, usual)
                 drafts.add(procedure.video, track, _undisputed(clear, review, tally))
@@ -294,18 +298,9 @@ def _blind(
     return hits_of(drafts, learnt.get((drafts[0].track.value, drafts[0].template.name), []), types)
 
 
-def _leaks(placed: Sequence[Placed], facts: Mapping[str, VideoFacts], options: BenchmarkOptions) -> list[Leak]:
-    types = {video: one.procedure_type for video, one in facts.items()}
-    train = [item.draft for item in placed if item.split == "train"]
-
-    return [
-        leak
-        for split in dict.fromkeys(item.split for item in placed)
-        for leak in leaks_of(split, [i.draft for i in placed if i.split == split], train, types, options.blind_share)
-    ]
-
-
-def _question(item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[ForeignObject, ...]) -> Question:
+def _question(
+    item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[ForeignObject, ...], grouped: bool
+) -> Question:
     draft, template, shown = item.draft, item.draft.template, facts[item.draft.video]
     start, end = draft.window
     parameters: dict[str, object] = template.parameters(draft.slots)
@@ -315,6 +310,7 @@ def _question(item: Placed, *, facts: Mapping[str, VideoFacts], objects: tuple[F
         parameters["valid_names"] = [kind.name for kind in objects]
     strata: dict[str, str | float] = {name: draft.facts[name] for name in DIALS if name in draft.facts}
     strata |= {"track": draft.track.value, "generation": GENERATION, "center": shown.center}
+    strata |= {"patient": shown.patient} if grouped else {}
     strata |= {"phase": draft.phase} if draft.phase else {}
     strata |= {"instances": "unverified"} if shown.proposed else {}
     strata |= {"wording": "held out" if item.reworded else "usual"}

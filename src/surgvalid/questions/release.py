@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,20 +21,29 @@ import polars as pl
 
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.benchmark import Benchmark, table_of, write_lines
+from surgvalid.questions.blind_guesses import Leak
+from surgvalid.questions.catalogue import template_named
+from surgvalid.questions.data_card import Placed, QuestionCard, card_again, leaks_among, over_limits
+from surgvalid.questions.drafts import Draft
 from surgvalid.questions.stages.ceiling import human_ceiling
-from surgvalid.questions.stages.history import Action, History, ReviewState, history_in, standing
+from surgvalid.questions.stages.history import History, Judged, history_in
+from surgvalid.questions.template import Proof, QuestionTrack
 from surgvalid.results.manifest import MANIFEST, sha256_of
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.result import Result, write_text
 from surgvalid.schema.documents import json_text, read_json
 from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.rows import read_rows, write_json_rows
 
 RELEASE, CHANGES, RETIRED = "release.json", "changes", "retired"
 REMOVED, REPLACED, CORRECTED = "removed", "replaced", "corrected"
+PROGRAM = "program"
+"""By whom, where no person says so."""
 _COLUMNS = ("qID", "change", "by", "reason")
 _UNREVIEWED = {"review": "unreviewed"}
-_BESIDE = ("LICENSE*", "LICENCE*", "CITATION*", "data_card.*", "history.csv")
+_CARD, _HISTORY = "data_card", "history.csv"
+_BESIDE = ("LICENSE*", "LICENCE*", "CITATION*")
 """What goes along as it is."""
 Row = Mapping[str, Any]
 
@@ -80,6 +89,9 @@ class Release(Result):
     parent: Path | None = None
     public: bool = False
     """Whether references and proofs are left out."""
+    card: QuestionCard
+    log: History = field(default_factory=History)
+    """The reviews that made it what it is."""
 
     @property
     def title(self) -> str:
@@ -93,6 +105,9 @@ class Release(Result):
         for pattern in _BESIDE if self.parent else ():
             for path in sorted((self.parent or folder).glob(pattern)):
                 shutil.copyfile(path, folder / path.name)
+        (folder / f"{_CARD}.md").write_text(self.card.as_markdown(), encoding="utf-8")
+        if self.log.entries:
+            self.log.table().write_csv(folder / _HISTORY)
         hidden: dict[str, str] = {}
         for name, share in self.parts.items():
             place = folder / name
@@ -131,7 +146,7 @@ def freeze(
 
     Args:
         keep: The folder of the version before, or of questions that were never released.
-        history: The history of their review, a table or its file.
+        history: The history of their review, a table or its file; by default that in the folder.
         confirmed: So many people must have approved a question for it to stay.
         replacements: Questions of the same annotations; for every one that goes, at most one of the same template,
             track and split comes in, marked as unreviewed.
@@ -141,11 +156,13 @@ def freeze(
         FileUnreadable: The folder holds no questions, or none with references.
         Misuse: Nothing would be left, or the number of people is negative.
     """
-    folder, log = Path(keep), history_in(history)
+    folder = Path(keep)
+    history = folder / _HISTORY if history is None and (folder / _HISTORY).is_file() else history
+    log = history_in(history)
     if confirmed < 0:
         raise Misuse(f"confirmed (--min confirmed) must be at least 0, got {confirmed}")
     before, parts = parts_in(folder), dict[str, QuestionRows]()
-    verdicts = _verdicts(log, confirmed)
+    reviews = log.reviews()
     earlier = read_json(folder / RELEASE) if (folder / RELEASE).is_file() else {}
     retired = pl.read_csv(folder / "retired.csv", infer_schema=False) if (folder / "retired.csv").is_file() else None
     version, changes = int(earlier.get("version", 0)) + 1, list[tuple[str, str, str, str]]()
@@ -154,13 +171,13 @@ def freeze(
     fresh = _fresh(replacements, used)
     for name, share in before.items():
         right = {row["qID"]: str(row["answer"]) for row in share.references}
-        becomes = {case: verdicts(case, answer) for case, answer in right.items()}
+        becomes = {case: _verdict(reviews.get(case), answer, confirmed) for case, answer in right.items()}
         gone = {case for case, (change, *_) in becomes.items() if change == REMOVED}
         lost = [fresh[name, proof["template"]] for proof in share.proofs if proof["qID"] in gone]
         new = [waiting.pop(0) for waiting in lost if waiting]
         changes += [(row["qID"], *becomes[row["qID"]]) for row in share.requests if becomes[row["qID"]][0]]
-        changes += [(question.request.case, REPLACED, "program", "not yet reviewed") for question in new]
-        corrected = {case: _correction(log, case) or right[case] for case in right}
+        changes += [(question.request.case, REPLACED, PROGRAM, "not yet reviewed") for question in new]
+        corrected = {case: _correction(reviews.get(case)) or answer for case, answer in right.items()}
         parts[name] = _left(share, gone, corrected, new)
     left = {name: share for name, share in parts.items() if share.requests}
     people, remarks = human_ceiling(left, log)
@@ -169,6 +186,13 @@ def freeze(
     table = pl.DataFrame(changes, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
     now = table.filter(pl.col("change") == REMOVED).drop("change").with_columns(version=pl.lit(str(version)))
     overall = {"people": people.row(0, named=True)} if people.height else {}
+    made_of = read_json(folder / f"{_CARD}.json") if (folder / f"{_CARD}.json").is_file() else {}
+    title = _title(version, table, sum(len(share.requests) for share in before.values()), confirmed, people)
+    types = {row["videoID"]: str(row["procedure_type"]) for share in left.values() for row in share.requests}
+    patients = {row["video"]: row.get("patient") or row["video"] for row in made_of.get("videos", ())}
+    placed, blind_share = list(_drafts_in(left)), made_of.get("options", {}).get("blind_share", 0.25)
+    leaks = leaks_among(placed, types, patients, blind_share)
+    card = card_again(made_of, placed, types, leaks, title)
     release = {"version": version, "questions": sum(len(share.requests) for share in left.values())}
     parent = {"parent": {"version": earlier.get("version"), "digest": earlier.get("digest") or digest_of(folder)}}
     return Release(
@@ -178,44 +202,66 @@ def freeze(
             RETIRED: now if retired is None else pl.concat([retired, now]),
         },
         main=CHANGES,
-        records={},
-        findings=(*_no_longer_kept(left), *remarks),
+        records={_CARD: card.as_dict()},
+        findings=(*_no_longer_kept(left, leaks), *remarks),
         parts=left,
         facts_of={**release, **parent, "confirmed_by_at_least": confirmed, **overall},
         parent=folder,
         public=public,
+        card=card,
+        log=log,
         request=VerbRequest(inputs={"history": [Path(history)]} if isinstance(history, str | Path) else {}),
     )
 
 
-def _verdicts(log: History, confirmed: int) -> Callable[[str, str], tuple[str, str, str]]:
-    """By question: what becomes of it ('' for nothing), who says so, and why."""
-    states, entries = log.states(), defaultdict[str, list[Any]](list)
-    for entry in log.entries:
-        entries[entry.item].append(entry)
-
-    def verdict(case: str, answer: str) -> tuple[str, str, str]:
-        listed = standing(entries.get(case, ()))
-        state = states.get(case)
-        if state in (ReviewState.DISPUTED, ReviewState.WITHDRAWN):
-            against = [e for e in listed if e.action in (Action.OBJECTED, Action.WITHDRAWN)]
-            people = ", ".join(dict.fromkeys(entry.who for entry in against))
-            return REMOVED, people, "; ".join(entry.note or f"right is {entry.after}" for entry in against)
-        for_it = {e.who for e in listed if e.action in (Action.APPROVED, Action.UPHELD, Action.CHANGED)}
-        if len(for_it) < confirmed:
-            return REMOVED, ", ".join(sorted(for_it)), f"confirmed by {len(for_it)} of {confirmed} people"
-        changed = [entry for entry in listed if entry.action is Action.CHANGED and entry.field == "answer"]
-        if changed and changed[-1].after != answer:
-            last = changed[-1]
-            return CORRECTED, last.who, f"{last.before} was wrong, {last.after} is right. {last.note}".strip()
-        return "", "", ""
-
-    return verdict
+def _title(version: int, changes: pl.DataFrame, before: int, confirmed: int, people: pl.DataFrame) -> str:
+    """What the card says of the version before its numbers."""
+    counted = dict(changes["change"].value_counts().rows())
+    listed = ", ".join(f"{counted.get(change, 0)} {change}" for change in (REMOVED, REPLACED, CORRECTED))
+    lines = [f"Version {version}, made of {before} questions: {listed} (`changes.csv`)."]
+    if confirmed:
+        lines.append(f"At least {confirmed} people confirmed each question.")
+    if people.height:
+        row = people.row(0, named=True)
+        known = "" if row["low"] is None else f" (95 % interval {row['low']:.3f} to {row['high']:.3f})"
+        lines.append(
+            f"{row['raters']} people who had not seen the references answered {row['accuracy']:.3f} of "
+            f"{row['questions']} closed questions rightly{known}, not counting what was removed (`ceiling.csv`)."
+        )
+    return " ".join(lines)
 
 
-def _correction(log: History, case: str) -> str | None:
-    changed = [e for e in log.of(case) if e.action is Action.CHANGED and e.field == "answer"]
-    return changed[-1].after if changed else None
+def _drafts_in(parts: Mapping[str, QuestionRows]) -> Iterator[Placed]:
+    """The questions as drafts again, without what they rest on."""
+    for name, share in parts.items():
+        split, track = name.split("/")
+        for request, reference, proof in zip(share.requests, share.references, share.proofs, strict=True):
+            window = Window(int(request["start_time"]), int(request["end_time"]))
+            asked = template_named(proof["template"]), QuestionTrack(track), str(request["videoID"]), window
+            phase, facts = reference.get("phase"), proof.get("facts", {})
+            answer = str(reference["answer"])
+            draft = Draft(*asked, proof["slots"], str(request["question"]), answer, Proof(), facts, phase)
+            yield Placed(draft, split, bool(reference["ood"]))
+
+
+def _verdict(judged: Judged | None, answer: str, confirmed: int) -> tuple[str, str, str]:
+    """What becomes of a question ('' for nothing), who says so, and why."""
+    if judged and judged.against:
+        notes = (entry.note or f"right is {entry.after}" for entry in judged.against.values())
+        return REMOVED, ", ".join(judged.against), "; ".join(dict.fromkeys(notes))
+    for_it = judged.approved | ({judged.changed.who} if judged.changed else set()) if judged else set()
+    if len(for_it) < confirmed:
+        people = f" ({', '.join(sorted(for_it))})" if for_it else ""
+        return REMOVED, PROGRAM, f"confirmed by {len(for_it)} of {confirmed} people{people}"
+    if judged and judged.changed and (right := _correction(judged)) and right != answer:
+        last = judged.changed
+        return CORRECTED, last.who, f"{last.before} was wrong, {right} is right. {last.note}".strip()
+    return "", "", ""
+
+
+def _correction(judged: Judged | None) -> str | None:
+    changed = judged.changed if judged else None
+    return changed.after if changed and changed.field == "answer" else None
 
 
 def _fresh(replacements: Benchmark | None, used: set[str]) -> dict[tuple[str, str], list[Any]]:
@@ -239,14 +285,14 @@ def _left(share: QuestionRows, gone: set[str], corrected: Mapping[str, str], new
     added = [table_of(new)] if new else []
     return QuestionRows(
         kept(share.requests) + [question.request.as_row() for question in new],
-        references + [{**row, "strata": {**row.get("strata", {}), **_UNREVIEWED}} for row in more],
+        references + [{**row, **_UNREVIEWED} for row in more],
         kept(share.proofs) + [question.proof_row() for question in new],
         pl.concat([table, *added], how="diagonal"),
     )
 
 
-def _no_longer_kept(parts: Mapping[str, QuestionRows]) -> Iterator[Finding]:
-    """Templates that one answer has taken over; nothing is balanced again, it is only said."""
+def _no_longer_kept(parts: Mapping[str, QuestionRows], leaks: Sequence[Leak]) -> Iterator[Finding]:
+    """What one answer has taken over, or can be guessed too often; nothing is balanced again, it is only said."""
     for name, share in parts.items():
         answers: dict[str, Counter[str]] = defaultdict(Counter)
         templates = {row["qID"]: row["template"] for row in share.proofs}
@@ -254,9 +300,10 @@ def _no_longer_kept(parts: Mapping[str, QuestionRows]) -> Iterator[Finding]:
             answers[templates[row["qID"]]][row["answer"]] += 1
         for template, counted in answers.items():
             answer, most = counted.most_common(1)[0]
-            if most > max(1, counted.total() / 2):
+            if most > (counted.total() + 1) // 2:
                 text = f"{name}/{template}: {answer!r} is now right {most} of {counted.total()} times"
                 yield Finding("release-balance", Severity.WARNING, text)
+    yield from (Finding("release-leak", Severity.WARNING, text) for text in over_limits(leaks))
 
 
 def release_changes(before: str | Path, after: str | Path) -> pl.DataFrame:

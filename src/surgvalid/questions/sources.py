@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from surgvalid.questions.stages.history import Action, ReviewState, box_digest, 
 from surgvalid.schema.procedures.foreign_objects import declared
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems, rate_problems
-from surgvalid.schema.procedures.tracks import EventKind, Procedure
+from surgvalid.schema.procedures.tracks import EventKind, Procedure, Track
 
 Annotations = str | Path | Procedure | Iterable[str | Path | Procedure]
 
@@ -81,6 +82,26 @@ def review_in(history: Any) -> Review:
     return Review(log.states(), {entry.item: entry.after for entry in corrected}, log.proposed_boxes())
 
 
+def with_known_classes(procedures: Iterable[Procedure], names: Collection[str]) -> tuple[list[Procedure], list[str]]:
+    """The procedures with labels that spell a class otherwise (`specimen_bag`) under its name, and what was read so."""
+    spelled = {_folded(name): name for name in names}
+    renamed: dict[str, str] = {}
+
+    def known(track: Track) -> Track:
+        name = spelled.get(_folded(track.class_name), track.class_name)
+        if name == track.class_name:
+            return track
+        renamed[track.class_name] = name
+        return replace(track, class_name=name)
+
+    read = [replace(one, tracks=tuple(map(known, one.tracks))) for one in procedures]
+    return read, [f"label {label!r} is read as {name!r}" for label, name in sorted(renamed.items())]
+
+
+def _folded(label: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", label.casefold().strip()))
+
+
 def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]:
     """Why no question can be made from a procedure; empty when some can."""
     problems = procedure_problems(procedure, class_names=class_names) or contradictions(procedure)
@@ -90,6 +111,7 @@ def problems_of(procedure: Procedure, class_names: tuple[str, ...]) -> list[str]
 
 UNCONFIRMED = "instances were confirmed by nobody (--history, --with unverified), so only single images are asked about"
 """Why tracks are withheld in which one must know which box shows which object."""
+STILL = "a still image is no video: only single images are asked about"
 
 
 def unconfirmed(procedure: Procedure) -> str | None:

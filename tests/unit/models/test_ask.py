@@ -113,7 +113,7 @@ def test_what_cannot_be_meant_is_refused(
 
 def test_every_video_that_is_not_there_is_named_before_anything_is_asked(films: Path) -> None:
     (films / "v1.png").unlink()
-    with pytest.raises(InputInvalid, match=r"there is no video file 'v1'"):
+    with pytest.raises(InputInvalid, match=r"there is no video file or image 'v1'"):
         ask("constant:yes", films)
 
 

@@ -119,7 +119,9 @@ def test_replacements_are_of_the_same_kind_new_and_marked_and_never_a_retired_on
     )
     assert all(come.count(template) <= lost.count(template) for template in come)
     references = {case: json.loads("{" + row) for case, row in stands(tmp_path / "v1", "references.json").items()}
-    assert all(references[case]["strata"]["review"] == "unreviewed" for case in new)
+    place = next((tmp_path / "v1").glob(f"*/{'frame' if new[0][0] == 'f' else '*'}/references.json")).parent
+    assert load_questions(place / "requests.json", place / "references.json").findings == ()
+    assert all(references[case]["review"] == "unreviewed" for case in new)
     assert not set(new) & set(proofs)
     more = history(tmp_path / "v1", *((case, Action.WITHDRAWN, "ben", "") for case in new))
     again = ("--keep", tmp_path / "v1", "--history", more, "--with", "replacements", "--per-video", "40")
@@ -147,6 +149,57 @@ def test_only_what_enough_people_confirmed_stays_and_corrections_are_listed(draf
     assert dict(made.table.select("qID", "change").rows())[binary[0]] == "corrected"
     with pytest.raises(Misuse, match="no question is left"):
         freeze(draft, history=log, confirmed=5)
+
+
+def test_who_approved_what_was_wrong_has_not_confirmed_what_is_right_now(draft: Path) -> None:
+    answers = {case: json.loads("{" + row) for case, row in stands(draft, "references.json").items()}
+    one, two, three, four = [case for case, row in answers.items() if row["format"] == "binary"][:4]
+    other = {case: {"yes": "no", "no": "yes"}[answers[case]["answer"]] for case in (one, two)}
+    said = [(one, Action.APPROVED, "anna", ""), (one, Action.OBJECTED, "ben", "")]
+    said += [(one, Action.CHANGED, "carla", other[one])]
+    said += [(two, Action.OBJECTED, who, other[two]) for who in ("anna", "ben")]
+    said += [(two, Action.CHANGED, "carla", other[two])]
+    said += [(three, Action.APPROVED, "anna", ""), (three, Action.OBJECTED, "anna", "")]
+    said += [(three, Action.UPHELD, "carla", ""), (four, Action.APPROVED, "anna", "")]
+    made = freeze(draft, history=history(draft, *said), confirmed=2)
+    left = {row["qID"]: row["answer"] for part in made.parts.values() for row in part.references}
+    assert left == {two: other[two]}
+    reasons = {row["qID"]: (row["by"], row["reason"]) for row in made.table.to_dicts()}
+    assert reasons[one] == reasons[three]
+    assert reasons[three] == ("program", "confirmed by 1 of 2 people (carla)")
+    assert reasons[four] == ("program", "confirmed by 1 of 2 people (anna)")
+    assert len(freeze(draft, history=history(draft, *said), confirmed=3).table.filter(qID=two, change="corrected")) == 1
+
+
+def test_the_history_and_the_card_of_a_version_are_its_own(draft: Path, tmp_path: Path) -> None:
+    cases = list(stands(draft, "requests.json"))
+    history(draft, (cases[0], Action.OBJECTED, "anna", "")).rename(draft / "history.csv")
+    try:
+        freeze(draft).to_dir(tmp_path / "v1")
+        log = history(draft, *((case, Action.OBJECTED, "ben", "") for case in cases[:30]))
+        freeze(tmp_path / "v1", history=log).to_dir(tmp_path / "v2")
+    finally:
+        (draft / "history.csv").unlink()
+    assert pl.read_csv(tmp_path / "v1" / "changes.csv")["qID"].to_list() == cases[:1]
+    assert pl.read_csv(tmp_path / "v2" / "history.csv", infer_schema=False).equals(pl.read_csv(log, infer_schema=False))
+    first, card = (json.loads((folder / "data_card.json").read_text()) for folder in (draft, tmp_path / "v2"))
+    assert card["questions"] == len(cases) - 30 == sum(row["questions"] for row in card["templates"])
+    assert sum(row["questions"] for row in card["videos"]) == len(cases) - 30
+    for kept in ("withheld", "left_out", "options"):
+        assert card[kept] == first[kept]
+    text = (tmp_path / "v2" / "data_card.md").read_text()
+    assert f"{len(cases) - 30} questions from" in text
+    assert "Version 2, made of" in text
+
+
+def test_the_card_of_an_unchanged_version_says_what_the_first_one_said(draft: Path, tmp_path: Path) -> None:
+    freeze(draft).to_dir(tmp_path / "v1")
+    first, card = (json.loads((folder / "data_card.json").read_text()) for folder in (draft, tmp_path / "v1"))
+    order = lambda rows: sorted(map(json.dumps, rows))  # noqa: E731
+    for name in ("counts", "templates", "videos", "classes", "leaks"):
+        assert order(card[name]) == order(first[name]), name
+    assert card["floors"] == first["floors"]
+    assert card["held_out_wordings"] == first["held_out_wordings"]
 
 
 def test_a_public_release_has_no_references_but_their_hashes(draft: Path, tmp_path: Path) -> None:

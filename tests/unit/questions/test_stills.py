@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from still_images import FORMATS, Box, Scene, coco, scene, yolo
+from still_images import CLASSES, FORMATS, Box, Scene, coco, scene, yolo
+from surgvalid import score, study
 from surgvalid.cli import build_app
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid
 from surgvalid.questions.knowledge import USE
@@ -101,6 +102,31 @@ def test_sixty_stills_give_a_hundred_questions_that_equal_the_boxes(tool: str, t
     assert 2 * positive >= len(proofs)
 
 
+def test_images_are_asked_about_as_images_alone_and_are_called_as_their_files(tmp_path: Path) -> None:
+    images = scene()
+    words = (yolo(images, tmp_path / "in"), "--annotated", "classes", "--per-video", "10")
+    done = run(*words, "--patient-pattern", r"(p\d+)-", "--out", tmp_path / "made")
+    assert done.exit_code == 0, done.exception
+    assert {path.parent.name for path in (tmp_path / "made").glob("*/*/requests.json")} == {"frame"}
+    assert {row["videoID"] for row in rows(tmp_path / "made", "requests")} <= set(images)
+    video_of = {row["qID"]: row["videoID"] for row in rows(tmp_path / "made", "requests")}
+    references = rows(tmp_path / "made", "references")
+    assert all(row["patient"] == video_of[row["qID"]].partition("-")[0] for row in references)
+    card = json.loads((tmp_path / "made" / "data_card.json").read_text())
+    assert not any("has no question" in defect for defect in card["defects"])
+    empty = sum(not boxes for _, _, boxes in images.values())
+    assert any(f"{empty} of 60 videos never show" in defect for defect in card["defects"])
+    apart = {(row["track"], row["reason"]) for row in card["withheld"] if row["template"] == "every template"}
+    assert {track for track, _ in apart} == {"segment", "procedure"}
+    place = tmp_path / "made" / "test" / "frame"
+    answers = [{"qID": row["qID"], "content": "no", "latency": 1} for row in rows(tmp_path / "made", "requests")]
+    (tmp_path / "no.json").write_text(json.dumps(answers))
+    scored = score(place / "requests.json", place / "references.json", tmp_path / "no.json", model="no")
+    scored.to_dir(tmp_path / "no")
+    held = study(tmp_path / "no" / "scores.parquet", metric="correct", missing="worst")
+    assert "patients" in repr(held.findings) + held.title, held.findings
+
+
 def test_boxes_without_identity_give_frame_questions_and_the_other_tracks_are_withheld(tmp_path: Path) -> None:
     images = {f"f_{n:03}": (640, 360, boxes) for n, (_, _, boxes) in enumerate(scene().values())}
     fit = {
@@ -143,6 +169,25 @@ def test_images_of_one_patient_stay_on_one_side_where_the_pattern_tells_the_pati
     assert len(sides) == 20
     assert all(len(split) == 1 for split in sides.values())
     assert "may be in train and test" not in (tmp_path / "grouped" / "data_card.md").read_text()
+
+
+def test_labels_are_read_as_the_classes_that_they_spell_and_instruments_are_none(tmp_path: Path) -> None:
+    spelled = {"Clip": "clip", "Specimen Bag": "specimen_bag", "Sponge": "SPONGE", "Needle": "hook (l)"}
+    images = scene(20)
+    drawn = {name: (w, h, [(spelled.get(b[0], b[0]), *b[1:]) for b in boxes]) for name, (w, h, boxes) in images.items()}
+    words = (coco(drawn, tmp_path / "in", tuple(spelled.get(name, name) for name in CLASSES)), "--annotated", "classes")
+    refused = run(*words, "--out", tmp_path / "made")
+    assert "say --annotated instrument:'hook (l)' of an instrument" in str(refused.exception)
+    done = run(*words, "--annotated", "instrument:hook (l)", "--out", tmp_path / "made", "--per-video", "8")
+    assert done.exit_code == 0, done.exception
+    assert "label 'specimen_bag' is read as 'Specimen Bag'" in done.stderr
+    lines = [line for path in (tmp_path / "made").glob("*/*/proofs.jsonl") for line in path.read_text().splitlines()]
+    proofs = {proof["qID"]: proof for proof in map(json.loads, lines)}
+    requests = {row["qID"]: row for row in rows(tmp_path / "made", "requests")}
+    for row in rows(tmp_path / "made", "references"):
+        width, height, boxes = images[image_of(images, requests[row["qID"]]["videoID"])]
+        proof, seen = proofs[row["qID"]], [box for box in boxes if box[0] != "Needle"]
+        assert row["answer"] == answer(proof["template"], proof["slots"], width, height, seen), proof
 
 
 def test_what_was_decided_is_said_in_one_line(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from data_set_files import put_png
 from review_folder import PROCEDURE, QUESTIONS, review_folder
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.sources import review_in
@@ -70,6 +71,28 @@ def test_a_rater_sees_all_questions_and_nothing_that_others_said(server: ReviewS
         "approved",
         None,
     ]
+
+
+def test_a_still_image_is_shown_itself_and_has_no_film(tmp_path: Path) -> None:
+    folder = review_folder(tmp_path / "made", film=False)
+    for name in ("case 1.png", "other.png"):
+        put_png(tmp_path / "images" / "p1" / name, [bytes(160)] * 120)
+    served = ReviewServer(
+        material_in(folder, video_files=[tmp_path / "images"]), ReviewLog(history_file(folder)), raters=["anna"]
+    )
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    try:
+        item = got(served, "anna")["items"][0]
+        assert (item["film"], item["still"]) == (0, True)
+        with urllib.request.urlopen(served.address_of("anna") + "frame/0/6.png", timeout=20) as reply:
+            assert reply.headers["Content-Type"] == "image/png"
+            assert reply.read() == (tmp_path / "images" / "p1" / "case 1.png").read_bytes()
+        for place in ("frame/1/6.png", "frame/0/x.png"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(served.address_of("anna") + place, timeout=20)
+    finally:
+        served.shutdown()
+        served.server_close()
 
 
 def test_boxes_are_shares_of_the_frame_and_those_of_the_proof_are_marked(server: ReviewServer) -> None:

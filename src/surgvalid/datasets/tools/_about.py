@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from surgvalid.errors import FileUnreadable, Misuse, ProcedureInvalid
 from surgvalid.schema.findings import Finding
-from surgvalid.schema.procedures.foreign_objects import Declaration, declared
+from surgvalid.schema.procedures.foreign_objects import INSTRUMENT, Declaration, declared
 from surgvalid.schema.procedures.tracks import EventKind, Procedure
 
 _HEAD_BYTES = 1 << 16
@@ -114,7 +114,7 @@ class About:
     instruments: Collection[str] = ()
     """Labels that are instruments, not foreign objects."""
     annotated: Collection[str] = ()
-    """What was looked for, in the words of `declared`; nothing where nobody says."""
+    """What was looked for, in the words of `declared`; nothing where nobody says. `instrument:LABEL` is one more."""
     stills: bool = False
     """Whether every image is a video of its own, of one second."""
     video_files: Mapping[str, VideoFile] = field(default_factory=dict)
@@ -123,7 +123,12 @@ class About:
     @property
     def declared(self) -> Declaration | None:
         """What was looked for, or None where nobody says."""
-        return declared(self.annotated, kinds=tuple(EventKind)) if self.annotated else None
+        words = [word for word in self.annotated if not word.startswith(INSTRUMENT)]
+        return declared(words, kinds=tuple(EventKind)) if words else None
+
+    def is_instrument(self, label: str) -> bool:
+        """Whether a label is that of an instrument."""
+        return label in self.instruments or INSTRUMENT + label in self.annotated
 
     @property
     def of_frames(self) -> bool:

@@ -140,7 +140,7 @@ class VideoDraft:
         """The track of that instance, begun if new."""
         draft = self.tracks.get(instance)
         if draft is None:
-            draft = self.tracks[instance] = TrackDraft(instance, class_name, class_name in self.about.instruments)
+            draft = self.tracks[instance] = TrackDraft(instance, class_name, self.about.is_instrument(class_name))
         elif draft.class_name != class_name:
             self.problems.append(
                 f"instance {instance!r} is a {draft.class_name!r} in one place and a {class_name!r} in another"

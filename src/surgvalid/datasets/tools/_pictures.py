@@ -11,6 +11,7 @@ those of the images beside the file.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,6 +103,8 @@ def annotations_of(
     """
     listed = without_hashes(list(pictures))
     stills = not about.stills and not about.of_frames and are_stills(listed)
+    if stills or about.stills:
+        listed = _without_common_folder(listed)
     gathered = _Gathered(where, replace(about, stills=True) if stills else about, video or Path(where).resolve().stem)
     for picture in listed:
         gathered.take(picture)
@@ -119,6 +122,14 @@ def annotations_of(
 def without_hashes(pictures: list[ShapedImage]) -> list[ShapedImage]:
     """The images by the names that they had before they were uploaded, where all bear the mark of an upload."""
     names = before_upload([picture.name for picture in pictures])
+    return [one._replace(name=name) for one, name in zip(pictures, names, strict=True)]
+
+
+def _without_common_folder(pictures: list[ShapedImage]) -> list[ShapedImage]:
+    """The images by their names below the folder that all lie in: what tells none of them from another goes."""
+    paths = [PurePosixPath(picture.name.replace("\\", "/").lstrip("/")) for picture in pictures]
+    common = len(PurePosixPath(os.path.commonpath([path.parent for path in paths])).parts) if paths else 0
+    names = ("/".join(path.parts[common:]) for path in paths)
     return [one._replace(name=name) for one, name in zip(pictures, names, strict=True)]
 
 

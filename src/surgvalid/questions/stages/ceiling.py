@@ -2,8 +2,8 @@
 
 An answer is scored as that of a model is; answers in free words need a judge and are only counted. Raters are crossed
 with questions, so a question counts once, with the share of its raters that were right, and the interval comes from
-the videos (a jackknife over whole videos; none below three). Two people who answer alike less often than `LEAST_ALIKE`
-on a template disagree about what is asked: the template is named for withdrawal.
+the patients, or videos where nobody tells them (a jackknife over whole ones; none below three). Two people who answer
+alike less often than `LEAST_ALIKE` on a template disagree about what is asked: the template is named for withdrawal.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ _NEEDS_JUDGE = ("open_ended", "matching")
 
 def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[pl.DataFrame, list[Finding]]:
     """The accuracy of people on questions, by SPLIT/TRACK: overall, by track, template, capability and rater."""
-    answers: dict[str, dict[str, str]] = defaultdict(dict)
+    answers, unsure = defaultdict[str, dict[str, str]](dict), set[tuple[str, str]]()
     for entry in history.entries:
         if entry.action is Action.ANSWERED:
             answers[entry.item].setdefault(entry.who, entry.after)
+        elif entry.action is Action.UNSURE:
+            unsure.add((entry.item, entry.who))
+    people = {who for given in answers.values() for who in given}
+    untold = sum(who in people and who not in answers[item] for item, who in unsure)
     rows, alike, unjudged = list[dict[str, Any]](), defaultdict[str, list[bool]](list), 0
     for place, share in parts.items():
         listed = zip(share.requests, share.references, share.proofs, strict=True)
@@ -48,11 +52,11 @@ def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[
             alike[proof["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
             about = {"track": place.split("/")[-1], "template": proof["template"], "capability": reference["primary"]}
             rows += [
-                {"qID": request["qID"], "video": request["videoID"], "rater": who, **about}
+                {"qID": request["qID"], "video": reference.get("patient") or request["videoID"], "rater": who, **about}
                 | {"right": _equal(kind, str(reference["answer"]), text)}
                 for who, text in given.items()
             ]
-    return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged))
+    return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged, untold))
 
 
 def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
@@ -80,7 +84,7 @@ def _accuracy(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return people | dict(zip(("videos", "accuracy", "low", "high"), shares, strict=True))
 
 
-def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Finding]:
+def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int, untold: int) -> Iterator[Finding]:
     for template, same in sorted(alike.items()):
         if len(same) >= LEAST_PAIRS and sum(same) < LEAST_ALIKE * len(same):
             text = f"{template}: people answer alike {sum(same)} of {len(same)} times before they see the reference"
@@ -88,3 +92,6 @@ def _remarks(alike: Mapping[str, Sequence[bool]], unjudged: int) -> Iterator[Fin
     if unjudged:
         text = f"{unjudged} answers of people are in free words; they need a judge and are not in the ceiling"
         yield Finding("ceiling-unjudged", Severity.NOTE, text)
+    if untold:
+        text = f"{untold} times somebody could not tell from the image and gave no answer; that is not in the ceiling"
+        yield Finding("ceiling-untold", Severity.NOTE, text)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -122,26 +122,26 @@ class History:
         """The entries of one item."""
         return tuple(entry for entry in self.entries if entry.item == item)
 
+    def reviews(self) -> Mapping[str, Judged]:
+        """Where every item stands, and on whose word."""
+        entries: dict[str, list[HistoryEntry]] = {}
+        for entry in self.entries:
+            entries.setdefault(entry.item, []).append(entry)
+        return {item: judged(listed) for item, listed in entries.items()}
+
     def state(self, item: str) -> ReviewState:
         """Where an item stands.
 
         Raises:
             Misuse: Nobody ever proposed it.
         """
-        return self._states([item])[item]
+        if not (listed := self.of(item)):
+            raise Misuse(f"nobody ever proposed {item!r}")
+        return judged(listed).state
 
     def states(self) -> Mapping[str, ReviewState]:
         """Where every item stands."""
-        return self._states(list(dict.fromkeys(entry.item for entry in self.entries)))
-
-    def _states(self, items: list[str]) -> dict[str, ReviewState]:
-        entries: dict[str, list[HistoryEntry]] = {item: [] for item in items}
-        for entry in self.entries:
-            if entry.item in entries:
-                entries[entry.item].append(entry)
-        if unknown := [item for item, listed in entries.items() if not listed]:
-            raise Misuse(f"nobody ever proposed {unknown[0]!r}")
-        return {item: _state(listed) for item, listed in entries.items()}
+        return {item: one.state for item, one in self.reviews().items()}
 
     def proposed_boxes(self) -> Mapping[str, str]:
         """By item whose proposal stands unchanged, the digest of the boxes that were proposed."""
@@ -262,22 +262,40 @@ def history_in(source: Any) -> History:
     return history_from(read_frame(Path(source), texts) if isinstance(source, str | Path) else source)
 
 
-def _state(entries: Sequence[HistoryEntry]) -> ReviewState:
-    author, approved, objected = entries[0].who, set[str](), set[str]()
+class Judged(NamedTuple):
+    """Where an item stands, and on whose word."""
+
+    state: ReviewState
+    approved: set[str]
+    """Who stands for it as it is now, but for whoever made it so."""
+    against: Mapping[str, HistoryEntry]
+    """By person, the objection or withdrawal that still counts."""
+    changed: HistoryEntry | None
+    """What made it what it is now, where that was not its first proposal."""
+
+
+def judged(entries: Sequence[HistoryEntry]) -> Judged:
+    """Where the item of these entries stands.
+
+    A correction keeps the word of those who had asked for that very answer; nobody else has seen it yet.
+    """
+    author, changed, approved, objected = entries[0].who, None, set[str](), dict[str, HistoryEntry]()
     for entry in standing(entries):
         if entry.action in (Action.PROPOSED, Action.CHANGED):
-            author, approved, objected = entry.who, set(), set()
+            asked_for = {who for who, one in objected.items() if one.after and one.after == entry.after}
+            author, approved, objected = entry.who, asked_for - {entry.who}, {}
+            changed = entry if entry.action is Action.CHANGED else None
         elif entry.action is Action.OBJECTED:
-            objected.add(entry.who)
+            objected[entry.who] = entry
             approved.discard(entry.who)
         elif entry.action is Action.UPHELD:
-            objected = set()
+            objected = {}
             approved |= {entry.who} - {author}
         elif entry.action is Action.WITHDRAWN:
-            return ReviewState.WITHDRAWN
+            return Judged(ReviewState.WITHDRAWN, set(), {entry.who: entry}, changed)
         elif entry.action is Action.APPROVED and entry.who != author:
             approved.add(entry.who)
-            objected.discard(entry.who)
-    if objected:
-        return ReviewState.DISPUTED
-    return (ReviewState.PROPOSED, ReviewState.VERIFIED, ReviewState.CONFIRMED)[min(len(approved), 2)]
+            objected.pop(entry.who, None)
+    states = (ReviewState.PROPOSED, ReviewState.VERIFIED, ReviewState.CONFIRMED)
+    state = ReviewState.DISPUTED if objected else states[min(len(approved), 2)]
+    return Judged(state, approved, objected, changed)

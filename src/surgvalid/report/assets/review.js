@@ -18,6 +18,7 @@ let work = null;
 let at = 0;
 let pending = "";
 let busy = false;
+let drawn = 0;
 
 const deciding = () => work.role === "adjudicator";
 const item = () => work.items[at];
@@ -114,7 +115,7 @@ function show() {
 
 const span = (one) => {
   const [start, end] = one.window;
-  return start === end ? `frame at ${clock(start)}` : `${clock(start)} to ${clock(end)}`;
+  return one.still ? "image" : start === end ? `frame at ${clock(start)}` : `${clock(start)} to ${clock(end)}`;
 };
 
 function counts() {
@@ -194,8 +195,10 @@ function said(one) {
 function film(one) {
   $("film").replaceChildren();
   $("marks").replaceChildren();
+  $("clip").hidden = one.still;
+  if (one.still) return;
   if (one.film === null) {
-    $("film").append(make("p", `No video file of ${one.video} lies in the folder; give its path with --videos.`));
+    $("film").append(make("p", `No video file or image of ${one.video} lies in the folder; give its path with --videos.`));
     return;
   }
   const player = make("video");
@@ -235,13 +238,14 @@ function step(by) {
 
 async function frames(one) {
   const place = $("frames");
+  const turn = ++drawn;
   place.replaceChildren();
   place.className = one.moments.length === 1 ? "single" : "";
   let boxes = {};
   try {
     boxes = await (await fetch(`boxes/${one.number}`)).json();
   } catch { /* frames are shown without boxes */ }
-  if (one !== item()) return;
+  if (turn !== drawn) return;
   for (const second of one.moments) place.append(frame(one, second, boxes[second] || []));
 }
 
@@ -251,7 +255,8 @@ function frame(one, second, boxes) {
   if (one.film === null) holder.classList.add("missing");
   else {
     const picture = make("img");
-    picture.alt = `Frame at ${clock(second)}: ${boxes.map((box) => box.class).join(", ") || "no object annotated"}`;
+    const seen = boxes.map((box) => box.class).join(", ") || "no object annotated";
+    picture.alt = `${one.still ? "Image" : `Frame at ${clock(second)}`}${one.hidden ? "" : `: ${seen}`}`;
     picture.addEventListener("error", () => holder.classList.add("missing"));
     picture.addEventListener("load", () => holder.style.setProperty("--shape", picture.naturalWidth / picture.naturalHeight));
     picture.src = `frame/${one.film}/${second}.png`;
@@ -265,8 +270,8 @@ function frame(one, second, boxes) {
     holder.append(mark);
   }
   const caption = make("figcaption");
-  caption.append(make("span", clock(second)));
-  if (one.film !== null) {
+  caption.append(make("span", one.still ? one.video : clock(second)));
+  if (one.film !== null && !one.still) {
     const button = make("button", "Show in the video");
     button.type = "button";
     button.addEventListener("click", () => jump(second));
@@ -279,6 +284,7 @@ function frame(one, second, boxes) {
 function openForm(kind) {
   pending = kind;
   $("form").hidden = false;
+  document.body.classList.add("writing");
   $("answer-field").hidden = kind !== "correct";
   $("right").value = kind === "correct" ? item().answer : "";
   $("reason").value = "";
@@ -292,6 +298,7 @@ function closeForm() {
   /* A browser takes the focus off a hidden field only when it paints next; keys pressed before would go into the field. */
   if ($("form").contains(document.activeElement)) document.activeElement.blur();
   $("form").hidden = true;
+  document.body.classList.remove("writing");
 }
 
 async function keep(action, answer, note) {

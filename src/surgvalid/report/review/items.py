@@ -17,12 +17,14 @@ import numpy as np
 
 from surgvalid.errors import FileUnreadable
 from surgvalid.questions.template import clock
+from surgvalid.report.cases.frames import by_tails
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.tracks import Procedure, Track
 from surgvalid.schema.rows import read_rows
 
 FILMS = (".mp4", ".mov", ".mkv", ".avi", ".webm")
+STILLS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 MOST_MOMENTS = 8
 """Frames that are shown as proof of one item."""
 _AROUND_S = 2
@@ -59,6 +61,7 @@ class ReviewMaterial:
 
     items: tuple[Item, ...]
     video_files: dict[str, Path]
+    """Also the image of a video that is a still image."""
     procedures: dict[str, Path]
 
     def boxes(self, item: Item, second: int) -> list[dict[str, Any]]:
@@ -88,7 +91,7 @@ def material_in(folder: Path, *, annotations: Sequence[Path] = (), video_files: 
     Args:
         folder: As `surgvalid data questions` or `surgvalid data annotate run instances` wrote it.
         annotations: Procedure files, or folders of them, beside those in the folder.
-        video_files: Video files, or folders of them, beside those in the folder.
+        video_files: Video files, images of still images, or folders of them, beside those in the folder.
 
     Raises:
         FileUnreadable: Nothing in it can be reviewed.
@@ -104,7 +107,12 @@ def material_in(folder: Path, *, annotations: Sequence[Path] = (), video_files: 
     else:
         what = "neither questions with proofs (surgvalid data questions) nor instances (data annotate run instances)"
         raise FileUnreadable(str(folder), [f"holds {what}"])
-    return ReviewMaterial(tuple(items), {path.stem: path for path in _video_files(folder, video_files)}, known)
+    listed = tuple(items)
+    files = list(_video_files(folder, video_files))
+    pictures = by_tails(path for path in files if path.suffix.lower() in STILLS)
+    films = {path.stem: path for path in files if path.suffix.lower() in FILMS}
+    stills = {item.video: pictures[item.video] for item in listed if item.video in pictures}
+    return ReviewMaterial(listed, {**stills, **films}, known)
 
 
 def _video_of(path: Path) -> str:
@@ -130,7 +138,7 @@ def _questions(path: Path) -> Iterator[Item]:
                 str(reference["answer"]),
                 str(reference["format"]),
                 window,
-                _some(seconds or list(window)),
+                _some(seconds or sorted({*window})),
                 frozenset(proof["instances"]),
                 "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"]),
                 reference.get("format_kwargs") or {},
@@ -189,7 +197,7 @@ def _video_files(folder: Path, more: Sequence[Path]) -> Iterator[Path]:
         if home.is_file():
             yield home
         for below, _, names in os.walk(home, followlinks=False):
-            yield from (Path(below, name) for name in sorted(names) if Path(name).suffix.lower() in FILMS)
+            yield from (Path(below, name) for name in sorted(names) if Path(name).suffix.lower() in (*FILMS, *STILLS))
 
 
 def stretch_of(item: Item) -> tuple[int, int]:

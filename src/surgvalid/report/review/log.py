@@ -182,8 +182,8 @@ def agreement_of(history: History, videos: Mapping[str, str]) -> tuple[list[dict
     top = table["verdict"].value_counts(sort=True)["count"][0] / table.height
     if top >= NEARLY_ALL:
         texts.append(
-            f"{100 * top:.0f} % of the verdicts are the same. Kappa is then near 0 however well raters agree, since it "
-            "takes nearly all agreement for chance; percent agreement and Gwet's AC1 say more."
+            f"{100 * top:.0f} % of the verdicts are the same. Kappa can then be low however well raters agree, since "
+            "it takes most agreement for chance; percent agreement and Gwet's AC1 say more."
         )
     return result.table.to_dicts(), " ".join(texts)
 

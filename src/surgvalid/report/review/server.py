@@ -11,7 +11,7 @@ from typing import Any
 from surgvalid.errors import Misuse, SurgvalidError
 from surgvalid.questions.stages.history import VERDICTS, Action, HistoryEntry
 from surgvalid.report.cases.frames import frame_bytes
-from surgvalid.report.review.items import Item, ReviewMaterial, stretch_of
+from surgvalid.report.review.items import STILLS, Item, ReviewMaterial, stretch_of
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue, work_lists
 from surgvalid.report.serving import CSS, HTML, NOT_HERE, POLICY, SCRIPT, LocalServer, PageReply, asset, json_reply
 from surgvalid.schema.questions.formats import build_format
@@ -51,6 +51,7 @@ class ReviewServer(LocalServer):
         self.material, self.log, self.raters, self.adjudicator = material, log, tuple(raters), adjudicator
         self.blind = blind
         self._agreed: tuple[int, Any] = (-1, None)
+        self._films = {name: number for number, name in enumerate(material.video_files)}
         self.items = {item.name: item for item in material.items}
         self._numbers = {name: number for number, name in enumerate(self.items)}
         self.lists = work_lists(list(self.items), self.raters)
@@ -78,12 +79,16 @@ class ReviewServer(LocalServer):
     def _frame_at(self, place: str) -> PageReply:
         film, _, second = place.removesuffix(".png").partition("/")
         path = self._film(film)
-        data = self._frame(path, float(second)) if path and second.isdecimal() else None
-        return NOT_HERE if data is None else PageReply(200, data, "image/png")
+        if path is None or not second.isdecimal():
+            return NOT_HERE
+        if path.suffix.lower() in STILLS:
+            return PageReply(200, file=path, kind=STILLS[path.suffix.lower()])
+        data = self._frame(path, float(second))
+        return NOT_HERE if data is None else PageReply(200, data, STILLS[".png"])
 
     def _film(self, number: str) -> Path | None:
-        known = dict(enumerate(self.material.video_files.values()))
-        return known.get(int(number)) if number.isdecimal() else None
+        known = list(self.material.video_files.values())
+        return known[int(number)] if number.isdecimal() and int(number) < len(known) else None
 
     def post(self, name: str, rest: str, body: bytes) -> PageReply:
         """Keep a verdict, or say why it cannot be kept."""
@@ -173,7 +178,7 @@ class ReviewServer(LocalServer):
         return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
 
     def _shown(self, item: Item) -> dict[str, Any]:
-        film = next((number for number, name in enumerate(self.material.video_files) if name == item.video), None)
+        film = self._films.get(item.video)
         return {
             "item": item.name,
             "number": self._numbers[item.name],
@@ -186,6 +191,7 @@ class ReviewServer(LocalServer):
             "window": item.window,
             "stretch": stretch_of(item),
             "film": film,
+            "still": film is not None and self.material.video_files[item.video].suffix.lower() in STILLS,
             "moments": item.moments,
             "note": item.note,
         }

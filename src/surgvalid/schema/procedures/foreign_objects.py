@@ -20,6 +20,8 @@ from surgvalid.errors import FileUnreadable, Misuse, UnknownName
 
 CLASSES, EVENTS, PHASES, ATTRIBUTES, ALL = "classes", "events", "phases", "attributes", "all"
 _CLASS, _SPAN, _BY = "class:", "seconds:", "by:"
+INSTRUMENT = "instrument:"
+"""Said beside these of a label that is no foreign object, to whoever reads labels."""
 
 
 @dataclass(frozen=True, slots=True)

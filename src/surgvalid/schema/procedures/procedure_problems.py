@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from surgvalid.errors import ProcedureInvalid, nearest
+from surgvalid.schema.procedures.foreign_objects import INSTRUMENT
 from surgvalid.schema.procedures.tracks import UNTOLD, Detail, Event, EventKind, Procedure, Span, Track, Visibility
 
 _OF_THE_VIEW = (EventKind.FIRST_SEEN, EventKind.LEFT_VIEW, EventKind.REAPPEARED)
@@ -101,7 +102,9 @@ def _track_problems(track: Track, procedure: Procedure, class_names: Sequence[st
     elif class_names is not None and track.class_name not in class_names:
         near = nearest(track.class_name, class_names)
         yield f"{where}: {track.class_name!r} is no known class; " + (
-            f"did you mean {near!r}?" if near else "classes of your own are told with --definitions"
+            f"did you mean {near!r}?"
+            if near
+            else f"say --annotated {INSTRUMENT}{track.class_name!r} of an instrument, --definitions of own classes"
         )
     if len(track):
         yield from _point_problems(track, procedure, where)

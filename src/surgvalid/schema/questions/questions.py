@@ -25,7 +25,7 @@ TRACK_LIMITS_S = {"frame": 5.0, "segment": 15.0, "procedure": 30.0}
 """Seconds that a model may take per question on each track of the challenge."""
 
 STRATA_COLUMNS = tuple(
-    "track generation center phase decision_impact required_knowledge instances wording pair".split()
+    "track generation center phase decision_impact required_knowledge instances wording pair patient review".split()
 )
 """Columns beyond the official ones that are carried along as strata; of one `pair`, images alone differ."""
 DIALS = tuple(
