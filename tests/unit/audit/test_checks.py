@@ -159,12 +159,24 @@ def test_a_placeholder_is_no_patient(word: str | None) -> None:
         ("pat003_left", "pat003_right"),
         ("pat003a", "pat003b"),
         ("pat003", "pat003_clip1"),
+        ("pat003", "pat3_final"),
+        ("pat003", "north_pat3"),
+        ("pat3_720p", "Patient 3"),
     ],
 )
 def test_parts_of_one_operation_on_both_sides_are_shown(test: str, train: str) -> None:
     row = split_check([test, "pat60"], [train, "pat20"])
     assert row["outcome"] == "not assessable"
     assert f"look at these: test and train share 1 ({test} = {train})" in row["evidence"]
+
+
+def test_what_is_to_be_looked_at_is_not_hidden_by_an_open_question() -> None:
+    """An unanswered question was listed with what passed, and two names of one patient were not."""
+    rows = [("test", "va", "pat12"), ("train", "vb", "pat12_final")]
+    splits = pl.DataFrame(rows, schema=["split", "video", "patient"], orient="row")
+    row = check(AuditedStudy("s", tables={"splits": splits}), "P1.6")
+    assert row["outcome"] == "needs an answer"
+    assert row["evidence"].startswith("To answer: tuned_on. patient: look at these: test and train share 1 (pat12 = ")
 
 
 @pytest.mark.parametrize("words", [("vid", "v"), ("pat0", "")])
