@@ -70,13 +70,13 @@ class AuditedClaim(NamedTuple):
     def deciding(self) -> list[str]:
         """The sentences that decided, each once; of an open check what was seen beside them, too."""
         outcome = self.outcome
+        if outcome in (CheckOutcome.PASS, CheckOutcome.FAIL):
+            return self._sentences(outcome)
+        keys = dict.fromkeys(one.key for one in self.seen if one.key)
+        unknown = self._sentences(CheckOutcome.UNKNOWN, needed=True)
         if outcome is CheckOutcome.ASK:
-            keys = dict.fromkeys(one.key for one in self.seen if one.key)
-            return [f"To answer: {', '.join(keys)}.", *self._sentences(CheckOutcome.PASS)]
-        if outcome is CheckOutcome.UNKNOWN:
-            needed = self._sentences(outcome, needed=True) or self._sentences(outcome)
-            return [*needed, *self._sentences(CheckOutcome.PASS)]
-        return self._sentences(outcome)
+            unknown = [f"To answer: {', '.join(keys)}.", *unknown]
+        return [*(unknown or self._sentences(outcome)), *self._sentences(CheckOutcome.PASS)]
 
     @property
     def not_seen(self) -> list[str]:

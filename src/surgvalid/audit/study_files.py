@@ -31,7 +31,7 @@ from surgvalid.schema.tables.missing import Missing
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_facts import Directions, facts_files
 from surgvalid.schema.tables.table_files import read_frame, renamed, split_sheet
-from surgvalid.schema.tables.table_reading import TableReading, read_scores
+from surgvalid.schema.tables.table_reading import TableReading, noted_readings, read_scores
 from surgvalid.scoring.stored_scores import recorded_missing, stacked, stored_results, stored_scores
 
 STUDY_FILE = "study.toml"
@@ -109,7 +109,12 @@ def _own_splits(place: Path, reading: TableReading, columns: Mapping[str, str] |
     column = next((line.column for line in reading.interpreted if line.code == "split"), None)
     if column is None:
         return {}
-    frame = read_scores(place, columns=columns, condition=[column]).table.frame
+    unit = reading.table.unit.column
+    with noted_readings():  # what is told is how the scores were read
+        try:
+            frame = read_scores(place, columns=columns, condition=[column]).table.frame
+        except (SurgvalidError, pl.exceptions.PolarsError):  # a patient of two splits has no case of its own in each
+            frame = read_frame(place, (unit, column)).with_columns(video=unit, case=pl.lit(None))
     names = pl.col(column).alias("split"), pl.col("video"), pl.col("video").alias("patient"), pl.col("case")
     return {"splits": frame.select(*names).unique(maintain_order=True)}
 

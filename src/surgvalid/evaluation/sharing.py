@@ -23,7 +23,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,9 @@ from surgvalid.errors import FileUnreadable, InputInvalid, Misuse, WouldOverwrit
 from surgvalid.evaluation.small_counts import (
     FEWEST_GROUPS,
     Groups,
+    Small,
     adds_up,
+    joined,
     of_groups,
     put_together,
     small_in,
@@ -97,6 +99,7 @@ def write_shared(
     minimum_cases: int = MINIMUM_CASES,
     cell_size: int = CELL_SIZE,
     force: bool = False,
+    earlier: Sequence[Collection[str]] = (),
 ) -> SharedFile:
     """Write what may leave, and beside it the key that stays.
 
@@ -107,9 +110,12 @@ def write_shared(
         minimum_cases: Videos with fewer are left out.
         cell_size: Counts from 1 to below it do not leave; videos are put together until there is none.
         force: Replace an earlier file; the key stays as it is.
+        earlier: Videos, as `SharedFile.members` names them, whose sums left together in earlier files of any model:
+            they do so again, because cases and references of two models are the same and could be subtracted.
 
     Raises:
-        Misuse: Another kind of file, no name of the site, or nothing that could be shared.
+        Misuse: Another kind of file, no name of the site, videos missing of which an earlier file told a sum with
+            others, or nothing that could be shared.
         WouldOverwrite: The file exists and `force` is off.
     """
     check_share(path, site=site, minimum_cases=minimum_cases, cell_size=cell_size, force=force)
@@ -123,10 +129,13 @@ def write_shared(
         raise Misuse(f"--share {path}: no video has {minimum_cases} cases or more, so nothing may leave")
     key = _key(key_path(path))
     names = pseudonyms(sorted(kept), site, key)
-    groups, leaving, counts_leave, staying = _partition(given, sorted(kept, key=lambda one: names[one]), cell_size)
+    hashes = {_keyed(key, video): video for video in sorted(kept, key=lambda one: names[one])}
+    start, told = _told_together(hashes, earlier, f"--share {path}")
+    groups, leaving, counts_leave, staying = _partition(given, start, told, cell_size)
     if not leaving:
         why = "; ".join(": ".join(one) for one in {**given.unshared, **staying}.items())
-        raise Misuse(f"--share {path}: none of the metrics can be shared: {why}")
+        new = f" (the {len(kept - told)} videos of no earlier file need to do without the others)" if told else ""
+        raise Misuse(f"--share {path}: none of the metrics can be shared: {why}{new}")
     named = {names[group[0]] if len(group) == 1 else _group_name(group, site, key): group for group in groups}
     statistics = {name: (recipe, summed(one, named)) for name, (recipe, one) in leaving.items()}
     table = StatisticsTable.of(str(given.head["model"]), statistics)
@@ -142,7 +151,7 @@ def write_shared(
         "groups": len(groups),
         "left_out": len(given.sizes) - len(kept),
         "cell_size": cell_size,
-        "members": {name: [names[video] for video in group] for name, group in named.items() if len(group) > 1},
+        "members": {name: sorted(names[video] for video in group) for name, group in named.items() if len(group) > 1},
         "withheld": staying,
         "cases": {names[video]: _keyed(key, text) for video, text in given.cases.items() if video in names},
         "unshared": dict(given.unshared),
@@ -153,22 +162,45 @@ def write_shared(
     return SharedFile(str(path), head, table, members)
 
 
+def _told_together(
+    videos: Mapping[str, str], earlier: Sequence[Collection[str]], where: str
+) -> tuple[Groups, set[str]]:
+    """The videos in groups, those together whose sums left together, and those of which sums left at all.
+
+    Raises:
+        Misuse: Some videos of an earlier sum are not here, so that it less this file would tell of them alone.
+    """
+    torn = {one for group in earlier if 0 < len(videos.keys() & group) < len(group) for one in group}
+    if lacking := len(torn - videos.keys()):
+        raise Misuse(
+            f"{where}: an earlier file told sums of {len(torn)} videos, {lacking} of which are not here, so that both "
+            "files together would tell of those alone; evaluate every model on the same videos"
+        )
+    known = [set(group) for group in earlier if videos.keys() >= set(group)]
+    groups = [tuple(sorted(videos[one] for one in group)) for group in joined([*({one} for one in videos), *known])]
+    return groups, {videos[one] for group in known for one in group}
+
+
 def _partition(
-    given: Shareable, videos: list[str], cell_size: int
+    given: Shareable, groups: Groups, told: Collection[str], cell_size: int
 ) -> tuple[Groups, dict[str, tuple[Recipe, VideoStatistics]], bool, dict[str, str]]:
     """The groups that leave, the metrics that leave, whether counts by property do, and why other metrics stay."""
-    groups: Groups = [(video,) for video in videos]
+    start, videos = groups, {video for group in groups for video in group}
     leaving: dict[str, tuple[Recipe, VideoStatistics]] = {}
     staying: dict[str, str] = {}
 
     def fits(made: Groups | None) -> bool:
         return made is not None and (not leaving or len(made) >= FEWEST_GROUPS or len(groups) < FEWEST_GROUPS)
 
-    known = {name: made for name, made in given.statistics.items() if set(made[1].videos) & set(videos)}
-    alone = {name: put_together(videos, given.sizes, [small_in({name: known[name]}, cell_size)]) for name in known}
+    known = {name: made for name, made in given.statistics.items() if videos.intersection(made[1].videos)}
+
+    def together(*checks: Small) -> Groups | None:
+        return put_together(start, given.sizes, checks, told)
+
+    alone = {name: together(small_in({name: known[name]}, cell_size)) for name in known}
     for name in sorted(known, key=lambda name: -len(alone[name] or ())):  # what asks for few groups comes last
         recipe, one = known[name]
-        made = put_together(videos, given.sizes, [small_in({**leaving, name: (recipe, one)}, cell_size)])
+        made = together(small_in({**leaving, name: (recipe, one)}, cell_size))
         if made is None or not fits(made):
             staying[name] = f"counts below {cell_size}"
         elif not adds_up(recipe, one, made):
@@ -177,8 +209,7 @@ def _partition(
             groups, leaving[name] = made, (recipe, one)
     if given.counts is None:
         return groups, leaving, False, staying
-    checks = [small_in(leaving, cell_size), small_successes(given.counts, cell_size)]
-    made = put_together(videos, given.sizes, checks)
+    made = together(small_in(leaving, cell_size), small_successes(given.counts, cell_size))
     if made is None or not fits(made):
         return groups, leaving, False, {**staying, "successes": f"counts below {cell_size}"}
     return made, leaving, True, staying

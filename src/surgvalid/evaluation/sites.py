@@ -20,7 +20,7 @@ import polars as pl
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.evaluation.measure import MeasureSettings, record_columns, uncertain
 from surgvalid.evaluation.sharing import SharedFile, agreed_sites, read_shared
-from surgvalid.evaluation.small_counts import of_groups, summed
+from surgvalid.evaluation.small_counts import joined, of_groups, summed
 from surgvalid.metrics.metric import CaseMean
 from surgvalid.metrics.packing import reopened
 from surgvalid.results.request import VerbRequest
@@ -120,7 +120,7 @@ def _alike(files: Sequence[SharedFile]) -> list[SharedFile]:
     made = []
     for one in files:
         beside = [other for other in files if other.site == one.site]
-        held = _joined([set(members) for other in beside for members in other.head.get("members", {}).values()])
+        held = joined([set(members) for other in beside for members in other.head.get("members", {}).values()])
         within = {video: group for group in held for video in group}
         members_of = {name: set(members) for name, members in one.head.get("members", {}).items()}
         groups: dict[str, list[str]] = {}
@@ -130,16 +130,6 @@ def _alike(files: Sequence[SharedFile]) -> list[SharedFile]:
             groups.setdefault(f"{min(group)}+{len(group) - 1}" if len(group) > 1 else name, []).append(name)
         made.append(_regrouped(one, groups, members_of))
     return made
-
-
-def _joined(groups: Sequence[set[str]]) -> list[frozenset[str]]:
-    """The groups, those that share a video as one."""
-    joined: list[frozenset[str]] = []
-    for group in groups:
-        touching = [other for other in joined if other & group]
-        joined = [other for other in joined if other not in touching]
-        joined.append(frozenset(group).union(*touching))
-    return joined
 
 
 def _regrouped(

@@ -8,7 +8,7 @@ of it is a small count again. The price is in units: fewer groups than videos ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -26,27 +26,47 @@ _MARKING = frozenset(("label sequences", "triplet scores"))
 """What metrics take whose statistics may be a value of a video with a mark that it has one; other pairs are counts."""
 
 
-def put_together(videos: Sequence[str], sizes: Mapping[str, int | None], checks: Sequence[Small]) -> Groups | None:
+def put_together(
+    groups: Groups, sizes: Mapping[str, int | None], checks: Sequence[Small], told: Collection[str] = ()
+) -> Groups | None:
     """The videos in groups none of which holds a small count; None where even all of them together do.
 
     Args:
-        videos: In an order that says nothing about them.
-        sizes: Cases of each.
+        groups: To begin with, in an order that says nothing about them.
+        sizes: Cases of each video.
         checks: Every one must find no group small.
+        told: Videos of which an earlier file told sums; one with others that it did not tell of would give those away.
     """
-    groups: Groups = [(video,) for video in videos]
-    while small := sorted(set().union(*(check(groups) for check in checks))):
-        if len(groups) == 1:
+    while small := set[int]().union(*(check(groups) for check in checks)):
+        pairs = [pair for side in (True, False) for pair in _pairs(groups, sizes, small, told, side=side)]
+        if not pairs:
             return None
-        if len(small) % 2:
-            rest = [place for place in range(len(groups)) if place not in small]
-            few = sorted(rest, key=lambda place: sum(sizes.get(video) or 0 for video in groups[place]))
-            small = [*small, few[0]] if few else [*small[:-1]]
-        pairs = list(zip(small[::2], small[1::2], strict=True))
         gone = {pair[1] for pair in pairs}
         merged = {first: tuple(sorted((*groups[first], *groups[second]))) for first, second in pairs}
         groups = [merged.get(place, group) for place, group in enumerate(groups) if place not in gone]
     return groups
+
+
+def _pairs(
+    groups: Groups, sizes: Mapping[str, int | None], small: set[int], told: Collection[str], *, side: bool
+) -> list[tuple[int, int]]:
+    """The small groups by twos, the last one of an odd number with another that has few cases."""
+    here = [place for place, group in enumerate(groups) if (group[0] in told) is side]
+    rest = [place for place in here if place not in small]
+    few = sorted(rest, key=lambda place: sum(sizes.get(video) or 0 for video in groups[place]))
+    these = [place for place in here if place in small]
+    these += few[: len(these) % 2]
+    return list(zip(these[::2], these[1::2], strict=False))
+
+
+def joined(groups: Sequence[set[str]]) -> list[frozenset[str]]:
+    """The groups, those that share a video as one."""
+    made: list[frozenset[str]] = []
+    for group in groups:
+        touching = [other for other in made if other & group]
+        made = [other for other in made if other not in touching]
+        made.append(frozenset(group).union(*touching))
+    return made
 
 
 def summed(given: VideoStatistics, groups: Mapping[str, Sequence[str]]) -> VideoStatistics:

@@ -7,7 +7,8 @@ with an empty score. The names of the first run of any verb are kept beside the 
 with a salt: nobody reads a patient's name there, and a later run with other cases is noticed. A verb that calls cases
 by other names adds them for later runs; its videos are those of the first look. Of the scores of each model, metric and
 video their number and a hash are kept, and hashes over which case has which score, stratum or reference, by which
-changed scores, exchanged cases and new labels are noticed. Each run is added with
+changed scores, exchanged cases and new labels are noticed. Names count in any spelling, numbers to six digits; a
+metric that the registration does not name is that of the verb's first run. Each run is added with
 its deviations and a hash over itself and the run before, the first over the registration's: a changed entry does not
 fit. Both ends of that chain stand in each result, where a file made anew would differ.
 """
@@ -29,9 +30,12 @@ import polars as pl
 
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
+from surgvalid.schema.tables.spellings import without_words
 
 LOOKS = "looks.json"
 SIZE, CASES, ADDED, UNIT, SCORES, STRATA = "sample_size", "cases", "added", "unit", "scores", "strata"
+METRIC = "analysed_metric"
+OF_DATA = (SIZE, CASES, ADDED, UNIT, SCORES, STRATA, METRIC)
 """What a reason is given for where the data differ, beside the names of excluded videos."""
 PLANNED = "videos"
 """The entry of a plan that lists the videos to come, where they are known."""
@@ -46,6 +50,8 @@ class SeenData(NamedTuple):
     """Video and case of all that enters the analysis."""
     tables: list[pl.DataFrame]
     """The scores that were given, one row for each."""
+    metrics: set[str]
+    """Those that were analysed, where the table decides it."""
 
 
 _SCORED = {"model", "metric", "video", "value"}
@@ -56,7 +62,7 @@ _SEEN: ContextVar[SeenData | None] = ContextVar("_SEEN", default=None)
 @contextmanager
 def seen_cases() -> Iterator[SeenData]:
     """What is analysed while it is open."""
-    seen = SeenData(set(), set(), [])
+    seen = SeenData(set(), set(), [], set())
     token = _SEEN.set(seen)
     try:
         yield seen
@@ -64,13 +70,14 @@ def seen_cases() -> Iterator[SeenData]:
         _SEEN.reset(token)
 
 
-def note_cases(frame: pl.DataFrame, *, used: bool = True) -> pl.DataFrame:
-    """The rows as they are, their videos and cases noted, as used where they have a score.
+def note_cases(frame: pl.DataFrame, *, used: bool = True, metric: str = "") -> pl.DataFrame:
+    """The rows as they are, their videos and cases noted, as used where they have a score, and the metric analysed.
 
     Of rows that name neither nothing is known.
     """
     names = [name for name in ("patient", "video", "case") if name in frame.columns]
     if (seen := _SEEN.get()) is not None and names:
+        seen.metrics.update([metric] * bool(metric))
         seen.tables.extend([frame] * _SCORED.issubset(frame.columns))
         seen.given.update(frame[names[0]].drop_nulls().cast(pl.String))
         scored = frame.drop_nulls([name for name in (names[0], names[-1], "value") if name in frame.columns])
@@ -130,18 +137,19 @@ def data_differences(
     videos, salt, runs = {video for video, _ in seen.used}, str(looks["salt"]), looks["runs"]
     planned, size = _hashes(salt, content.get(PLANNED, ())), content.get(SIZE)
     first = runs[0]["names"] if runs else {"given": _hashes(salt, seen.given), "videos": planned}
-    words = {name: f"{name} was excluded" for name in sorted(named - videos)}
+    here = _hashes(salt, videos)
+    words = {name: f"{name} was excluded" for name in sorted(named) if _named(salt, name) not in here}
     problems = [
         f"nothing shows that there was a {name}: it is neither in the plan's list of videos nor in the data first "
         "seen, if only with an empty score"
         for name in words
-        if _hash(salt, name) not in {*first["given"], *planned}
+        if _named(salt, name) not in {*first["given"], *planned}
     ]
-    there = {*_hashes(salt, words), *(here := _hashes(salt, videos))}
+    there = {*_hashes(salt, words), *here}
     if size is not None and len(videos) + len(words) != size:
         also = f" and {len(words)} excluded" if words else ""
         words[SIZE] = f"{SIZE} is {len(videos)}{also}, registered was {size}"
-    now = {_hash(salt, *pair): _hash(salt, pair[0]) for pair in seen.used}
+    now = {_named(salt, *pair): _named(salt, pair[0]) for pair in seen.used}
     known, before = _known(runs, now), first["videos"] or here
     scores, kept = _scores(salt, seen), _first_kept(runs)
     both = [(*scores[one], *kept[one][1:]) for one in scores.keys() & kept.keys()]
@@ -182,8 +190,8 @@ def _scores(salt: str, seen: SeenData) -> dict[str, list[Any]]:
         unit = "patient" if "patient" in table.columns else "video"
         rows = table.drop_nulls(["model", "metric", unit, "value"])
         for (model, metric, video), some in rows.group_by("model", "metric", unit):
-            names, values = (salt, str(model), str(metric), str(video)), map(repr, some["value"].sort())
-            held[_hash(*names)] = [_hash(salt, str(video)), some.height, _hash(*names, *values)]
+            key, values = _named(salt, str(video), str(model), str(metric)), map(_plain, some["value"].sort())
+            held[key] = [_named(salt, str(video)), some.height, _hash(key, *values)]
     return held
 
 
@@ -206,9 +214,9 @@ def _bound(salt: str, seen: SeenData) -> dict[str, list[Any]]:
 
 
 def _pairs(salt: str, rows: pl.DataFrame, column: str, names: tuple[str, ...]) -> dict[str, list[Any]]:
-    pairs = sorted((str(case), repr(entry)) for case, entry in rows.select("case", column).iter_rows())
-    key = _hash(salt, column, *names, *(case for case, _ in pairs))
-    return {key: [_hash(salt, names[-1]), column, _hash(salt, key, *(entry for _, entry in pairs))]}
+    pairs = sorted((str(case), _plain(entry)) for case, entry in rows.select("case", column).iter_rows())
+    key = _named(salt, names[-1], column, *names[:-1], *(case for case, _ in pairs))
+    return {key: [_named(salt, names[-1]), column, _hash(salt, key, *(entry for _, entry in pairs))]}
 
 
 def add_run(
@@ -216,11 +224,12 @@ def add_run(
 ) -> AddedRun:
     """Keep a run beside its registration."""
     salt, runs = str(looks["salt"]), looks["runs"]
-    cases = dict(sorted((_hash(salt, *pair), _hash(salt, pair[0])) for pair in seen.used))
+    cases = dict(sorted((_named(salt, *pair), _named(salt, pair[0])) for pair in seen.used))
     names = {"given": _hashes(salt, seen.given), "videos": sorted(set(cases.values())), "cases": cases}
     scores, bound = _scores(salt, seen), _bound(salt, seen)
     data = _hash(*cases, *(one[-1] for kept in (scores, bound) for _, one in sorted(kept.items())))
     run = {"verb": verb, "videos": len(names["videos"]), "cases": len(cases), "data": data, "deviations": deviations}
+    run["metrics"] = sorted(seen.metrics)
     cores = [{key: one.get(key) for key in run} for one in runs]
     before = next((n for n, core in enumerate(cores) if core == run), len(runs))
     earlier = [one for n, one in enumerate(runs[:before]) if cores[n] not in cores[:n]]
@@ -246,7 +255,18 @@ def add_run(
 
 
 def _hashes(salt: str, names: Iterable[str]) -> list[str]:
-    return sorted(_hash(salt, name) for name in names)
+    return sorted(_named(salt, name) for name in names)
+
+
+def _named(salt: str, video: str, *case: str) -> str:
+    """The hash of a video, or of a case in it, in whatever spelling the video has."""
+    plain, words = without_words(video)
+    return _hash(salt, plain, *sorted(map(str, words)), *case)
+
+
+def _plain(entry: object) -> str:
+    """An entry as text, whatever type a file gave it; of a number the six digits that no format loses."""
+    return f"{entry:.6g}" if isinstance(entry, float) else str(entry)
 
 
 def _hash(*names: str) -> str:

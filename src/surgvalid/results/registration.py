@@ -15,18 +15,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import FileUnreadable, InputInvalid
 from surgvalid.results.registered_data import (
-    ADDED,
-    CASES,
+    METRIC,
+    OF_DATA,
     PLANNED,
-    SCORES,
-    SIZE,
-    STRATA,
     UNIT,
     AddedRun,
     SeenData,
@@ -39,6 +36,7 @@ from surgvalid.schema.documents import read_json
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.legacy import with_new_keys
 from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.units import called
 
 VERSION = 1
 FILE = "registration.json"
@@ -164,12 +162,13 @@ class RegisteredRun:
     """For what differs in the data."""
     versions: Mapping[str, str]
 
-    def kept(self, seen: SeenData, below: Sequence[str] = ()) -> Kept:
+    def kept(self, seen: SeenData, below: Sequence[str] = (), word: str = "video") -> Kept:
         """What is recorded of the run on these videos and cases, which are kept beside the registration.
 
         Args:
             seen: What was analysed.
             below: Sentences on patients who have several of what was stated to be independent.
+            word: What is independent.
 
         Raises:
             InputInvalid: With every difference of the data that has no reason.
@@ -177,26 +176,44 @@ class RegisteredRun:
         registration, file = self.registration, registration_file(self.path)
         if not registration.binds_data:
             _explained(str(self.path), {}, self.reasons)
-            return self._recorded({}, frozenset(), "Which data enter it does not bind.")
+            return self._recorded({}, frozenset(), "Which data enter it does not bind.", word)
         looks = read_looks(file, registration.sha256)
-        named = set(self.reasons) - {SIZE, CASES, ADDED, UNIT, SCORES, STRATA}
+        named = set(self.reasons).difference(OF_DATA)
         differences, problems = data_differences(registration.content, looks, seen, named)
         if below and not any("columns" in one.get("stated", ()) for one in registration.analyses):
             differences[UNIT] = f"{UNIT} was not registered, and {'; '.join(below)}"
+        free = seen.metrics if not self._names_metric else set[str]()
+        earlier = {name for one in looks["runs"] if one["verb"] == self.verb for name in one.get("metrics", ())}
+        if free and earlier and not free <= earlier:
+            now, before = (", ".join(sorted(some)) for some in (free, earlier))
+            differences[METRIC] = f"{METRIC} is {now}, at the first look it was {before}"
         where = f"{self.path} (registered data of {self.verb})"
-        of_data = _explained(where, differences, self.reasons, problems)
+        differences = {name: called(text, word) for name, text in differences.items()}
+        of_data = _explained(where, differences, self.reasons, [called(text, word) for text in problems])
         criteria = registration.content.get("exclusions", ())
         foreseen = {name for name in named if of_data[name]["reason"] in criteria}
         run = add_run(file, looks, self.verb, seen, {**self.deviations, **of_data})
-        kept = self._recorded(of_data, foreseen, _verified(registration.content, run, seen))
+        verified = _verified(registration.content, run, seen)
+        if free:
+            verified = f"It names no metric; this is of {', '.join(sorted(free))}. {verified}"
+        kept = self._recorded(of_data, foreseen, verified, word)
         kept["first_look"], kept["look"] = run.first_look, run.look
         return kept
 
-    def _recorded(self, of_data: Mapping[str, dict[str, str]], foreseen: Collection[str], verified: str) -> Kept:
+    @property
+    def _names_metric(self) -> bool:
+        """Whether the registration says which metric is analysed, or a deviation does."""
+        named = [one["options"] for one in self.registration.analyses if one.get("verb") == self.verb]
+        return "metric" in self.deviations or any(one.get("metric") or one.get("metrics") for one in named)
+
+    def _recorded(
+        self, of_data: Mapping[str, dict[str, str]], foreseen: Collection[str], verified: str, word: str
+    ) -> Kept:
         registration = self.registration
         kept = Kept(sha256=registration.sha256, title=registration.title)
         kept["deviations"] = {**self.deviations, **of_data}
-        kept.findings = tuple(_findings(registration, kept["deviations"], foreseen, self.versions, verified))
+        findings = _findings(registration, kept["deviations"], foreseen, self.versions, verified)
+        kept.findings = tuple(replace(one, message=called(one.message, word)) for one in findings)
         return kept
 
 

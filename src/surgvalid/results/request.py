@@ -105,7 +105,7 @@ def requested(
             marks = [Finding(f"run-{line.code}", Severity.WARNING, line.sentence) for line in marking]
             findings = tuple(dict.fromkeys([*marks, *(_about(one, noted) for one in findings)]))
             if registered is not None:
-                kept = registered.kept(seen, [line.sentence for line in noted if line.code == BELOW])
+                kept = registered.kept(seen, [line.sentence for line in noted if line.code == BELOW], unit_word(noted))
                 request = replace(request, settled={**request.settled, REGISTERED: dict(kept)})
                 findings = (*kept.findings, *findings)
             prose = called(result.prose, unit_word(noted))

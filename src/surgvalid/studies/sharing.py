@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,10 +20,10 @@ from surgvalid.results.result import write_text
 from surgvalid.schema.documents import json_text, read_json
 
 SUBTRACTED = (
-    "Whoever holds several files of this hospital can subtract them. This one was held against those of the same model "
-    "that {record} lists, under any name of the site: a video in both has the same cases, metrics and counts. Files "
-    "made in another folder, or of the same model or the same video under another name, are not known there, and "
-    "nothing hides what was computed from other cases there. Keep one folder for all that leaves."
+    "Whoever holds several files of this hospital can subtract them. This one was held against those that {record} "
+    "lists, under any name of the site: videos that left as one sum do so for every model, and a video in two files of "
+    "one model has the same cases, metrics and counts. Files made in another folder, or of the same model or the same "
+    "video under another name, are not known there. Keep one folder for all that leaves."
 )
 
 
@@ -45,8 +46,9 @@ def share(
         cell_size: Counts from 1 to below it do not leave; videos are put together until there is none.
         force: Replace an earlier file.
 
-    What left earlier is kept beside the key (`surgvalid-share.releases.json`): of a model a video leaves again only
-    with the same cases, metrics and counts, under any name of the site, because two files can be subtracted.
+    What left earlier is kept beside the key (`surgvalid-share.releases.json`), because two files can be subtracted: of
+    a model a video leaves again only with the same cases, metrics and counts, under any name of the site, and of every
+    model in the same sums or in sums of these, because references are the same for all.
 
     Raises:
         Misuse: The evaluation kept nothing to share, nothing of it may leave, or an earlier file could be subtracted.
@@ -57,9 +59,12 @@ def share(
     path, limits = Path(path), {"minimum_cases": minimum_cases, "cell_size": cell_size}
     check_share(path, site=site, **limits, force=force)
     waiting = path.with_name(f".waiting-{path.name}")
-    shared = write_shared(result.shareable, waiting, site=site, **limits, force=True)
+    record = key_path(path).with_suffix(".releases.json")
+    kept = read_json(record) if record.exists() else []
+    told = _told_together(kept, str(result.shareable.head["model"]))
     try:
-        earlier = add_release(shared, path)
+        shared = write_shared(result.shareable, waiting, site=site, **limits, force=True, earlier=told)
+        earlier = add_release(shared, path, record, kept)
         os.replace(waiting, path)
     finally:
         waiting.unlink(missing_ok=True)
@@ -67,14 +72,21 @@ def share(
     return path
 
 
-def add_release(shared: SharedFile, path: Path) -> list[str]:
+def _told_together(kept: Sequence[Mapping[str, Any]], model: str) -> list[list[str]]:
+    """The videos whose sums left together: of the model itself where it was shared before, else of all others."""
+    told: dict[tuple[int, str], list[str]] = {}
+    for place, one in enumerate([one for one in kept if one["model"] == model] or kept):
+        for video, digest in one["videos"].items():
+            told.setdefault((place, digest), []).append(video)
+    return list(told.values())
+
+
+def add_release(shared: SharedFile, path: Path, record: Path, kept: Sequence[Mapping[str, Any]]) -> list[str]:
     """Keep what leaves, and say how it differs from what left earlier in other patients.
 
     Raises:
         Misuse: Somebody who has an earlier file of the model too could subtract it.
     """
-    record = key_path(path).with_suffix(".releases.json")
-    kept = read_json(record) if record.exists() else []
     new = {video: (name, digest) for name, digest in _digests(shared).items() for video in shared.members[name]}
     changes, problems = [], []
     for one in (one for one in kept if one["model"] == shared.model):

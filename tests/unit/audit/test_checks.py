@@ -15,6 +15,7 @@ from docs.planted_studies import clean_study
 from surgvalid.audit.audit import audited
 from surgvalid.audit.study import AuditedStudy
 from surgvalid.schema.tables.score_table import ScoreTable
+from surgvalid.schema.tables.table_reading import noted_readings
 
 
 @cache
@@ -159,12 +160,24 @@ def test_a_placeholder_is_no_patient(word: str | None) -> None:
         ("pat003_left", "pat003_right"),
         ("pat003a", "pat003b"),
         ("pat003", "pat003_clip1"),
+        ("pat003", "pat3_final"),
+        ("pat003", "north_pat3"),
+        ("pat3_720p", "Patient 3"),
     ],
 )
 def test_parts_of_one_operation_on_both_sides_are_shown(test: str, train: str) -> None:
     row = split_check([test, "pat60"], [train, "pat20"])
     assert row["outcome"] == "not assessable"
     assert f"look at these: test and train share 1 ({test} = {train})" in row["evidence"]
+
+
+def test_what_is_to_be_looked_at_is_not_hidden_by_an_open_question() -> None:
+    """An unanswered question was listed with what passed, and two names of one patient were not."""
+    rows = [("test", "va", "pat12"), ("train", "vb", "pat12_final")]
+    splits = pl.DataFrame(rows, schema=["split", "video", "patient"], orient="row")
+    row = check(AuditedStudy("s", tables={"splits": splits}), "P1.6")
+    assert row["outcome"] == "needs an answer"
+    assert row["evidence"].startswith("To answer: tuned_on. patient: look at these: test and train share 1 (pat12 = ")
 
 
 @pytest.mark.parametrize("words", [("vid", "v"), ("pat0", "")])
@@ -286,6 +299,18 @@ def test_a_column_of_splits_in_the_scores_is_held_against_itself(tmp_path: Any) 
     row = audited(tmp_path / "dice.csv", pitfalls=["P1.6"]).tables["checks"].row(0, named=True)
     assert row["outcome"] == "fail"
     assert "share 1 (p3)" in row["evidence"]
+
+
+def test_a_patient_of_two_splits_without_names_of_cases_is_seen(tmp_path: Any) -> None:
+    """Read as the questions advise (`--case split`), such a table ended in a traceback."""
+    rows = [{"patient": f"p{n}", "split": split, "A": 0.8 + n / 100, "B": 0.7 + n / 90}
+            for n in range(8) for split in (("train", "test") if n == 3 else ("test",))]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "dice.csv")
+    with noted_readings() as noted:
+        checks = audited(tmp_path / "dice.csv", pitfalls=["P1.6"], columns={"case": "split"}).tables["checks"]
+    assert "patient: test and train share 1 (p3)" in checks["evidence"][0]
+    assert "case: test" not in checks["evidence"][0]
+    assert len([line for line in noted if line.code == "unit"]) == 1, "what all splits hold is not told as read"
 
 
 def segmented(seed: int = 0, *, patients: int = 16) -> AuditedStudy:

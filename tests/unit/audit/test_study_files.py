@@ -159,7 +159,7 @@ def test_cases_without_videos_are_not_assessed_as_if_they_had_some() -> None:
     rows = nested_frame().drop("video").with_columns(case=pl.col("case").rank("dense").cast(pl.String))
     checks = audited(ScoreTable.of(rows), pitfalls=["P1.2", "P3.1"]).tables["checks"]
     assert set(checks["outcome"]) <= {"not assessable", "needs an answer"}
-    assert "column `video`" in " ".join(checks["not_seen"])
+    assert "column `video`" in " ".join((*checks["evidence"], *checks["not_seen"]))
 
 
 def test_an_unknown_direction_is_asked_for_and_not_guessed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -300,6 +301,68 @@ def test_a_second_release_is_known_under_another_site_and_by_other_metrics(tmp_p
         give(turned.drop("index"), "third.parquet", "north", ["macro_f1"])
     assert give(rows, "fourth.parquet", "elsewhere", ["accuracy"]).exists()
     assert give(rows, "fifth.parquet", "north", ["macro_f1"], "b").exists()
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(2, 6))
+def test_no_small_reference_follows_from_the_files_of_several_models(seed: int, cell: int) -> None:
+    """References are the same for every model: groups that cross told of single videos, 12 of 720 in six hospitals.
+
+    Exact least and greatest number of every class in every video, by linear programming over all files together; a
+    fourth file has two videos more, which need to do without the others.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([0, 2, 9, 30], size=(14, 3), p=[0.2, 0.15, 0.25, 0.4]) + np.array([40, 25, 0])
+    one = surgvalid.evaluate("classification", frames("north", 1.0, 1).head(240), share=True, **ASKED).shareable
+    assert one is not None
+    recipe, held = one.statistics["macro_f1"]
+    sums: list[np.ndarray] = []
+    members: list[list[str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model, videos in (("a", 12), ("b", 12), ("c", 12), ("d", 14)):
+            names, hits = (
+                tuple(f"v{place}" for place in range(videos)),
+                rng.binomial(sizes[:videos], rng.uniform(0.5, 1)),
+            )
+            missed = sizes[:videos] - hits
+            wrong = np.roll(missed, 1, axis=1)
+            rest = sizes[:videos].sum(axis=1, keepdims=True) - hits - missed - wrong
+            units = [{"statistics": unit} for unit in np.stack([hits, wrong, missed, rest], axis=2).astype(float)]
+            cases = tuple(int(every) for every in sizes[:videos].sum(axis=1))
+            packed = held.packed._replace(units=units)
+            kept = {"macro_f1": (recipe, held._replace(videos=names, packed=packed, cases=cases))}
+            given_ = Shareable(kept, {}, dict(zip(names, cases, strict=True)), {**one.head, "model": model})
+            asked = {"site": "s", "minimum_cases": 1, "cell_size": cell}
+            try:
+                path = surgvalid.share(SimpleNamespace(shareable=given_), Path(folder) / f"{model}.parquet", **asked)
+            except Misuse:
+                continue
+            read = read_shared(path)
+            for row in read.statistics.frame.to_dicts():
+                numbers = np.array(row["numbers"]).reshape(row["shape"])
+                sums.append(numbers[:, 0] + numbers[:, 2])
+                members.append(read.head["members"].get(row["video"], [row["video"]]))
+    known = sorted({video for group in members for video in group})
+    share = np.array([[float(video in group) for video in known] for group in members])
+    for goal in np.stack(sums, axis=1) if sums else ():
+        for cost in np.eye(len(known)):
+            least, most = (sign * linprog(sign * cost, A_eq=share, b_eq=goal).fun for sign in (1, -1))
+            assert not (least > 0.5 and most < cell - 0.5)
+
+
+def test_a_model_that_lacks_a_video_of_an_earlier_sum_is_not_shared(tmp_path: Path) -> None:
+    rows = good_models("n", 0.08, 3)
+    asked = {"share": True, "metrics": ["accuracy"], "classes": ["a", "b", "c"]}
+
+    def give(model: str, table: pl.DataFrame) -> Path:
+        made = surgvalid.evaluate("classification", table, model=model, **asked)
+        return surgvalid.share(made, tmp_path / f"{model}.parquet", site="n", cell_size=16)
+
+    members = read_shared(give("a", rows)).head["members"].values()
+    assert sum(map(len, members)) == 8, "no video is alone"
+    with pytest.raises(Misuse, match="1 of which are not here, so that both files together would tell of those alone"):
+        give("b", rows.filter(pl.col("video") != "n3"))
+    assert give("c", rows).exists()
 
 
 def good_models(site: str, errors: float, seed: int) -> pl.DataFrame:

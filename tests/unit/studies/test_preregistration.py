@@ -504,3 +504,56 @@ def test_later_looks_are_told_as_such(registered: Path):
     assert "This is look 2 under it; earlier: 20" in text
     assert ", compare, 6 videos, sample_size (interim)." in text
     assert text == said(held(registered, SCORES, added="the last two"))
+
+
+FREE = """
+title = "A against B"
+question = "Is A better?"
+exclusions = ["conversion to open surgery"]
+stopping = "at 8 patients"
+sample_size = 8
+[[analysis]]
+verb = "compare"
+model_a = "A"
+model_b = "B"
+better = "larger"
+"""
+PATIENTS = SCORES.select("model", "case", patient=pl.col("video").str.replace("v", "P"), dice="value")
+
+
+def free_run(folder: Path, table: pl.DataFrame, **deviations: str):
+    if not (folder / "free").exists():
+        (folder / "free.toml").write_text(FREE)
+        surgvalid.preregister(folder / "free.toml").to_dir(folder / "free")
+    asked = {"better": "larger", "preregistration": folder / "free", "deviations": deviations}
+    return surgvalid.compare(table, "A", "B", **asked)
+
+
+def test_a_metric_that_nobody_registered_is_bound_by_the_first_look(tmp_path: Path):
+    """Of two columns of scores the first is compared: exchanged, another metric ran as registered."""
+    both = PATIENTS.with_columns(nsd=pl.col("dice") * 0.9)
+    text = said(free_run(tmp_path, both))
+    assert "number of patients are as registered" in text
+    assert "It names no metric; this is of dice." in text
+    other = both.select(pl.exclude("dice"), "dice")
+    with pytest.raises(InputInvalid, match="analysed_metric is nsd, at the first look it was dice; state --deviation"):
+        free_run(tmp_path, other)
+    with pytest.raises(InputInvalid, match="analysed_metric is iou"):
+        free_run(tmp_path, PATIENTS.rename({"dice": "iou"}))
+    assert "analysed_metric" in " ".join(free_run(tmp_path, other, analysed_metric="a reviewer asked").warnings)
+
+
+def test_spellings_and_formats_are_no_deviation(tmp_path: Path):
+    free_run(tmp_path, PATIENTS)
+    respelled = pl.format("Pat {}", pl.col("patient").str.slice(1).str.zfill(3)).alias("patient")
+    for table in (
+        PATIENTS.with_columns(respelled),
+        PATIENTS.with_columns(pl.col("dice").cast(pl.Float32)),
+        PATIENTS.with_columns(pl.col("dice") * 100),
+    ):
+        assert [one.text for one in free_run(tmp_path, table).findings if one.code == "deviation"] == []
+    gone = PATIENTS.filter(pl.col("patient") != "P3")
+    with pytest.raises(InputInvalid, match="1 patients planned or seen first are not here"):
+        free_run(tmp_path, gone)
+    [warning] = free_run(tmp_path, gone, **{"patient 03": "the camera failed"}).warnings[:1]
+    assert "patient 03 was excluded. Reason given: the camera failed" in warning

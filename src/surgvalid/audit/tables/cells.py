@@ -20,8 +20,8 @@ _NUMBER = re.compile(
     r"(?:\s*(?:±|\+/-|\+-|\(|\[|[,;]?\s*(?:\d\d\s*%\s*)?CI\b).*)?",
     re.ASCII,
 )
-_COUNTED = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*[(\[]([\d.,]+\s*%?)[)\]]", re.ASCII)
-_BESIDE = re.compile(r"[(\[](\d{1,9})\s*/\s*(\d{1,9})[)\]]$", re.ASCII)
+_COUNTED = re.compile(r"(\d{1,9})\s*(?:/|of)\s*(\d{1,9})\s*[(\[]([\d.,]+\s*%?)[)\]]", re.ASCII)
+_BESIDE = re.compile(r"[(\[](\d{1,9})\s*(?:/|of)\s*(\d{1,9})[)\]]$", re.ASCII)
 """A count out of a number before a share, and after one."""
 _SEVERAL = re.compile(r"\s{2,}|\s*[|/]\s*")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "\u00a0": " ", "\u2009": " "} | dict.fromkeys("*†‡§$", ""))

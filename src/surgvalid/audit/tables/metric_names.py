@@ -33,6 +33,9 @@ _WEIGHT = re.compile(r"^(?:weighted|wtd|w)[ ]?(?=[a-z])|[ ](?:w|weighted)$")
 _MACRO = re.compile(r"^(?:macro|mean|avg|average)[ ]|[ ](?:macro|mean)$|^m(?=f1|iou|dice|ap)")
 _UNITS = re.compile(r"@.*$|\[[^\]]*\]|\((?:in )?(?:%|percent)\)|\(\d[^)]*\)")
 
+CHANGES = re.compile(r"\bdiff(?:erence)?s?\b|Δ|\bdelta|\bgain|\bchange|\bimprovement", re.IGNORECASE)
+"""Words of a difference of two values, which is no value of the metric."""
+
 
 class ColumnReading(NamedTuple):
     """What a column of a table was interpreted as."""
@@ -121,7 +124,7 @@ def _reading(column: int, path: tuple[str, ...], chosen: Mapping[str, str]) -> C
     if metric := _chosen(path, chosen):
         return ColumnReading(column, "" if metric == OTHER else metric, path[:-1])
     named = [(place, metric) for place, text in enumerate(path) if (metric := metric_named(text))]
-    if not named or (len(named) > 1 and named[-1][0] != len(path) - 1):
+    if not named or CHANGES.search(" ".join(path)) or (len(named) > 1 and named[-1][0] != len(path) - 1):
         return ColumnReading(column, "", path[:-1])
     place, metric = named[-1]
     return ColumnReading(column, metric, path[:place] + path[place + 1 :])

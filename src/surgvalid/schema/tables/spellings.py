@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import polars as pl
 
@@ -129,6 +130,8 @@ def names_in_both(some: SpelledNames, others: SpelledNames) -> tuple[list[str], 
     doubtful = {one: other for one, other in pairs.items() if _two_counts(one, other, *counted)}
     parts = _pairs(_stems(some), _stems(others)).items()
     near = {one: other for one, other in parts if one not in pairs and any(map(_without_part, (one, other)))}
+    near |= {one: other for one, other in _within(some, others) if one not in pairs}
+    near |= {one: other for other, one in _within(others, some) if one not in pairs}
     same = {one: other for one, other in pairs.items() if one not in doubtful}
     return _spelled(same), _spelled(doubtful | near)
 
@@ -141,6 +144,23 @@ def _pairs(some: SpelledNames, others: SpelledNames) -> dict[str, str]:
         for words, other in others[key].items()
         if things <= words or words <= things
     }
+
+
+def _within(some: SpelledNames, others: SpelledNames) -> Iterator[tuple[str, str]]:
+    """Names of a word and a number, and longer ones on the other side that hold them: `pat12`, `north_pat12_cut`."""
+    ours, theirs = (
+        [(key[1], name) for key, ways in names.items() for name in ways.values() if len(key) > 1]
+        for names in (some, others)
+    )
+    bare = {(of_set, *_thing_and_number(pieces)): name for of_set, name in ours if len(pieces := _pieces(name)) == 2}
+    for of_set, longer in theirs:
+        for pair in pairwise(_pieces(longer)):
+            if pair[1].isdigit() and (name := bare.get((of_set, *_thing_and_number(pair)))):
+                yield name, longer
+
+
+def _thing_and_number(pieces: Sequence[str]) -> tuple[int | str, str]:
+    return _THINGS.get(pieces[0], pieces[0]), pieces[1]
 
 
 def _spelled(pairs: dict[str, str]) -> list[str]:

@@ -127,7 +127,7 @@ def compare(
     rule = pairwise(scores, scores.chosen_metric(metric), missing)
     matrix = verb_matrix(scores, metric, missing=rule, statistic=statistic, estimand=estimand, models=models)
     pair = pair_matrix(matrix, model_a, model_b)
-    note_cases(pair.cases)
+    note_cases(pair.cases, metric=matrix.metric.name)
     rows: list[dict[str, Any]] = []
     spoken: list[Finding] = []
     below, settings = settings, _of_units(pair, settings)

@@ -89,7 +89,7 @@ def tasks_of(table: ScoreTable, options: RankOptions, *, pooled: bool = False) -
         raise TableInvalid("score table", [f"a ranking needs at least two models, got only {models[0]!r}"])
     tasks = tuple(_task(name, matrix, models, table.has_videos) for name, matrix in matrices)
     for _, matrix in matrices:
-        note_cases(matrix.cases.filter(np.isfinite(matrix.values).all(axis=1)))
+        note_cases(matrix.cases.filter(np.isfinite(matrix.values).all(axis=1)), metric=matrix.metric.name)
     metrics = {matrix.metric.name: matrix for _, matrix in matrices}
     findings = [one for matrix in metrics.values() for one in (*matrix.borrowed, *matrix.findings())]
     if options.task_column is None and len(tasks) > 1:

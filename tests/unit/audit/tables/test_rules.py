@@ -393,6 +393,57 @@ def test_counts_beside_a_share_are_that_share(printed: str, found: int) -> None:
     assert rules({"Found": printed}) == ["counts-beside"] * found
 
 
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (["120 (60.0%)", "50 (25.0%)", "30 (15.0%)"], []),
+        (["120 (66.3%)", "50 (25.0%)", "30 (15.0%)"], ["suspicious"]),
+        (["120 (52.0%)", "50 (25.0%)", "30 (15.0%)"], ["inconsistent"]),
+        (["120 (52.0%)", "50 (45.0%)", "30 (11.0%)"], []), (["120 (52.0)", "50 (25.0)", "30 (15.0)"], []),
+        (["250 (52.0%)", "50 (25.0%)", "30 (15.0%)"], []),
+    ],
+)  # fmt: skip
+def test_counts_are_shares_of_the_cases_that_their_column_names(cells: list[str], found: list[str]) -> None:
+    """Fewer cases may be known than there are, and shares of rows fit no column; what has no percent sign is a mean."""
+    table = audit(*({"Training (n = 200)": cell} for cell in cells))
+    assert table.select("severity", "rule").rows() == [(grade, "counts-beside") for grade in found]
+    means = [{"table": "t", "row": "Age, mean (SD), %", "column": "All (n = 200)", "value": "52 (25.0)"}]
+    assert surgvalid.audit_tables(means).table.is_empty()
+
+
+@pytest.mark.parametrize("printed", ["71 of 73 (92.3%)", "0.92 (71 of 73)"])
+def test_counts_may_be_written_in_words(printed: str) -> None:
+    assert rules({"Found": printed}) == ["counts-beside"]
+
+
+@pytest.mark.parametrize(
+    ("head", "printed", "p", "found"),
+    [
+        ("Difference in Dice (95% CI)", "0.05 (0.02 to 0.08)", "0.001", ""),
+        ("Difference in Dice (95% CI)", "0.05 (0.02 to 0.08)", "0.48", "suspicious"),
+        ("Δ Dice (95% CI)", "−0.05 [−0.09, 0.02]", "<0.001", "suspicious"),
+        ("Δ Dice (95% CI)", "−0.05 [−0.09, 0.02]", "0.04", ""), ("Dice (95% CI)", "0.85 (0.82 to 0.88)", "0.48", ""),
+        ("OR (95% CI)", "2.10 (1.40–3.15)", "<0.001", ""), ("OR (95% CI)", "2.10 (1.40–3.15)", "0.61", "inconsistent"),
+        ("Odds ratio (95% CI)", "0.90 (0.60–1.35)", "0.0003", "inconsistent"),
+        ("Odds ratio (95% CI)", "0.90 (0.60–1.35)", "> 0.5", ""), ("HR (95% CI)", "1.50 (0.00–2.00)", "0.001", ""),
+    ],
+)  # fmt: skip
+def test_a_p_value_agrees_with_the_interval_beside_it(head: str, printed: str, p: str, found: str) -> None:
+    for name in ("P", "p value"):
+        table = audit({head: printed, name: p})
+        assert table.select("severity", "rule").rows() == [(found, "p-value")] * bool(found)
+    assert rules({head: printed, "p value, Holm": p}) == [], "corrected p-values are of several intervals"
+
+
+def test_intervals_of_what_is_no_metric_hold_their_number() -> None:
+    """A difference is below 0 without being out of range, and its ends may be exchanged."""
+    assert rules({"Δ Dice": "-0.1", "n": "12"}) == []
+    assert rules({"Mean difference (95% CI)": "0.05 (0.09 to 0.01)"}) == ["interval"]
+    assert rules({"Mean difference (95% CI)": "−0.05 (−0.09–−0.01)"}) == []
+    assert rules({"Time in minutes (95% CI)": "45 (61 to 70)"}) == ["interval"]
+    assert rules({"Time in minutes": "45 (61 to 70)"}) == []
+
+
 def test_the_number_of_cases_is_taken_from_the_caption_with_caution(tmp_path: Path) -> None:
     text = (
         "Table 1. Results of the test set (n = 36)\n\n| Model | Accuracy | F1 |\n|---|---|---|\n| A | 0.37 | 0.30 |\n"

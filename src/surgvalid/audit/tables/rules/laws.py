@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -26,11 +25,11 @@ import numpy as np
 from surgvalid.audit.tables.cells import PrintedCell
 from surgvalid.audit.tables.metric_names import METRICS
 from surgvalid.audit.tables.rows import Array, Bounds, Mask, PrintedRows, entries_where
+from surgvalid.audit.tables.rules.possible_counts import p_columns
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
 _A, _R = "accuracy", "weighted_recall"
 Side = Callable[[Bounds], Array]
-_P_VALUE = re.compile(r"(?:adj\w*\.?|corrected)?\s*p[ -]?val(?:ue)?s?\b.*", re.IGNORECASE)
 _ROOM = 1e-9
 """Room for the arithmetic of floating point."""
 
@@ -45,7 +44,7 @@ def value_range(rows: PrintedRows) -> Iterator[TableFinding]:
             text = f"0 ≤ {metric} ≤ {most} does not hold"
             yield rows.finding(entry, Grade.IMPOSSIBLE, "range", [metric], text, meaning)
     for read in rows.tables:
-        for index in (place for place, path in enumerate(read.table.columns) if _P_VALUE.fullmatch(path[-1])):
+        for index in p_columns(read):
             for row, cell in enumerate(read.table.values(index)):
                 if cell.value is not None and not 0 <= cell.value <= 1:
                     meaning = "no test gives this, if the column is a p-value"

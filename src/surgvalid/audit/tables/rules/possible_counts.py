@@ -10,7 +10,8 @@ no convention for undefined values is excluded.
 
 `whole-counts`: a share out of n cases is k/n for a whole k (the GRIM test of Brown and Heathers 2017).
 
-`counts-beside`: a share printed with its counts, as `0.87 (45/52)`, is that quotient.
+`counts-beside`: a share printed with its counts, as `0.87 (45/52)`, is that quotient; so is `12 (5.7%)` in a column of
+n = 212, where most of its cells are.
 
 Looked at: accuracy where the number of cases is known (in multi-label tables out of cases times classes), and columns
 whose number of cases was named.
@@ -20,13 +21,16 @@ cases give, or more. Expected is that of the normal approximation at the stated 
 Wilson's interval, which is narrower by at most the square root of 1 + z²/n, at the share of the printed digits that
 gives least. Dependent cases only widen it, and so do fewer: sensitivity, specificity and precision of one class are
 shares of some of the cases.
+
+`p-value`: an interval of a difference leaves out 0, and one of a ratio 1, where the p-value beside it is below 1 less
+the level. How far both are apart is told in standard errors, from the end of the interval that is nearer.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -35,7 +39,7 @@ import numpy.typing as npt
 
 from surgvalid.audit.tables.cells import PrintedCell
 from surgvalid.audit.tables.layout import INTERVALS, counted_in
-from surgvalid.audit.tables.metric_names import ColumnReading
+from surgvalid.audit.tables.metric_names import CHANGES, ColumnReading
 from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, entries_where, number_text
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
@@ -247,41 +251,115 @@ def _shares_in(read: ReadTable, share: CountedShares) -> Iterator[TableFinding]:
 
 
 def beside(rows: PrintedRows) -> Iterator[TableFinding]:
-    """Shares that are not the counts printed beside them."""
+    """Shares that are not the counts printed beside them, or not those of the cases that their column names."""
     for read in rows.tables:
-        for row, cells in enumerate(read.table.cells):
-            for index, cell in enumerate(cells):
+        for place in range(len(read.table.columns)):
+            cells = {row: cell for row, cell in enumerate(read.table.values(place)) if cell.counts}
+            named = {row: cell for row in range(len(read.table.rows)) if (cell := _of_column(read, row, place))}
+            if 2 * sum(map(_is_quotient, named.values())) > len(named):  # no shares of rows, or of other cases
+                cells |= named
+            for row, cell in cells.items():
                 count, cases = cell.counts or (0, 0)
-                if not 0 < cases >= count or cell.value is None:
+                if _is_quotient(cell):
                     continue
-                unit = 100.0 if cell.percent or cell.value > 1 else 1.0
-                share, half = unit * count / cases, 0.5 * 10.0**-cell.decimals + SLACK
-                if (cell.decimals or cell.percent) and not -half <= share - cell.value <= 2 * half:
-                    text = f"{count}/{cases} = {number_text(share, cell.decimals + 2)}, printed {cell.text}"
-                    meaning = "a count, its number or the share is wrong, if the share is of these counts"
-                    yield read.finding(Grade.INCONSISTENT, "counts-beside", [row], [index], text, meaning)
+                fewer = (cell._replace(counts=(count, less)) for less in range(count, cases) if row in named)
+                grade = Grade.SUSPICIOUS if any(map(_is_quotient, fewer)) else Grade.INCONSISTENT
+                share = number_text((100 if _is_percent(cell) else 1) * count / cases, cell.decimals + 2)
+                text = f"{count}/{cases} = {share}, printed {cell.text}"
+                meaning = "a count, its number or the share is wrong, if the share is of these counts"
+                also = " and not of fewer cases" * (grade is Grade.SUSPICIOUS)
+                yield read.finding(grade, "counts-beside", [row], [place], text, meaning + also)
 
 
-_INTERVAL = re.compile(r"[\s(\[:](\d*\.?\d+)\s*%?\s*(?:,|;|-|to)\s*(\d*\.?\d+)\s*%?\s*[)\]]?$")
+_OF_COLUMN = re.compile(r"(\d[\d,]*)\s*[(\[](\d+(?:\.\d+)?)\s*(%?)[)\]]", re.ASCII)
+"""A count and its percentage."""
+_MEANS = re.compile(r"\bSD\b|\bmean|\bmedian|\bIQR\b|\bage\b", re.IGNORECASE)
+
+
+def _of_column(read: ReadTable, row: int, place: int) -> PrintedCell | None:
+    """The share of a cell with its count, out of the cases that its column or caption names."""
+    text, heading = read.table.cells[row][place].text, read.table.column_name(place)
+    words, match = f"{read.table.rows[row]} {heading} {read.table.title}", _OF_COLUMN.fullmatch(text)
+    if match is None or not (match[3] or "%" in words) or _MEANS.search(words):
+        return None
+    count, cases = int(match[1].replace(",", "")), counted_in(heading) or read.table.counted
+    share = PrintedCell(text, float(match[2]), len(match[2].partition(".")[2]), percent=True, counts=(count, cases))
+    return share if 0 < count <= cases else None
+
+
+def _is_quotient(cell: PrintedCell) -> bool:
+    """Whether a share is that of its counts, rounded or cut off; where it is none, nothing contradicts it."""
+    (count, cases), value = cell.counts or (0, 0), cell.value
+    if not 0 < cases >= count or value is None or not (cell.decimals or cell.percent):
+        return True
+    half = 0.5 * 10.0**-cell.decimals + SLACK
+    return -half <= (100 if _is_percent(cell) else 1) * count / cases - value <= 2 * half
+
+
+def _is_percent(cell: PrintedCell) -> bool:
+    return cell.percent or (cell.value or 0) > 1
+
+
+_END = r"([-+]?\d*\.?\d+)\s*%?"
+_INTERVAL = re.compile(rf"[\s(\[:]{_END}\s*(?:,|;|-|to)\s*{_END}\s*[)\]]?$")
 _HALF = re.compile(r"(?:±|\+/-|\+-)\s*(\d*\.?\d+)\s*%?\s*[)\]]?$")
 _LEVEL = re.compile(r"(\d\d)\s*%\s*(?:CI|confidence)", re.IGNORECASE)
-_SPREADS = re.compile(r"\bIQR\b|quartile|\brange\b|\bSD\b|\bmin", re.IGNORECASE)
+_SPREADS = re.compile(r"\bIQR\b|quartile|\brange\b|\bSD\b|\bmax", re.IGNORECASE)
 _NARROW = 0.8
 """Share of the least expected width below which a printed interval is too narrow."""
 
 
+class PrintedInterval(NamedTuple):
+    """A number with its interval, as texts."""
+
+    row: int
+    cell: PrintedCell
+    low: str
+    high: str
+    level: int
+
+    @property
+    def normal(self) -> float:
+        """The quantile of the level."""
+        return NormalDist().inv_cdf(0.5 + self.level / 200)
+
+    @property
+    def digit(self) -> float:
+        """One unit of the last digit that all three numbers have."""
+        return float(10.0 ** -min(self.cell.decimals, *(len(end.partition(".")[2]) for end in (self.low, self.high))))
+
+
 def intervals(rows: PrintedRows) -> Iterator[TableFinding]:
-    """Intervals that do not hold their number, or are too narrow for the number of cases."""
+    """Intervals that do not hold their number, are too narrow for their cases, or are at odds with a p-value."""
     for read in rows.tables:
         counts = {share.column: share for share in _shares(read)}
         for column in read.columns:
+            printed = list(_intervals_in(read, column))
             share = counts.get(column.place) or CountedShares(column.place, read.facts.cases * _is_share(read, column))
-            name, unit = read.table.column_name(column.place), 100.0 if read.percent[column.place] else 1.0
-            for row, cell in enumerate(read.table.values(column.place)):
-                words = f"{cell.text} {name} {read.table.title}"
-                ends = _ends(cell, words) if column.metric and cell.value is not None else None
-                for texts in _about_interval(cell, *ends, unit, share.cases, words) if ends else ():
-                    yield read.finding(share.grade, "interval", [row], [column.place], *texts)
+            unit = 100.0 if read.percent[column.place] else 1.0
+            for one in printed:
+                for grade, texts in _about_interval(one, unit, share):
+                    yield read.finding(grade, "interval", [one.row], [column.place], *texts)
+            yield from _against_p(read, column.place, printed)
+
+
+def _intervals_in(read: ReadTable, column: ColumnReading) -> Iterator[PrintedInterval]:
+    """The intervals of a column, where the words beside them leave no other meaning.
+
+    Two whole numbers may be citations or counts, and what stands behind ± is a half width only where that is said; so
+    is an interval of what is no share.
+    """
+    for row, cell in enumerate(read.table.values(column.place)):
+        words = f"{cell.text} {read.table.column_name(column.place)} {read.table.title}"
+        called, both = INTERVALS.search(words), _INTERVAL.search(cell.text)
+        if cell.value is None or not (called or column.metric):
+            continue
+        level = int(stated[1]) if (stated := _LEVEL.search(words)) else 95
+        if both and not _SPREADS.search(words) and (called or "." in both[0]):
+            yield PrintedInterval(row, cell, both[1], both[2], level)
+        elif called and (half := _HALF.search(cell.text)):
+            low, high = (f"{cell.value + side * float(half[1]):.{cell.decimals}f}" for side in (-1, 1))
+            yield PrintedInterval(row, cell, low, high, level)
 
 
 def _is_share(read: ReadTable, column: ColumnReading) -> bool:
@@ -289,37 +367,68 @@ def _is_share(read: ReadTable, column: ColumnReading) -> bool:
     return read.facts.kind == "binary" and column.metric in ("recall", "specificity", "precision", "jaccard")
 
 
-def _ends(cell: PrintedCell, words: str) -> tuple[str, str] | None:
-    """The ends of the interval behind a number, where the words beside it leave no other meaning.
-
-    Two whole numbers may be citations or counts, and what stands behind ± is a half width only where that is said.
-    """
-    called, both = INTERVALS.search(words), _INTERVAL.search(cell.text)
-    if both and not _SPREADS.search(words) and (called or "." in both[0]):
-        return both[1], both[2]
-    half = _HALF.search(cell.text) if called else None
-    if half is None or cell.value is None:
-        return None
-    low, high = (f"{cell.value + side * float(half[1]):.{cell.decimals}f}" for side in (-1, 1))
-    return low, high
-
-
-def _about_interval(
-    cell: PrintedCell, low: str, high: str, unit: float, cases: int, words: str
-) -> Iterator[tuple[str, str]]:
+def _about_interval(one: PrintedInterval, unit: float, share: CountedShares) -> Iterator[tuple[Grade, tuple[str, str]]]:
     """What is wrong with an interval: the arithmetic, and what follows."""
-    value, least, most = cell.value or 0.0, float(low), float(high)
-    digit = 10.0 ** -min(cell.decimals, *(len(end.partition(".")[2]) for end in (low, high)))
-    if not least - digit <= value <= most + digit:
-        yield f"{cell.text}: {value:g} does not lie between {low} and {high}", "no interval of this number"
-    level = int(stated[1]) if (stated := _LEVEL.search(words)) else 95
-    normal = NormalDist().inv_cdf(0.5 + level / 200)
-    shares = np.clip(np.array([value, value - digit, value + digit]) / unit, 0.0, 1.0)
-    widths = 2 * normal * unit * np.sqrt(shares * (1 - shares) / max(cases, 1))
-    narrowest = widths.min() / math.sqrt(1 + normal**2 / max(cases, 1))
-    if cases and narrowest > 0 and (ratio := (most - least + digit) / narrowest) < _NARROW:
+    value, least, most, cases = one.cell.value or 0.0, float(one.low), float(one.high), share.cases
+    if not least - one.digit <= value <= most + one.digit:
+        text = f"{one.cell.text}: {value:g} does not lie between {one.low} and {one.high}"
+        yield Grade.INCONSISTENT, (text, "no interval of this number")
+    shares = np.clip(np.array([value, value - one.digit, value + one.digit]) / unit, 0.0, 1.0)
+    widths = 2 * one.normal * unit * np.sqrt(shares * (1 - shares) / max(cases, 1))
+    narrowest = widths.min() / math.sqrt(1 + one.normal**2 / max(cases, 1))
+    if cases and narrowest > 0 and (ratio := (most - least + one.digit) / narrowest) < _NARROW:
         yield (
-            f"{most - least:.4g} wide; {cases} independent cases give {widths[0]:.4g} at {level} %: "
-            f"{(most - least) / widths[0]:.2f} times (at most {ratio:.2f} by rounding and method)",
-            "too narrow for so many cases, and dependent ones would only widen it",
+            share.grade,
+            (
+                f"{most - least:.4g} wide; {cases} independent {share.what} give {widths[0]:.4g} at {one.level} %: "
+                f"{(most - least) / widths[0]:.2f} times (at most {ratio:.2f} by rounding and method)",
+                "too narrow for so many cases, and dependent ones would only widen it",
+            ),
         )
+
+
+P_VALUE = re.compile(r"(?:adj\w*\.?|corrected)?\s*p(?:[ -]?val(?:ue)?s?\b.*)?", re.IGNORECASE)
+"""Headings of p-values; precision has the letter where it is a metric."""
+_PRINTED_P = re.compile(r"(?:p\s*)?([<>=≤≥]?)\s*(\d?\.\d+)", re.IGNORECASE)
+_RATIO = re.compile(r"\b(?:OR|HR|RR|IRR)\b|odds|\bratio", re.IGNORECASE)
+_CHANGE = re.compile(rf"{CHANGES.pattern}|\bcoeff|\bβ|\bbeta\b|\beffect", re.IGNORECASE)
+_OTHER_QUESTION = re.compile(r"adj|corr|holm|bonf|fdr|inferior|equiv|interact|trend", re.IGNORECASE)
+"""Of p-values that are not those of the interval beside them."""
+_APART = 1.0
+"""Standard errors by which a p-value and an interval must differ: tests of one question are rarely as far apart."""
+
+
+def p_columns(read: ReadTable) -> list[int]:
+    """The columns of p-values."""
+    heads = [(column.place, read.table.columns[column.place][-1]) for column in read.columns if not column.metric]
+    compared = any(_CHANGE.search(head) or _RATIO.search(head) for _, head in heads)
+    return [place for place, head in heads if P_VALUE.fullmatch(head) and (compared or len(head) > 1)]
+
+
+def _against_p(read: ReadTable, place: int, printed: Sequence[PrintedInterval]) -> Iterator[TableFinding]:
+    """Intervals of differences and ratios beside a p-value that says the opposite."""
+    columns, name = p_columns(read), read.table.column_name(place)
+    heads = " ".join((read.table.title, *(read.table.column_name(column) for column in columns)))
+    ratio = _RATIO.search(name) is not None
+    if len(columns) != 1 or not (ratio or _CHANGE.search(name)) or _OTHER_QUESTION.search(heads):
+        return
+    for one in printed:
+        value, stated = one.cell.value or 0.0, _PRINTED_P.fullmatch(read.table.cells[one.row][columns[0]].text)
+        near, scale = float(one.low if value > ratio else one.high), math.log if ratio else float
+        if stated is None or (ratio and min(value, near) <= one.digit):
+            continue
+        ends = [scale(near + side * one.digit) for side in (-1, 0, 1)]
+        low, z, high = sorted(abs(scale(value)) * one.normal / max(abs(scale(value) - end), 1e-9) for end in ends)
+        p, half = float(stated[2]), 0.5 * 10.0 ** -len(stated[2].partition(".")[2])
+        span = {"<": (0.0, p), "≤": (0.0, p), ">": (p, 1.0), "≥": (p, 1.0)}.get(stated[1], (p - half, p + half))
+        most, least = (NormalDist().inv_cdf(1 - min(max(end, 1e-15), 1.0) / 2) for end in span)
+        apart = (low - most) * (low > one.normal > most) + (least - high) * (high < one.normal < least)
+        if apart > _APART:
+            meant = 2 * NormalDist().cdf(-z)
+            text = f"{one.low} to {one.high} at {one.level} % is p = {meant:.2g} or so, printed {stated[0]}"
+            meaning = (
+                "one says that there is a difference and the other does not; a test of ranks and an interval of means "
+                "may differ so, two of one model do not"
+            )
+            grade = Grade.INCONSISTENT if ratio else Grade.SUSPICIOUS
+            yield read.finding(grade, "p-value", [one.row], [place, columns[0]], text, meaning)

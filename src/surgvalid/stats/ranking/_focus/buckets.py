@@ -161,7 +161,7 @@ def _complete(table: ScoreTable, metric: str, options: RankOptions) -> tuple[Sco
             "rule 'focus' compares models on the same questions; use missing='drop-case' (--missing drop-case), "
             "not 'drop-score'"
         )
-    note_cases(matrix.cases)
+    note_cases(matrix.cases, metric=matrix.metric.name)
     sentences = matrix.absent.sentences
     whole = matrix.columns(sorted(matrix.models))
     return (
