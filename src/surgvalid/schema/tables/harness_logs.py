@@ -63,6 +63,10 @@ class HarnessLog(NamedTuple):
     tool: str = ""
     marks: tuple[Interpreted, ...] = ()
     """That it is half a run's, which no verb leaves out."""
+    run: str = ""
+    """What all attempts at one run are called."""
+    stopped: str = ""
+    """Why the run did not finish; its scores are not read then."""
 
 
 def read_log(path: Path) -> HarnessLog | None:
@@ -72,7 +76,7 @@ def read_log(path: Path) -> HarnessLog | None:
         FileUnreadable: It holds no scores of cases, or cannot be read.
         ExtraNeeded: Its compression needs another package.
     """
-    logs = logs_in(path)
+    logs = finished(logs_in(path))
     return joined([*alike(logs).values()]) if len(logs) > 1 else next(iter(logs.values()), None)
 
 
@@ -82,7 +86,7 @@ def logs_in(path: Path) -> Mapping[Path, HarnessLog]:
         patterns = () if (path / "scores.parquet").is_file() else (*_SAMPLES, "*.eval", _TIMED)
         files = sorted(file for pattern in patterns for file in path.glob(pattern))
         logs = [*(pair for file in files for pair in logs_in(file).items())]
-        return {file: log for file, log in logs if log.scorers}
+        return {file: log for file, log in logs if log.scorers or log.stopped}
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return {}
     state = path.stat()
@@ -106,6 +110,25 @@ def _of_file(path: Path, changed: int, size: int) -> Mapping[Path, HarnessLog]: 
         return {path: HarnessLog(_tracker_table(path, document["columns"], document["data"]))}
     message = "holds no log of inspect, no results of lmms-eval or lm-eval, and no table of MLflow or Weights & Biases"
     raise FileUnreadable(str(path), [f"{message} (an object with 'columns' and 'data')"])
+
+
+def finished(logs: Mapping[Path, HarnessLog]) -> dict[Path, HarnessLog]:
+    """The logs without the attempts at a run that stopped, where another one finished, which says so.
+
+    Raises:
+        FileUnreadable: No attempt at a run finished.
+    """
+    done = {log.run: path for path, log in logs.items() if log.run and not log.stopped}
+    kept = {path: log for path, log in logs.items() if not log.stopped}
+    for path, log in logs.items():
+        if not log.stopped:
+            continue
+        why, other = log.stopped, done.get(log.run)
+        if other is None:
+            raise FileUnreadable(str(path), [f"its run did not finish ({why}); let inspect retry it first"])
+        line = Interpreted("missing", "", f"left out: {path.name} ({why}), which inspect retried")
+        kept[other] = kept[other]._replace(lines=(*kept[other].lines, line))
+    return kept
 
 
 def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path, HarnessLog]:

@@ -15,6 +15,8 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.schema.archives import ArchiveLimits, archive_problems
 from surgvalid.schema.metric_facts import MetricFacts
@@ -42,7 +44,7 @@ def read_eval(path: Path) -> HarnessLog:
     """The scores in a `.eval` log.
 
     Raises:
-        FileUnreadable: It is no such log, did not finish, or holds no scores.
+        FileUnreadable: It is no such log, or holds no scores.
         Misuse: Its members need the package zstandard.
     """
     try:
@@ -50,9 +52,8 @@ def read_eval(path: Path) -> HarnessLog:
             if problems := archive_problems(archive.infolist(), _LIMITS):
                 raise FileUnreadable(str(path), problems)
             names = set(archive.namelist())
-            if "header.json" not in names:
-                raise _unfinished(path, "no header.json")
-            header = _json(archive, path, "header.json")
+            started = "header.json" if "header.json" in names else "_journal/start.json"
+            header = _json(archive, path, started)
             return _log(path, header, _samples(archive, path, names))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
         raise FileUnreadable(str(path), [f"no usable log of inspect ({first_line(error)[:200]})"]) from None
@@ -76,8 +77,9 @@ def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[
 def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
-    if header.get("status", _FINISHED) != _FINISHED:
-        raise _unfinished(path, header["status"])
+    run, status = str(header["eval"].get("task_id") or ""), header.get("status", "no header.json")
+    if status != _FINISHED:
+        return HarnessLog(pl.DataFrame(), run=run, stopped=str(status))
     model = str(header["eval"].get("model"))
     grades: dict[str, bool] = {}
     rows: list[Scored] = []
@@ -85,24 +87,23 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
         if not isinstance(sample, dict) or "id" not in sample:
             raise FileUnreadable(str(path), ["no usable log of inspect (a sample has no id)"])
         rows += _scored(path, model, sample, grades)
-    names = own_names = list(dict.fromkeys(row.metric for row in rows if row.metric))
-    rows = [row._replace(metric=name) for row in rows for name in ([row.metric] if row.metric else names)]
+    names = list(dict.fromkeys(row.metric for row in rows if row.metric))
     scorers = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
-    if len(scorers) == 1 and len(names) > 1:  # the parts of one score are called as they are
-        rows = [row._replace(metric=row.metric.partition("/")[2]) for row in rows]
-        names, grades = [name.partition("/")[2] for name in names], {n.partition("/")[2]: g for n, g in grades.items()}
-    if len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
-        rows, names = [row._replace(metric=_ACCURACY) for row in rows], [_ACCURACY]
+    called = {name: name for name in names}
+    if len(scorers) == 1 < len(names):  # the parts of one score are called as they are
+        called = {name: name.partition("/")[2] for name in names}
+    elif len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
+        called = {names[0]: _ACCURACY}
+    rows = [row._replace(metric=called[name]) for row in rows for name in ([row.metric] if row.metric else names)]
     log = harness_log(path, rows, unit=_cluster(header))
-    known = {name: MetricFacts(name) for name in names if grades.get(name)}
-    log = log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")), tool="inspect")
+    known = {one: MetricFacts(one) for name, one in called.items() if grades[name] and one != _ACCURACY}
+    log = log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")), tool="inspect", run=run)
     why = " (its limit)" if section(header, "eval", "config").get("limit") else ""
     log = half_run(log, len({row.case for row in rows}), section(header, "eval", "dataset").get("samples"), why=why)
     held = len({(row.case, row.repeat) for row in rows})
     log = half_run(log, held, section(header, "results").get("total_samples"), "samples")
     means = _means(header)
-    stated = {name: means.get(its_own) for name, its_own in zip(names, own_names, strict=True)}
-    return contradicted(log, stated, f"{path.name} says", "its scorer")
+    return contradicted(log, {one: means.get(name) for name, one in called.items()}, f"{path.name} says", "its scorer")
 
 
 def _means(header: Any) -> dict[str, float | None]:
@@ -118,10 +119,6 @@ def _means(header: Any) -> dict[str, float | None]:
 
 def _results(header: Any) -> list[Mapping[str, Any]]:
     return [one for one in section(header, "results").get("scores") or [] if isinstance(one, dict)]
-
-
-def _unfinished(path: Path, why: str) -> FileUnreadable:
-    return FileUnreadable(str(path), [f"its run did not finish ({why}); let inspect retry it first"])
 
 
 def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:

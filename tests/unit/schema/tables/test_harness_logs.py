@@ -260,6 +260,28 @@ def test_a_folder_of_logs_in_json_is_read(tmp_path: Path) -> None:
     assert read_scores(tmp_path).table.models == ["a", "b"]
 
 
+def test_an_attempt_that_did_not_finish_is_left_out_where_inspect_retried_it(tmp_path: Path) -> None:
+    def attempt(day: int, status: str, run: str = "r1") -> Path:
+        document = {**log(cases()[: None if status == "success" else 4]), "status": status}
+        document["eval"] |= {"task_id": run}
+        return packed(tmp_path / f"2026-01-0{day}T00-00-00-00-00_vqa_{run}.eval", document)
+
+    lost, done = attempt(1, "error"), attempt(2, "success")
+    for given in (tmp_path, [lost, done]):
+        reading = read_scores(given)
+        assert reading.table.frame.height == 18
+        assert f"left out: {lost.name} (error), which inspect retried" in [one.sentence for one in reading.interpreted]
+    with pytest.raises(FileUnreadable, match=r"did not finish \(error\); let inspect retry it first"):
+        read_scores(lost)
+    crashed = tmp_path / "2026-01-03T00-00-00-00-00_vqa_r1.eval"
+    with zipfile.ZipFile(crashed, "w") as archive:  # as it is left where nothing could be closed
+        archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"model": "org/a", "task_id": "r1"}}))
+    assert read_scores(tmp_path).table.frame.height == 18
+    attempt(4, "cancelled", "r2")
+    with pytest.raises(FileUnreadable, match=r"_r2\.eval: its run did not finish \(cancelled\)"):
+        read_scores(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("document", "why"),
     [
