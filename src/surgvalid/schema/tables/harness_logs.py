@@ -118,16 +118,15 @@ def finished(logs: Mapping[Path, HarnessLog]) -> dict[Path, HarnessLog]:
     Raises:
         FileUnreadable: No attempt at a run finished.
     """
-    done = {log.run: path for path, log in logs.items() if log.run and not log.stopped}
     kept = {path: log for path, log in logs.items() if not log.stopped}
+    done = {log.run: path for path, log in kept.items() if log.run}
     for path, log in logs.items():
-        if not log.stopped:
-            continue
-        why, other = log.stopped, done.get(log.run)
-        if other is None:
-            raise FileUnreadable(str(path), [f"its run did not finish ({why}); let inspect retry it first"])
-        line = Interpreted("missing", "", f"left out: {path.name} ({why}), which inspect retried")
-        kept[other] = kept[other]._replace(lines=(*kept[other].lines, line))
+        if log.stopped and log.run not in done:
+            raise FileUnreadable(str(path), [f"its run did not finish ({log.stopped}); let inspect retry it first"])
+        if log.stopped:
+            other = kept[done[log.run]]
+            line = Interpreted("missing", "", f"left out: {path.name} ({log.stopped}), which inspect retried")
+            kept[done[log.run]] = other._replace(lines=(*other.lines, line))
     return kept
 
 
@@ -256,9 +255,8 @@ def _absent(rows: Sequence[Scored]) -> tuple[Interpreted, ...]:
     absent = len(samples - {(row.case, row.repeat) for row in rows if row.value is not None})
     if not absent:
         return ()
-    many = "1 sample" if absent == 1 else f"{absent:,} samples"
-    sentence = f"{many} of {len(samples):,} of {rows[0].model} ended in an error or unscored: no score, never 0"
-    return (Interpreted("missing", "value", sentence),)
+    many = f"{absent:,} of {len(samples):,} samples of {rows[0].model}"
+    return (Interpreted("missing", "value", f"{many} ended in an error or unscored: no score, never 0"),)
 
 
 def _properties(rows: Sequence[Scored], unit: str | None) -> list[pl.Series]:

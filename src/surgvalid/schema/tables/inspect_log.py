@@ -37,7 +37,6 @@ _MOST_BYTES = 256 << 20
 _ZSTANDARD = 93
 _GRADES = frozenset("CIPN")
 _ACCURACY = "accuracy"
-_FINISHED = "success"
 
 
 def read_eval(path: Path) -> HarnessLog:
@@ -78,7 +77,7 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
     run, status = str(header["eval"].get("task_id") or ""), header.get("status", "no header.json")
-    if status != _FINISHED:
+    if status != "success":
         return HarnessLog(pl.DataFrame(), run=run, stopped=str(status))
     model = str(header["eval"].get("model"))
     grades: dict[str, bool] = {}

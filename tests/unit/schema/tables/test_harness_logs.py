@@ -145,7 +145,7 @@ def test_epochs_are_averaged_and_errors_left_out_as_inspect_does_itself() -> Non
     assert (table["cases"][0], table["videos"][0]) == (18, 6)
     sentences = [line.sentence for line in read_scores(EPOCHS).interpreted]
     assert any("3 repeats per case averaged" in sentence for sentence in sentences)
-    assert "2 samples of 54 of mockllm/gamma ended in an error or unscored: no score, never 0" in sentences
+    assert "2 of 54 samples of mockllm/gamma ended in an error or unscored: no score, never 0" in sentences
 
 
 def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Pa
     b = written(tmp_path / "b.json", log(cases(), "org/b"))
     reading = read_scores([a, b])
     assert "not there: 1 score of org/a; " in " ".join(line.sentence for line in reading.interpreted)
-    assert any("1 sample of 18 of org/a" in line.sentence for line in reading.interpreted)
+    assert any("1 of 18 samples of org/a" in line.sentence for line in reading.interpreted)
     result = compare([a, b], "org/a", "org/b")
     assert (result.table["difference"][0], result.table["cases"][0]) == (0.0, 17)
 
@@ -248,7 +248,7 @@ def test_a_folder_of_two_tasks_keeps_them_apart_where_a_model_did_both(tmp_path:
     packed(paths[1], broken)
     reading = read_scores(tmp_path)
     assert "not there: 1 score of a; " in " ".join(line.sentence for line in reading.interpreted)
-    assert any(line.sentence.startswith("1 sample of 18 of a ended") for line in reading.interpreted)
+    assert any(line.sentence.startswith("1 of 18 samples of a ended") for line in reading.interpreted)
     apart = [paths[0], packed(tmp_path / "c.eval", told("c", "phase-v2", "I"))]
     assert compare(apart, "a", "c").table["cases"][0] == 18, "another name of the task is no other task"
 
