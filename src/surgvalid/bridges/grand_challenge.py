@@ -208,7 +208,8 @@ def leaderboard(
     """
     if keep not in KEEPS:
         raise UnknownName("choice among the submissions of a user", keep, KEEPS)
-    where, document = "evaluations", evaluations
+    where: str = "evaluations"
+    document: Any = evaluations
     if isinstance(evaluations, str | Path):
         where, document = str(evaluations), read_json(evaluations)
     several = document.get("results", []) if isinstance(document, dict) else document
@@ -225,17 +226,18 @@ def leaderboard(
     for one in several:
         user, summary = str(one["submission"]["creator"]["username"]), _summary(one)
         rows, value = summary.get(PER_CASE), summary.get("value")
-        reasons = {
-            "not published": not one.get("published", True),
-            "by an earlier method; evaluate it again": one.get("method") != several[-1].get("method"),
-            "without scores of cases": not rows or not isinstance(value, int | float),
-        }
-        if why := next((why for why, holds in reasons.items() if holds), ""):
-            left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, {why}")
+        if not one.get("published", True):
+            why = "not published"
+        elif one.get("method") != several[-1].get("method"):
+            why = "by an earlier method; evaluate it again"
+        elif not rows or not isinstance(value, int | float):
+            why = "without scores of cases"
         else:
             about = one["submission"]
             place = (sign * value, str(about.get("created", one.get("created"))))  # the last, or of equal ones the last
             newest[str(about.get("pk", one.get("pk")))] = (place, user, rows)
+            continue
+        left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, {why}")
     if not newest:
         needed = "per_case = true in evaluate.toml, and an organiser's token"
         raise FileUnreadable(where, [f"no evaluation has scores of cases, which need {needed}; {left_out[-1]}"])

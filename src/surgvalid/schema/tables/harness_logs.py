@@ -64,9 +64,9 @@ class HarnessLog(NamedTuple):
     marks: tuple[Interpreted, ...] = ()
     """That it is half a run's, which no verb leaves out."""
     run: str = ""
-    """What all attempts at one run are called."""
+    """The same for all attempts at it."""
     stopped: str = ""
-    """Why the run did not finish; its scores are not read then."""
+    """Why it did not finish; no scores are read then."""
 
 
 def read_log(path: Path) -> HarnessLog | None:
@@ -85,8 +85,8 @@ def logs_in(path: Path) -> Mapping[Path, HarnessLog]:
     if path.is_dir():
         patterns = () if (path / "scores.parquet").is_file() else (*_SAMPLES, "*.eval", _TIMED)
         files = sorted(file for pattern in patterns for file in path.glob(pattern))
-        logs = [*(pair for file in files for pair in logs_in(file).items())]
-        return {file: log for file, log in logs if log.scorers or log.stopped}
+        logs = {place: log for file in files for place, log in logs_in(file).items()}
+        return {place: log for place, log in logs.items() if log.scorers or log.stopped}
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return {}
     state = path.stat()
@@ -103,7 +103,7 @@ def _of_file(path: Path, changed: int, size: int) -> Mapping[Path, HarnessLog]: 
         return {path: lmms_eval.read_samples(path)}
     document = read_json(path)
     if isinstance(document, dict) and isinstance(document.get("eval"), dict) and "status" in document:
-        return {path: inspect_log.read_document(path, document)}
+        return {path: inspect_log.read_document(path, document, document.get("samples") or [])}
     if isinstance(document, dict) and isinstance(document.get("results"), dict):
         return {file: lmms_eval.read_samples(file) for file in lmms_eval.samples_of(path)}
     if isinstance(document, dict) and {"columns", "data"} <= document.keys():

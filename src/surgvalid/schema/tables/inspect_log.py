@@ -34,7 +34,6 @@ from surgvalid.schema.tables.tabular import first_line
 _LIMITS = ArchiveLimits(members=2_000_000, unpacked_bytes=64 << 30, ratio=1_000)
 _MOST_BYTES = 256 << 20
 """Of one member."""
-_ZSTANDARD = 93
 _GRADES = frozenset("CIPN")
 _ACCURACY = "accuracy"
 
@@ -53,14 +52,9 @@ def read_eval(path: Path) -> HarnessLog:
             names = set(archive.namelist())
             started = "header.json" if "header.json" in names else "_journal/start.json"
             header = _json(archive, path, started)
-            return _log(path, header, _samples(archive, path, names))
+            return read_document(path, header, _samples(archive, path, names))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
         raise FileUnreadable(str(path), [f"no usable log of inspect ({first_line(error)[:200]})"]) from None
-
-
-def read_document(path: Path, document: Mapping[str, Any]) -> HarnessLog:
-    """The scores in a log that is one JSON document."""
-    return _log(path, document, document.get("samples") or [])
 
 
 def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[Any]:
@@ -73,7 +67,8 @@ def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[
             yield _json(archive, path, name)
 
 
-def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
+def read_document(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
+    """The scores of samples, and what the header of their log, or all of it, says of them."""
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
     run, status = str(header["eval"].get("task_id") or ""), header.get("status", "no header.json")
@@ -101,8 +96,8 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
     log = half_run(log, len({row.case for row in rows}), section(header, "eval", "dataset").get("samples"), why=why)
     held = len({(row.case, row.repeat) for row in rows})
     log = half_run(log, held, section(header, "results").get("total_samples"), "samples")
-    means = _means(header)
-    return contradicted(log, {one: means.get(name) for name, one in called.items()}, f"{path.name} says", "its scorer")
+    means = {called[name]: mean for name, mean in _means(header).items() if name in called}
+    return contradicted(log, means, f"{path.name} says", "its scorer")
 
 
 def _means(header: Any) -> dict[str, float | None]:
@@ -145,8 +140,8 @@ def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str,
 
 def _cluster(header: Mapping[str, Any]) -> str | None:
     """The metadata by which the log's own standard errors are clustered, where all of its scorers agree."""
-    metrics = [one for score in _results(header) for one in section(score, "metrics").values()]
-    keys = {section(one, "params").get("cluster") for one in metrics if isinstance(one, dict)}
+    every = [section(score, "metrics") for score in _results(header)]
+    keys = {section(metrics, name, "params").get("cluster") for metrics in every for name in metrics}
     named = {key for key in keys if isinstance(key, str)}
     return named.pop() if len(named) == 1 else None
 
@@ -168,7 +163,7 @@ def _json(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
 
 def _unpacked(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> bytes:
     """The content of a member packed in a way that zipfile of this Python does not know."""
-    if member.compress_type != _ZSTANDARD:
+    if member.compress_type != 93:  # Zstandard
         message = f"{member.filename} is packed by method {member.compress_type}, which is not known here"
         raise FileUnreadable(str(path), [f"{message}; let inspect write the log again (inspect log convert)"])
     try:
