@@ -54,9 +54,9 @@ test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet 'uv>=0.7'
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[fast,video]' --group lowest
-	@# The oldest typer with the newest click is warned of by click; elsewhere a warning is an error.
+	@# Old packages are warned of by new ones; elsewhere a warning is an error.
 	.venv-lowest/bin/python -m pytest -n $(WORKERS) -m 'not long' -W ignore::DeprecationWarning tests/unit/cli tests/unit/schema tests/unit/stats \
-	  tests/unit/report tests/unit/studies tests/contracts/test_every_result.py tests/contracts/test_every_ranking_rule.py \
+	  tests/unit/report tests/unit/studies tests/contracts/test_every_verb.py tests/contracts/test_every_result.py tests/contracts/test_every_ranking_rule.py \
 	  tests/contracts/test_every_statistic_is_called_alike.py tests/contracts/test_every_chart.py
 
 # Large inputs, every property on ten times as many examples, and every simulation behind a published table; a table that

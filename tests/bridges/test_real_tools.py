@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from bridge_tables import bridge_rows, bridge_study
+from shared_data import shared
 from surgvalid import interval
 from surgvalid.bridges import harness_task, hub, inspect_ai, mlflow, wandb
 from surgvalid.schema.tables.table_reading import read_scores
@@ -43,6 +44,24 @@ def test_our_standard_errors_are_those_that_inspect_computes(tmp_path: Path) -> 
         ]
         theirs = stderr(cluster="video")(scores)
         assert interval(path).table["sd"][0] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_shared_logs_have_the_clustered_standard_errors_of_inspect() -> None:
+    from inspect_ai.log import read_eval_log
+    from inspect_ai.scorer import SampleScore, stderr
+
+    paths = sorted(shared("data", "bridges", "inspect_ai").glob("2026*.eval"))
+    for path in paths:
+        samples = read_eval_log(str(path)).samples or []
+        scores = [
+            SampleScore(score=score, sample_metadata=one.metadata)
+            for one in samples
+            for score in (one.scores or {}).values()
+        ]
+        grades = {"C": 1.0, "I": 0.0}
+        theirs = stderr(to_float=grades.__getitem__, cluster="video_id")(scores)
+        assert interval(path).table["sd"][0] == pytest.approx(theirs, abs=1e-9)
+    assert len(paths) == 2
 
 
 def test_a_run_of_inspect_is_read_with_the_errors_it_hides(tmp_path: Path) -> None:
@@ -163,6 +182,23 @@ def test_inspect_runs_a_task_of_ours_on_a_function(tmp_path: Path, monkeypatch: 
     assert table.select("metric", "cases", "videos").row(0) == ("accuracy", 12, 4)
     assert table["value"][0] == pytest.approx(metrics["accuracy"].value, abs=1e-9)
     assert table["sd"][0] == pytest.approx(metrics["stderr"].value, abs=1e-9)
+
+
+def test_the_shared_folders_have_the_clustered_standard_errors_of_lmms_eval_by_its_formula() -> None:
+    metrics = pytest.importorskip(
+        "lmms_eval.api.metrics", reason="lmms-eval (with torch, over 200 MB) is not installed"
+    )
+    folders = sorted(shared("data", "bridges", "lmms_eval").iterdir())
+    for folder in folders:
+        rows = read_scores(folder).table.frame
+        theirs = metrics.clustered_stderr(rows["value"].to_list(), rows["video"].to_list())
+        n, off = rows.height, rows.with_columns(u=(pl.col("value") - pl.col("value").mean()) / rows.height)
+        whole = off.group_by("video").agg(pl.col("u").sum())["u"].pow(2).sum()
+        assert theirs == pytest.approx((whole + off["u"].pow(2).sum() / (n - 1)) ** 0.5, abs=1e-9)
+        videos = rows["video"].n_unique()
+        ours = interval(folder).table["sd"][0]  # videos are as long as each other here
+        assert ours == pytest.approx((whole * videos / (videos - 1)) ** 0.5, abs=1e-9)
+    assert len(folders) == 2
 
 
 def test_lmms_eval_loads_a_task_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

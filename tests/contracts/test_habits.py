@@ -88,7 +88,7 @@ def test_the_forge_runs_everything_that_continuous_integration_runs() -> None:
     wanted = re.findall(r"^make (\S+)$", (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
     text = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
     assert wanted == ["test", "test-e2e", "test-models", "test-host"]
-    for target in (*wanted, "test-lowest", "docs", "audit", "release"):
+    for target in (*wanted, "test-lowest", "test-bridges", "docs", "audit", "release"):
         assert re.search(rf"(make|target:)[^\n]*\b{target}\b(?!-)", text), target
 
 

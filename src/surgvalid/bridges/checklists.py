@@ -37,7 +37,7 @@ class SourcedFact(NamedTuple):
     source: str
 
 
-Finder = Callable[[str], Sequence[SourcedFact]]
+Finder = Callable[[str], Sequence[SourcedFact] | None]
 
 
 def write(
@@ -93,7 +93,9 @@ def design(challenge: str | Path) -> str:
 def _row(guideline: Guideline, item: GuidelineItem, finders: Mapping[str, Finder]) -> dict[str, str | None]:
     """An item with its answer and where that is from, or with who has to answer it."""
     asked = (name.partition(".") for name in item.facts)
-    known = list(dict.fromkeys(fact for room, _, name in asked if room in finders for fact in finders[room](name)))
+    known = list(
+        dict.fromkeys(fact for room, _, name in asked if room in finders for fact in finders[room](name) or ())
+    )
     return {
         "guideline": guideline.name,
         "section": item.section,
@@ -136,12 +138,8 @@ def _finders(
         facts["registration"] = {
             key: [SourcedFact(text, f"registration.json: {at}")] for key, (text, at) in answers(registration).items()
         }
-    finders: dict[str, Finder] = {room: _finder(some) for room, some in facts.items()}
+    finders: dict[str, Finder] = {room: some.get for room, some in facts.items()}
     return finders if challenge is None else finders | {"challenge": _of_challenge(Path(challenge))}
-
-
-def _finder(facts: Mapping[str, Sequence[SourcedFact]]) -> Finder:
-    return lambda name: facts.get(name, ())
 
 
 def _of_study(study: StudyResult) -> dict[str, list[SourcedFact]]:

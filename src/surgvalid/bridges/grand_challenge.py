@@ -25,7 +25,7 @@ from surgvalid.schema.documents import read_json, read_text
 
 _FILES = {
     "Containerfile": """\
-# podman build -t method . && podman save method | gzip > method.tar.gz
+# podman build --build-arg BASE=surgvalid -t method . && podman save method | gzip > method.tar.gz
 # BASE is an image with surgvalid in it (packaging/Containerfile of its repository).
 ARG BASE
 FROM ${BASE}
@@ -208,31 +208,44 @@ def leaderboard(
     """
     if keep not in KEEPS:
         raise UnknownName("choice among the submissions of a user", keep, KEEPS)
-    where = str(evaluations) if isinstance(evaluations, str | Path) else "evaluations"
-    document = read_json(evaluations) if isinstance(evaluations, str | Path) else list(evaluations)
+    where: str = "evaluations"
+    document: Any = evaluations
+    if isinstance(evaluations, str | Path):
+        where, document = str(evaluations), read_json(evaluations)
     several = document.get("results", []) if isinstance(document, dict) else document
-    if not all(isinstance(one, dict) and "submission" in one for one in several):
-        raise FileUnreadable(where, ["no list of evaluations; take what /api/v1/evaluations/ answers"])
+    if not several or not all(isinstance(one, dict) and "submission" in one for one in several):
+        raise FileUnreadable(where, ["holds no evaluations; take what /api/v1/evaluations/ answers"])
     if isinstance(document, dict) and len(several) < document.get("count", 0):
         raise FileUnreadable(where, [f"holds {len(several)} of {document['count']} evaluations; ask with limit=1000"])
-    if phases := len({str(one["submission"].get("phase")) for one in several}) - 1:
-        raise FileUnreadable(where, [f"holds evaluations of {phases + 1} phases; ask with submission__phase=..."])
+    if (phases := len({str(one["submission"].get("phase")) for one in several})) > 1:
+        raise FileUnreadable(where, [f"holds evaluations of {phases} phases; ask with submission__phase=..."])
+    several = sorted(several, key=lambda one: str(one.get("created")))
     left_out: list[str] = []
-    by_user: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
-    for one in sorted(several, key=lambda one: str(one.get("created"))):
+    sign = (1 if better == "larger" else -1) if keep == "best" else 0
+    newest: dict[str, tuple[tuple[float, str], str, list[dict[str, Any]]]] = {}
+    for one in several:
         user, summary = str(one["submission"]["creator"]["username"]), _summary(one)
         rows, value = summary.get(PER_CASE), summary.get("value")
-        if not one.get("published", True) or not rows or not isinstance(value, int | float):
-            why = "without scores of cases" if one.get("published", True) else "not published"
-            left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, {why}")
+        if not one.get("published", True):
+            why = "not published"
+        elif one.get("method") != several[-1].get("method"):
+            why = "by an earlier method; evaluate it again"
+        elif not rows or not isinstance(value, int | float):
+            why = "without scores of cases"
+        else:
+            about = one["submission"]
+            place = (sign * value, str(about.get("created", one.get("created"))))  # the last, or of equal ones the last
+            newest[str(about.get("pk", one.get("pk")))] = (place, user, rows)
             continue
-        sign = 1 if better == "larger" else -1
-        if keep == "last" or user not in by_user or sign * value > sign * by_user[user][0]:
-            by_user[user] = (value, [{**row, "model": user} for row in rows])
-    if not by_user:
-        raise FileUnreadable(where, [f"no evaluation has scores of cases; {'; '.join(left_out)}"])
-    scores = pl.concat([pl.DataFrame(rows) for _, rows in by_user.values()], how="diagonal_relaxed")
-    return PlatformScores(scores.select("model", pl.exclude("model")), tuple(left_out))
+        left_out.append(f"{one.get('pk')} of {user}: {one.get('status')}, {why}")
+    if not newest:
+        needed = "per_case = true in evaluate.toml, and an organiser's token"
+        raise FileUnreadable(where, [f"no evaluation has scores of cases, which need {needed}; {left_out[-1]}"])
+    by_user = {user: rows for _, user, rows in sorted(newest.values(), key=lambda one: one[0])}
+    frames = [
+        pl.DataFrame(rows).select(pl.lit(user).alias("model"), pl.exclude("model")) for user, rows in by_user.items()
+    ]
+    return PlatformScores(pl.concat(frames, how="diagonal_relaxed"), tuple(left_out))
 
 
 def _summary(one: Mapping[str, Any]) -> Mapping[str, Any]:

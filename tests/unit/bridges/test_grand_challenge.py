@@ -331,6 +331,30 @@ def test_a_part_of_a_phase_and_several_phases_are_refused_and_what_is_not_publis
         grand_challenge.leaderboard(made)
 
 
+def test_only_the_newest_method_and_the_newest_evaluation_of_a_submission_count(tmp_path: Path) -> None:
+    made = [one | {"method": "m1"} for one in evaluations()]
+    again = {**made[1], "pk": "e6", "created": "2026-01-07T00:00:00Z", "outputs": made[2]["outputs"]}
+    again["outputs"][0]["value"]["value"] -= 0.3
+    better = {**again, "outputs": made[0]["outputs"]}  # bob's first submission, evaluated again: e1 is no second try
+    best = grand_challenge.leaderboard([*made[:5], better, again | {"created": "2026-01-08"}], keep="best").scores
+    rows = again["outputs"][0]["value"]["per_case"]
+    assert best.filter(model="bob")["value"].to_list() == [one["value"] for one in rows]
+    mended = [*made, again | {"method": "m2"}]
+    told = grand_challenge.leaderboard(mended)
+    assert set(told.scores["model"]) == {"bob"}
+    assert "e0 of ann: Succeeded, by an earlier method; evaluate it again" in told.left_out
+
+
+def test_answers_without_evaluations_and_those_of_a_participant_are_told_apart() -> None:
+    with pytest.raises(FileUnreadable, match="holds no evaluations"):
+        grand_challenge.leaderboard([])
+    made = evaluations()
+    for one in made:
+        one["outputs"][0]["value"].pop("per_case")
+    with pytest.raises(FileUnreadable, match=r"per_case = true in evaluate.toml, and an organiser's token"):
+        grand_challenge.leaderboard(made)
+
+
 def test_jobs_of_the_platform_itself_are_read_with_the_folders_of_their_images(tmp_path: Path) -> None:
     jobs = json.loads(shared("data", "bridges", "grand_challenge", "predictions_socket.json").read_text())
     for number, one in enumerate(jobs):
@@ -351,5 +375,5 @@ def test_jobs_of_the_platform_itself_are_read_with_the_folders_of_their_images(t
 
 def test_a_file_that_lists_no_evaluations_is_named(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text('[{"results": {}}]')
-    with pytest.raises(FileUnreadable, match="no list of evaluations"):
+    with pytest.raises(FileUnreadable, match="holds no evaluations"):
         grand_challenge.leaderboard(tmp_path / "metrics.json")

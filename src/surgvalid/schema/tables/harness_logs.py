@@ -63,6 +63,10 @@ class HarnessLog(NamedTuple):
     tool: str = ""
     marks: tuple[Interpreted, ...] = ()
     """That it is half a run's, which no verb leaves out."""
+    run: str = ""
+    """The same for all attempts at it."""
+    stopped: str = ""
+    """Why it did not finish; no scores are read then."""
 
 
 def read_log(path: Path) -> HarnessLog | None:
@@ -72,7 +76,7 @@ def read_log(path: Path) -> HarnessLog | None:
         FileUnreadable: It holds no scores of cases, or cannot be read.
         ExtraNeeded: Its compression needs another package.
     """
-    logs = logs_in(path)
+    logs = finished(logs_in(path))
     return joined([*alike(logs).values()]) if len(logs) > 1 else next(iter(logs.values()), None)
 
 
@@ -81,8 +85,8 @@ def logs_in(path: Path) -> Mapping[Path, HarnessLog]:
     if path.is_dir():
         patterns = () if (path / "scores.parquet").is_file() else (*_SAMPLES, "*.eval", _TIMED)
         files = sorted(file for pattern in patterns for file in path.glob(pattern))
-        logs = [*(pair for file in files for pair in logs_in(file).items())]
-        return {file: log for file, log in logs if log.scorers}
+        logs = {place: log for file in files for place, log in logs_in(file).items()}
+        return {place: log for place, log in logs.items() if log.scorers or log.stopped}
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return {}
     state = path.stat()
@@ -99,13 +103,31 @@ def _of_file(path: Path, changed: int, size: int) -> Mapping[Path, HarnessLog]: 
         return {path: lmms_eval.read_samples(path)}
     document = read_json(path)
     if isinstance(document, dict) and isinstance(document.get("eval"), dict) and "status" in document:
-        return {path: inspect_log.read_document(path, document)}
+        return {path: inspect_log.read_document(path, document, document.get("samples") or [])}
     if isinstance(document, dict) and isinstance(document.get("results"), dict):
         return {file: lmms_eval.read_samples(file) for file in lmms_eval.samples_of(path)}
     if isinstance(document, dict) and {"columns", "data"} <= document.keys():
         return {path: HarnessLog(_tracker_table(path, document["columns"], document["data"]))}
     message = "holds no log of inspect, no results of lmms-eval or lm-eval, and no table of MLflow or Weights & Biases"
     raise FileUnreadable(str(path), [f"{message} (an object with 'columns' and 'data')"])
+
+
+def finished(logs: Mapping[Path, HarnessLog]) -> dict[Path, HarnessLog]:
+    """The logs without the attempts at a run that stopped, where another one finished, which says so.
+
+    Raises:
+        FileUnreadable: No attempt at a run finished.
+    """
+    kept = {path: log for path, log in logs.items() if not log.stopped}
+    done = {log.run: path for path, log in kept.items() if log.run}
+    for path, log in logs.items():
+        if log.stopped and log.run not in done:
+            raise FileUnreadable(str(path), [f"its run did not finish ({log.stopped}); let inspect retry it first"])
+        if log.stopped:
+            other = kept[done[log.run]]
+            line = Interpreted("missing", "", f"left out: {path.name} ({log.stopped}), which inspect retried")
+            kept[done[log.run]] = other._replace(lines=(*other.lines, line))
+    return kept
 
 
 def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path, HarnessLog]:
@@ -233,9 +255,8 @@ def _absent(rows: Sequence[Scored]) -> tuple[Interpreted, ...]:
     absent = len(samples - {(row.case, row.repeat) for row in rows if row.value is not None})
     if not absent:
         return ()
-    many = "1 sample" if absent == 1 else f"{absent:,} samples"
-    sentence = f"{many} of {len(samples):,} of {rows[0].model} ended in an error or unscored: no score, never 0"
-    return (Interpreted("missing", "value", sentence),)
+    many = f"{absent:,} of {len(samples):,} samples of {rows[0].model}"
+    return (Interpreted("missing", "value", f"{many} ended in an error or unscored: no score, never 0"),)
 
 
 def _properties(rows: Sequence[Scored], unit: str | None) -> list[pl.Series]:

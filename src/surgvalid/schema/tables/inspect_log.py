@@ -15,6 +15,8 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.schema.archives import ArchiveLimits, archive_problems
 from surgvalid.schema.metric_facts import MetricFacts
@@ -32,17 +34,15 @@ from surgvalid.schema.tables.tabular import first_line
 _LIMITS = ArchiveLimits(members=2_000_000, unpacked_bytes=64 << 30, ratio=1_000)
 _MOST_BYTES = 256 << 20
 """Of one member."""
-_ZSTANDARD = 93
 _GRADES = frozenset("CIPN")
 _ACCURACY = "accuracy"
-_FINISHED = "success"
 
 
 def read_eval(path: Path) -> HarnessLog:
     """The scores in a `.eval` log.
 
     Raises:
-        FileUnreadable: It is no such log, did not finish, or holds no scores.
+        FileUnreadable: It is no such log, or holds no scores.
         Misuse: Its members need the package zstandard.
     """
     try:
@@ -50,17 +50,11 @@ def read_eval(path: Path) -> HarnessLog:
             if problems := archive_problems(archive.infolist(), _LIMITS):
                 raise FileUnreadable(str(path), problems)
             names = set(archive.namelist())
-            if "header.json" not in names:
-                raise _unfinished(path, "no header.json")
-            header = _json(archive, path, "header.json")
-            return _log(path, header, _samples(archive, path, names))
+            started = "header.json" if "header.json" in names else "_journal/start.json"
+            header = _json(archive, path, started)
+            return read_document(path, header, _samples(archive, path, names))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, KeyError) as error:
         raise FileUnreadable(str(path), [f"no usable log of inspect ({first_line(error)[:200]})"]) from None
-
-
-def read_document(path: Path, document: Mapping[str, Any]) -> HarnessLog:
-    """The scores in a log that is one JSON document."""
-    return _log(path, document, document.get("samples") or [])
 
 
 def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[Any]:
@@ -73,11 +67,13 @@ def _samples(archive: zipfile.ZipFile, path: Path, names: set[str]) -> Iterator[
             yield _json(archive, path, name)
 
 
-def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
+def read_document(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
+    """The scores of samples, and what the header of their log, or all of it, says of them."""
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise FileUnreadable(str(path), ["no usable log of inspect (its header names no eval)"])
-    if header.get("status", _FINISHED) != _FINISHED:
-        raise _unfinished(path, header["status"])
+    run, status = str(header["eval"].get("task_id") or ""), header.get("status", "no header.json")
+    if status != "success":
+        return HarnessLog(pl.DataFrame(), run=run, stopped=str(status))
     model = str(header["eval"].get("model"))
     grades: dict[str, bool] = {}
     rows: list[Scored] = []
@@ -85,24 +81,23 @@ def _log(path: Path, header: Any, samples: Iterable[Any]) -> HarnessLog:
         if not isinstance(sample, dict) or "id" not in sample:
             raise FileUnreadable(str(path), ["no usable log of inspect (a sample has no id)"])
         rows += _scored(path, model, sample, grades)
-    names = own_names = list(dict.fromkeys(row.metric for row in rows if row.metric))
-    rows = [row._replace(metric=name) for row in rows for name in ([row.metric] if row.metric else names)]
+    names = list(dict.fromkeys(row.metric for row in rows if row.metric))
     scorers = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
-    if len(scorers) == 1 and len(names) > 1:  # the parts of one score are called as they are
-        rows = [row._replace(metric=row.metric.partition("/")[2]) for row in rows]
-        names, grades = [name.partition("/")[2] for name in names], {n.partition("/")[2]: g for n, g in grades.items()}
-    if len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
-        rows, names = [row._replace(metric=_ACCURACY) for row in rows], [_ACCURACY]
+    called = {name: name for name in names}
+    if len(scorers) == 1 < len(names):  # the parts of one score are called as they are
+        called = {name: name.partition("/")[2] for name in names}
+    elif len(names) == 1 and grades[names[0]]:  # what inspect calls the mean of such grades too
+        called = {names[0]: _ACCURACY}
+    rows = [row._replace(metric=called[name]) for row in rows for name in ([row.metric] if row.metric else names)]
     log = harness_log(path, rows, unit=_cluster(header))
-    known = {name: MetricFacts(name) for name in names if grades.get(name)}
-    log = log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")), tool="inspect")
+    known = {one: MetricFacts(one) for name, one in called.items() if grades[name] and one != _ACCURACY}
+    log = log._replace(metrics=known, scorers=scorers, task=str(header["eval"].get("task")), tool="inspect", run=run)
     why = " (its limit)" if section(header, "eval", "config").get("limit") else ""
     log = half_run(log, len({row.case for row in rows}), section(header, "eval", "dataset").get("samples"), why=why)
     held = len({(row.case, row.repeat) for row in rows})
     log = half_run(log, held, section(header, "results").get("total_samples"), "samples")
-    means = _means(header)
-    stated = {name: means.get(its_own) for name, its_own in zip(names, own_names, strict=True)}
-    return contradicted(log, stated, f"{path.name} says", "its scorer")
+    means = {called[name]: mean for name, mean in _means(header).items() if name in called}
+    return contradicted(log, means, f"{path.name} says", "its scorer")
 
 
 def _means(header: Any) -> dict[str, float | None]:
@@ -118,10 +113,6 @@ def _means(header: Any) -> dict[str, float | None]:
 
 def _results(header: Any) -> list[Mapping[str, Any]]:
     return [one for one in section(header, "results").get("scores") or [] if isinstance(one, dict)]
-
-
-def _unfinished(path: Path, why: str) -> FileUnreadable:
-    return FileUnreadable(str(path), [f"its run did not finish ({why}); let inspect retry it first"])
 
 
 def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str, bool]) -> Iterator[Scored]:
@@ -149,8 +140,8 @@ def _scored(path: Path, model: str, sample: Mapping[str, Any], grades: dict[str,
 
 def _cluster(header: Mapping[str, Any]) -> str | None:
     """The metadata by which the log's own standard errors are clustered, where all of its scorers agree."""
-    metrics = [one for score in _results(header) for one in section(score, "metrics").values()]
-    keys = {section(one, "params").get("cluster") for one in metrics if isinstance(one, dict)}
+    every = [section(score, "metrics") for score in _results(header)]
+    keys = {section(metrics, name, "params").get("cluster") for metrics in every for name in metrics}
     named = {key for key in keys if isinstance(key, str)}
     return named.pop() if len(named) == 1 else None
 
@@ -172,7 +163,7 @@ def _json(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
 
 def _unpacked(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> bytes:
     """The content of a member packed in a way that zipfile of this Python does not know."""
-    if member.compress_type != _ZSTANDARD:
+    if member.compress_type != 93:  # Zstandard
         message = f"{member.filename} is packed by method {member.compress_type}, which is not known here"
         raise FileUnreadable(str(path), [f"{message}; let inspect write the log again (inspect log convert)"])
     try:

@@ -81,10 +81,9 @@ def read_samples(path: Path) -> HarnessLog:
             f"{unit} is not known here, so cases are no independent patients"
         )
         log = log._replace(marks=(*log.marks, Interpreted("doubt", "", sentence)))
-    whole = [name for name in metrics if all(row.value is not None for row in rows if row.metric == name)]
-    values = section(results, "results", task).items()
-    by_name = {name: [value for key, value in values if name in (key, key.partition(",")[0])] for name in whole}
-    stated = {name: number_of(values[0]) for name, values in by_name.items() if len(values) == 1}
+    values, partial = section(results, "results", task), {row.metric for row in rows if row.value is None}
+    by_name = {name: [values[key] for key in values if name in (key, key.partition(",")[0])] for name in metrics}
+    stated = {name: number_of(some[0]) for name, some in by_name.items() if len(some) == 1 and name not in partial}
     return contradicted(log, stated, f"the results beside {path.name} say", "the task")
 
 

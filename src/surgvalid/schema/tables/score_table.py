@@ -315,8 +315,8 @@ def _one_name_for_two(frames: Sequence[pl.DataFrame], places: Sequence[str]) -> 
     ]
     in_several = pl.concat(named).group_by(key).agg(pl.col("place").sort()).filter(pl.col("place").list.len() > 1)
     return [
-        f"{' and '.join(held[:3])} both hold {count:,} scores of model {model!r}; if these are two models, give each"
-        " its name with --model where its scores are made"
+        f"{' and '.join(held[:3])} both hold {count:,} scores of model {model!r}; of two runs give one, and if these"
+        " are two models, give each its name with --model where its scores are made"
         for model, held, count in in_several.group_by("model", "place").len().sort("model", "place").iter_rows()
     ]
 

@@ -36,7 +36,7 @@ from surgvalid.schema.tables.column_words import (
     verb,
     without_brackets,
 )
-from surgvalid.schema.tables.harness_logs import HarnessLog, alike, joined, logs_in
+from surgvalid.schema.tables.harness_logs import HarnessLog, alike, finished, joined, logs_in
 from surgvalid.schema.tables.read_rows import (
     UNREAD,
     ReadAs,
@@ -213,8 +213,9 @@ def _table(source: Any, stated: Mapping[str, str], options: PlainOptions, sheet:
         [Path(one) for one in (source if isinstance(source, list | tuple) else [source])] if are_paths(source) else []
     )
     held = {path: logs_in(path) for path in paths}
-    if logs := {file: log for some in held.values() for file, log in some.items() if log.scorers}:
-        files = [file for path, some in held.items() for file in some or [path]]
+    every = finished({file: log for some in held.values() for file, log in some.items()})
+    if logs := {file: log for file, log in every.items() if log.scorers}:
+        files = [file for path, some in held.items() for file in some or [path] if not some or file in every]
         return _of_logs(files, alike(logs, stated.get("unit")), stated, options)
     read = {str(path): frame_in(path, stated, sheet) for path in paths} or {"table": as_frame(source)}
     tested = {name: rows_of_tests(frame, options.conditions) for name, frame in read.items()}

@@ -145,7 +145,7 @@ def test_epochs_are_averaged_and_errors_left_out_as_inspect_does_itself() -> Non
     assert (table["cases"][0], table["videos"][0]) == (18, 6)
     sentences = [line.sentence for line in read_scores(EPOCHS).interpreted]
     assert any("3 repeats per case averaged" in sentence for sentence in sentences)
-    assert "2 samples of 54 of mockllm/gamma ended in an error or unscored: no score, never 0" in sentences
+    assert "2 of 54 samples of mockllm/gamma ended in an error or unscored: no score, never 0" in sentences
 
 
 def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_sample_that_ended_in_an_error_is_missing_and_never_wrong(tmp_path: Pa
     b = written(tmp_path / "b.json", log(cases(), "org/b"))
     reading = read_scores([a, b])
     assert "not there: 1 score of org/a; " in " ".join(line.sentence for line in reading.interpreted)
-    assert any("1 sample of 18 of org/a" in line.sentence for line in reading.interpreted)
+    assert any("1 of 18 samples of org/a" in line.sentence for line in reading.interpreted)
     result = compare([a, b], "org/a", "org/b")
     assert (result.table["difference"][0], result.table["cases"][0]) == (0.0, 17)
 
@@ -248,7 +248,7 @@ def test_a_folder_of_two_tasks_keeps_them_apart_where_a_model_did_both(tmp_path:
     packed(paths[1], broken)
     reading = read_scores(tmp_path)
     assert "not there: 1 score of a; " in " ".join(line.sentence for line in reading.interpreted)
-    assert any(line.sentence.startswith("1 sample of 18 of a ended") for line in reading.interpreted)
+    assert any(line.sentence.startswith("1 of 18 samples of a ended") for line in reading.interpreted)
     apart = [paths[0], packed(tmp_path / "c.eval", told("c", "phase-v2", "I"))]
     assert compare(apart, "a", "c").table["cases"][0] == 18, "another name of the task is no other task"
 
@@ -258,6 +258,28 @@ def test_a_folder_of_logs_in_json_is_read(tmp_path: Path) -> None:
         written(tmp_path / f"2026-01-02T03-04-05-00-00_vqa_{model}.json", log(cases(), model))
     written(tmp_path / "manifest.json", {"not": "a log"})
     assert read_scores(tmp_path).table.models == ["a", "b"]
+
+
+def test_an_attempt_that_did_not_finish_is_left_out_where_inspect_retried_it(tmp_path: Path) -> None:
+    def attempt(day: int, status: str, run: str = "r1") -> Path:
+        document = {**log(cases()[: None if status == "success" else 4]), "status": status}
+        document["eval"] |= {"task_id": run}
+        return packed(tmp_path / f"2026-01-0{day}T00-00-00-00-00_vqa_{run}.eval", document)
+
+    lost, done = attempt(1, "error"), attempt(2, "success")
+    for given in (tmp_path, [lost, done]):
+        reading = read_scores(given)
+        assert reading.table.frame.height == 18
+        assert f"left out: {lost.name} (error), which inspect retried" in [one.sentence for one in reading.interpreted]
+    with pytest.raises(FileUnreadable, match=r"did not finish \(error\); let inspect retry it first"):
+        read_scores(lost)
+    crashed = tmp_path / "2026-01-03T00-00-00-00-00_vqa_r1.eval"
+    with zipfile.ZipFile(crashed, "w") as archive:  # as it is left where nothing could be closed
+        archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"model": "org/a", "task_id": "r1"}}))
+    assert read_scores(tmp_path).table.frame.height == 18
+    attempt(4, "cancelled", "r2")
+    with pytest.raises(FileUnreadable, match=r"_r2\.eval: its run did not finish \(cancelled\)"):
+        read_scores(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -339,8 +339,8 @@ def test_two_files_that_call_two_models_alike_are_told_which_option_names_a_mode
     with pytest.raises(TableInvalid) as caught:
         read_score_table([tmp_path / "one.csv", tmp_path / "two.csv", tmp_path / "three.csv"])
     assert str(caught.value).endswith(
-        f"{tmp_path / 'one.csv'} and {tmp_path / 'two.csv'} both hold 2 scores of model 'unet'; if these are two"
-        " models, give each its name with --model where its scores are made"
+        f"{tmp_path / 'one.csv'} and {tmp_path / 'two.csv'} both hold 2 scores of model 'unet'; of two runs give"
+        " one, and if these are two models, give each its name with --model where its scores are made"
     )
     read_score_table([tmp_path / "one.csv", tmp_path / "three.csv"])
 
