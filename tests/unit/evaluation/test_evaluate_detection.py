@@ -253,7 +253,12 @@ def test_a_stratum_of_whole_videos_is_in_the_rows_of_videos_and_one_that_changes
 
 @pytest.mark.parametrize(
     ("name", "pattern"),
-    [("OR2_case{}_{:06}.jpg", "^(.+)_[0-9]+"), ("v{}-frame{}.jpg", "^(.+)[_-][a-z]*[0-9]+"), ("v{}/{}.png", "^(.+)/"), ("{}.{}.png", "^([A-Za-z]*[0-9]+)")],
+    [
+        ("OR2_case{}_{:06}.jpg", "^(.+)_[0-9]+"),
+        ("v{}-frame{}.jpg", "^(.+)[_-][a-z]*[0-9]+"),
+        ("v{}/{}.png", "^(.+)/"),
+        ("{}.{}.png", "^([A-Za-z]*[0-9]+)"),
+    ],
 )
 def test_a_pattern_that_finds_the_videos_is_proposed(name: str, pattern: str) -> None:
     images = [{"id": 9 * v + n, "file_name": name.format(v, n)} for v in range(2) for n in range(9)]
