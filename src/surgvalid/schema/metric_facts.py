@@ -179,7 +179,8 @@ KNOWN_METRICS: dict[str, MetricFacts] = {
 """Metrics whose range and direction are known by their name."""
 
 _SAME = {
-    "dsc": ("dice",),
+    "correct": ("is_correct", "exact_match"),
+    "dsc": ("dice", "mdice"),
     "accuracy": (
         "acc",
         "genauigkeit",
@@ -195,9 +196,10 @@ _SAME = {
     "macro_precision": ("precision",),
     "macro_recall": ("recall", "sensitivity", "sensitivität"),
     "macro_specificity": ("specificity", "especificidad", "especificidade", "spezifität"),
-    "macro_auroc": ("auroc", "auc"),
+    "macro_auroc": ("auroc", "auc", "roc_auc"),
     "miou_per_image": ("miou",),
     "nsd_border": ("nsd", "surface_dice"),
+    "balanced_accuracy": ("balanced_acc",),
     "mean_ap": ("ap", "map"),
     "assd_classes_px": ("assd", "asd", "masd", "average_surface_distance", "average_symmetric_surface_distance"),
     "hd95_px": ("hd95", "hd_95", "hausdorff95", "hausdorff_distance_95", "hausdorff_95"),
@@ -213,6 +215,8 @@ _ALIKE = {
 _AROUND = re.compile(
     r"^(mean|avg|average|mittlerer|mittlere|mittleres|moyen|moyenne)_|_(mm|px|pixels?|cm|s|sec|percent|pct)$"
 )
+_THRESHOLD = re.compile(r"^(m?iou|m?ap|nsd|f1)_?@?_?\[?[0-9.][0-9.:_-]*(mm|px)?\]?$")
+"""A metric at a threshold (`IoU@0.5`, `mAP50-95`, `F1@10`): the direction and range of its family, not the same metric."""
 _SAYING_NOTHING = frozenset(
     "score index indice índice coefficient coefficiente coeficiente koeffizient similarity de di do".split()
 )
@@ -225,12 +229,14 @@ def known_as(name: str) -> str | None:
     """The registered name whose range and direction a name in a table stands for, or None.
 
     Example:
-        >>> known_as("DSC"), known_as("dice"), known_as("ASSD"), known_as("score")
-        ('dsc', 'dsc', 'assd_classes_px', None)
+        >>> known_as("DSC"), known_as("mDice"), known_as("ASSD"), known_as("mAP50-95"), known_as("score")
+        ('dsc', 'dsc', 'assd_classes_px', 'mean_ap', None)
     """
     if name in KNOWN_METRICS:
         return name
-    return next((_FOLDED[one] for one in _spellings(name) if one in _FOLDED), None)
+    folded, plain = _spellings(name)
+    spellings = (folded, plain, _THRESHOLD.sub(r"\1", plain))
+    return next((_FOLDED[one] for one in spellings if one in _FOLDED), None)
 
 
 def _spellings(name: str) -> tuple[str, str]:
@@ -246,8 +252,12 @@ def same_metric(name: str) -> str:
     Example:
         >>> same_metric("Dice") == same_metric("DSC"), same_metric("HD") == same_metric("HD95")
         (True, False)
+        >>> same_metric("AP50") == same_metric("AP75")
+        False
     """
-    return next((one for one in _spellings(name) if one in _ALIKE), known_as(name) or name.casefold())
+    spellings = _spellings(name)
+    alike = (one for one in spellings if one in _ALIKE or _THRESHOLD.match(one))
+    return next(alike, known_as(name) or name.casefold())
 
 
 def facts_by_name(name: str) -> MetricFacts:
