@@ -20,6 +20,7 @@ from docs.studies import Study, asked, markdown, put_table, repeated, share
 from surgvalid.stats.draws import stream
 from surgvalid.stats.mixed.attributable import attributable, subgroups
 from surgvalid.stats.mixed.failures import failures
+from surgvalid.stats.mixed.hidden_harm import hidden_harms
 from surgvalid.stats.mixed.report import FailuresResult
 from surgvalid.stats.mixed.strengths import strengths
 from surgvalid.studies.failure_change import failure_change
@@ -29,6 +30,11 @@ HARM = -1.2
 LEVEL = 1.2
 VIDEO, CASE = 0.6, 0.5
 VIDEOS = (6, 8, 12)
+PROPERTIES = ("smoke", "blood", "motion", "depth")
+HIDDEN = {
+    "nothing": "none", "smoke alone": "main", "smoke and blood, each by itself": "two",
+    "smoke with blood only": "pair", "a depth far from its middle": "ends",
+}  # fmt: skip
 
 
 def answers(
@@ -102,6 +108,43 @@ def alike(videos: int, *, repetition: int) -> tuple[float, float]:
     return smoke, dark
 
 
+def hidden_harm_answers(kind: str, repetition: int, *, videos: int = 12) -> pl.DataFrame:
+    """Right and wrong answers; what harms is named by `kind`.
+
+    `none`, `main` (smoke), `two` (smoke and blood, each by itself and unlike in each video), `pair` (smoke with blood
+    only), `ends` (a depth far from its middle), `own` (smoke harms the first model only).
+    """
+    rng, rows = stream(repetition, "hidden-harms", kind), []
+    for video in range(videos):
+        level, apart = rng.normal(0, 0.5), rng.normal(0, 0.5, 2)
+        smoky, bloody = rng.uniform(0.2, 0.5, 2)
+        for case in range(25):
+            smoke, blood, motion = (int(rng.random() < often) for often in (smoky, bloody, 0.3))
+            depth, hard = rng.normal(), rng.normal(0, 0.5)
+            harm = {
+                "main": 1.5 * smoke,
+                "two": (1.5 + apart[0]) * smoke + (1.5 + apart[1]) * blood,
+                "pair": 2.2 * smoke * blood,
+                "ends": 1.1 * (depth**2 - 1),
+            }.get(kind, 0.0)
+            for model in "abcd":
+                own = 2.0 * smoke if kind == "own" and model == "a" else 0.0
+                right = float(rng.random() < special.expit(1.5 + level + hard - harm - own))
+                rows.append((model, f"{video}/{case}", f"v{video}", smoke, blood, motion, depth, right))
+    return pl.DataFrame(rows, schema=["model", "case", "video", *PROPERTIES, "right"], orient="row")
+
+
+def hidden(kind: str, videos: int, *, repetition: int) -> tuple[float, float]:
+    """Whether what harms beyond single properties is named, and whether anything else is."""
+    table = hidden_harm_answers(kind, repetition, videos=videos)
+    random = ["model", "video", "case"]
+    result = failures(table, outcome="right", fixed=PROPERTIES, random=random, inference="wald-z", slopes=False)
+    named = [harm.words for harm in hidden_harms(result)]
+    truth = {"pair": "smoke = 1 with blood = 1", "ends": "depth below"}.get(kind, "nothing")
+    found = [words for words in named if words.startswith(truth)]
+    return float(bool(found)), float(len(found) < len(named))
+
+
 def share_lines(repetitions: int, processes: int = 1) -> list[list[object]]:
     """Coverage of 95 % intervals of the share by the number of videos."""
     studies = [Study(covered, (videos,), repetitions) for videos in VIDEOS]
@@ -123,6 +166,14 @@ def alike_lines(repetitions: int, processes: int = 1) -> list[list[object]]:
             for videos, made in zip(VIDEOS, repeated(studies, processes=processes), strict=True)]  # fmt: skip
 
 
+def hidden_lines(repetitions: int, processes: int = 1) -> list[list[object]]:
+    """How often harm beyond single properties is found, and how often something else is named."""
+    cells = [(words, kind, videos) for words, kind in HIDDEN.items() for videos in (9, 12)]
+    made = repeated([Study(hidden, cell[1:], repetitions) for cell in cells], processes=processes)
+    return [[words, videos, share(found[:, 0]) if kind in ("pair", "ends") else "", share(found[:, 1])]
+            for (words, kind, videos), found in zip(cells, made, strict=True)]  # fmt: skip
+
+
 def main() -> None:
     """Rewrite the tables of the page."""
     given = asked(__doc__ or "", repetitions=200)
@@ -132,6 +183,8 @@ def main() -> None:
     head = ["videos", "better somewhere", "worse somewhere", "an effect changed"]
     put_table(PAGE, "sham", markdown(head, sham_lines(count, processes)))
     put_table(PAGE, "alike", markdown(["videos", "inside videos", "of whole videos"], alike_lines(count, processes)))
+    head = ["what harms", "videos", "found", "something else named"]
+    put_table(PAGE, "hidden", markdown(head, hidden_lines(count, processes)))
 
 
 if __name__ == "__main__":

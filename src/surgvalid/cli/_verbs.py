@@ -108,7 +108,7 @@ VERBS: tuple[Verb, ...] = (
         "analyse failures",
         "failures.failures",
         "Which properties make models fail: odds ratios, or symbols",
-        "tables outcome fixed random spec inference slopes separation role family transform finest per_model "
+        "tables outcome fixed random spec inference slopes separation role family transform finest models per_model "
         "models_like_these strengths symmetric properties cluster form covariance groups leave_out before after target "
         f"recommend image_column risk separator resamples seed level {_TABLE} {_HELD} {_HANDED}",
     ),

@@ -216,7 +216,7 @@ _AROUND = re.compile(
     r"^(mean|avg|average|mittlerer|mittlere|mittleres|moyen|moyenne)_|_(mm|px|pixels?|cm|s|sec|percent|pct)$"
 )
 _THRESHOLD = re.compile(r"^(m?iou|m?ap|nsd|f1)_?@?_?\[?[0-9.][0-9.:_-]*(mm|px)?\]?$")
-"""A metric at a threshold (`IoU@0.5`, `mAP50-95`, `F1@10`): the direction and range of its family, not the same metric."""
+"""A metric at a threshold (`IoU@0.5`, `mAP50-95`): direction and range of its family, but not the same metric."""
 _SAYING_NOTHING = frozenset(
     "score index indice índice coefficient coefficiente coeficiente koeffizient similarity de di do".split()
 )

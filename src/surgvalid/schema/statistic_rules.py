@@ -123,7 +123,8 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("differs-in-few-videos", _W, "A property differs in one or two videos only."),
         ("no-random-slope", _W, "Effects are assumed to be equal in all videos."),
         # what to work on
-        ("nothing-to-recommend", _W, "No property is established as a weakness on enough videos."),
+        ("harm-together", _W, "Two properties together, or a number at its ends, harm beyond what each does alone."),
+        ("nothing-to-recommend", _W, "No property is established as a weakness on enough videos, nor two together."),
         ("recommended-on-few-videos", _W, "A recommendation rests on few videos, whose effect it may be."),
         ("recommendation-refused", _W, "A property could not be tested, so nothing is recommended about it."),
         ("planned-for-independent-models", _N, "Videos needed were counted for models that fail independently."),

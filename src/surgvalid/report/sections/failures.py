@@ -125,15 +125,21 @@ def _recommended(result: StoredResult) -> list[Block]:
     advice = result.frame("recommendations")
     if advice.is_empty():
         return []
-    firm = advice.filter(pl.col("verdict") == "established")
+    firm = advice.filter(pl.col("verdict").is_in(["established", "depends on the model"]))
+    hidden = result.frame("hidden_harms")
     blocks: list[Block] = [
         Prose(terms_in_words(plain(f"{row['place']}. {row['advice']}", limit=700)))
         for row in firm.head(MOST_ADVICE).iter_rows(named=True)
     ]
-    if firm.is_empty():
+    if firm.is_empty() and hidden.is_empty():
         blocks.append(
             Note("No property is established as a weakness on enough videos; the table says what looks worst.")
         )
+    if not hidden.is_empty():
+        caption = (
+            "Mean loss of cases where two properties meet, or a number is at its ends, beyond what each does alone."
+        )
+        blocks.append(ReportTable("hidden-harms", "Harm that no single property shows", hidden, caption))
     caption = (
         "Share of all that is lost that goes with a property (effect times frequency), with its interval; shares are "
         "associations and overlap. Only what is established may be acted upon."

@@ -22,6 +22,7 @@ from surgvalid.results.result import rows_of
 from surgvalid.results.tables import failures as tables
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
+from surgvalid.schema.tables.column_words import MODELS, named_by
 from surgvalid.schema.tables.units import names_no_column
 from surgvalid.stats.mixed.fit.fit import Engine, fit
 from surgvalid.stats.mixed.fit.result import MixedFit
@@ -82,6 +83,7 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     if not groups and asked.separation != "firth":
         frame, groups, known = groups_named_so(given.frame, stated)
         given = given._replace(frame=frame)
+    given = given._replace(frame=_of_models(given.frame, asked.models, groups))
     request, absent = _requested(given, asked, groups, varying)
     frame, request, work = settle_outcome(given.frame, request, asked.family, asked.transform, asked.where)
     given = given._replace(better=given.better or ("larger" if request.family == "binomial" else None))
@@ -134,6 +136,20 @@ def analysed(table: Any, asked: FailureSettings) -> FailuresResult:
     )
     added = tuple(_additions(result, frame, rows, asked))
     return replace(result, additions=added) if added else result
+
+
+def _of_models(frame: pl.DataFrame, models: Sequence[str], groups: Sequence[str]) -> pl.DataFrame:
+    """The rows of those models; all without any."""
+    if not models:
+        return frame
+    column = next(iter(named_by((*groups, *frame.columns), MODELS)), None)
+    if column is None:
+        raise Misuse("models are chosen where a column names them; call it so (--columns model=COLUMN)")
+    held = frame[column].cast(pl.String)
+    for name in models:
+        if name not in (known := held.unique().drop_nulls().sort().to_list()):
+            raise UnknownName("model", name, known)
+    return frame.filter(held.is_in(list(models)))
 
 
 def _stated_unit(asked: FailureSettings) -> tuple[FailureSettings, str | None]:

@@ -51,6 +51,7 @@ def failures(
     fixed: str | Sequence[str] = (),
     random: str | Sequence[str] = (),
     spec: Spec = "default",
+    models: Sequence[str] = (),
     per_model: bool = False,
     role: ModelRole = "random",
     models_like_these: bool = False,
@@ -102,6 +103,7 @@ def failures(
             slope is written `0 + smoke | patient`.
         spec: `default` adds the interaction of model and finest unit for counts; `ross` adds nothing, tests with z and
             leaves out what separates the outcome.
+        models: Only these; by default every one. With one, all that is said is of it alone, recommendations too.
         per_model: Fit each model by itself as well.
         role: How models enter: random, fixed, removed or aggregated.
         models_like_these: Whether effects are to hold for other models like these, so that their spread between models

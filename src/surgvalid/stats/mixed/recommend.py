@@ -29,6 +29,7 @@ from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.stats.mixed.attributable import Share, Subgroup, attributable, observed_loss, subgroups
+from surgvalid.stats.mixed.hidden_harm import HiddenHarm, hidden_harms
 from surgvalid.stats.mixed.inference.term_tests import ALPHA, FEW_VIDEOS
 from surgvalid.stats.mixed.report import Addition, FailuresResult
 from surgvalid.stats.planning.settings import PlanSettings
@@ -90,7 +91,7 @@ def _middle_pair(means: pl.DataFrame) -> tuple[str, str] | None:
     return spreads[len(spreads) // 2][1] if spreads else None
 
 
-VERDICTS = ("established", "few videos", "not established", "refused")
+VERDICTS = ("established", "depends on the model", "few videos", "not established", "refused")
 """From what may be acted upon to what must not."""
 FEWEST_VIDEOS = 6
 """Videos that must have the property, and lack it: with fewer no later comparison could show an improvement."""
@@ -112,6 +113,8 @@ class _Judged(NamedTuple):
     room: float
     """Mean loss of its rows: no improvement can be larger."""
     needed: Needed | None
+    by_model: str = ""
+    """How its effect differs between models, where it does."""
 
 
 def recommended(
@@ -146,14 +149,17 @@ def recommended(
         if one.verdict != "refused"
         for row in _cases(place, one, result, rows, case, video, picture)
     ]
+    hidden = hidden_harms(result)
+    beyond = {"Harm beyond single properties:": "hidden_harms"} if hidden else {}
     return Addition(
         tables={
             "recommendations": tables.RECOMMENDATIONS.frame(listed),
             "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at),
+            "hidden_harms": tables.HIDDEN_HARMS.frame([one._asdict() for one in hidden]),
         },
-        findings=tuple(_findings(judged)),
+        findings=tuple(_findings(judged, hidden)),
         prose=_prose(improvement),
-        screen={"What to work on:": "recommendations"},
+        screen={"What to work on:": "recommendations", **beyond},
     )
 
 
@@ -227,7 +233,9 @@ def _judged(
     cases = pl.DataFrame([case, video]).filter(kept).n_unique()
     having, lacking = video.filter(kept).n_unique(), video.filter(~kept).n_unique()
     share = attributable(result, group)
-    verdict = _verdict(effect, share, min(having, lacking))
+    depends = (one for one in result.tests.findings if (one.code, one.case) == ("depends-on-model", group.column))
+    by_model = next((one.message for one in depends), "")
+    verdict = _verdict(effect, share, min(having, lacking), depends=bool(by_model))
     room, needed = float(observed_loss(result)[group.rows].mean()), None
     if verdict != "refused" and improvement <= room:
         scores = pl.DataFrame(
@@ -240,12 +248,14 @@ def _judged(
             }
         )
         needed = needed_videos(scores, improvement, level=result.level)
-    return _Judged(group, effect, share, verdict, cases, having, room, needed)
+    return _Judged(group, effect, share, verdict, cases, having, room, needed, by_model)
 
 
-def _verdict(effect: Mapping[str, Any], share: Share | None, videos: int) -> str:
+def _verdict(effect: Mapping[str, Any], share: Share | None, videos: int, *, depends: bool) -> str:
     if share is None:
         return "refused"
+    if depends and videos >= max(FEWEST_VIDEOS, FEW_VIDEOS):
+        return "depends on the model"
     if effect["p_holm"] is None or effect["p_holm"] > ALPHA or share.low <= 0:
         return "not established"
     return "few videos" if videos < max(FEWEST_VIDEOS, FEW_VIDEOS) else "established"
@@ -289,6 +299,8 @@ def _sentences(one: _Judged, improvement: float, level: float) -> Iterator[str]:
         f"{one.share.low:.0%} to {one.share.high:.0%}; {one.group.rows.mean():.0%} of rows{size}, "
         f"{p_holm})."
     )
+    if one.by_model:
+        yield f"{one.by_model[0].upper()}{one.by_model[1:]}: name the one that you build on (--models)."
     if one.verdict == "not established":
         yield "Not established: no reason yet to build anything against it."
     if one.verdict == "few videos":
@@ -350,15 +362,17 @@ def _cases(
     return [{"place": place, "term": one.group.term, **row} for row in spread.head(MOST_CASES).iter_rows(named=True)]
 
 
-def _findings(judged: list[_Judged]) -> Iterator[Finding]:
+def _findings(judged: list[_Judged], hidden: list[HiddenHarm]) -> Iterator[Finding]:
     def named(verdict: str) -> str:
         return ", ".join(one.group.words for one in judged if one.verdict == verdict)
 
-    if not any(one.verdict == "established" for one in judged):
+    for harm in hidden:
+        yield remark("harm-together", harm.sentence)
+    if not hidden and not any(one.verdict in ("established", "depends on the model") for one in judged):
         yield remark(
             "nothing-to-recommend",
-            "no property is established as a weakness on enough videos, so nothing is "
-            "recommended to be built against; the list says what looks worst",
+            "no property is established as a weakness on enough videos, nor any two together or a number at its ends, "
+            "so nothing is recommended to be built against; the list says what looks worst",
         )
     if few := named("few videos"):
         yield remark("recommended-on-few-videos", f"{few}: established, but on few videos; the effect may be theirs")
@@ -384,5 +398,6 @@ def _prose(improvement: float) -> str:
         "videos, to that of leaving out one video at a time. Shares are associations and overlap, so they do not add "
         f"up. Videos needed: to find an improvement of {improvement:g} in the mean outcome of the cases with the "
         "property by the exact sign-flip test, paired, with 80 % power, if old and new algorithm differ as two of the "
-        "models here do."
+        "models here do. Two properties together, and numbers that harm at both ends or in their middle, are tested by "
+        "one score per video beyond the properties themselves, all of them jointly (sign flips, min-p)."
     )

@@ -33,6 +33,7 @@ class FailureSettings:
     fixed: str | Sequence[str] = ()
     random: str | Sequence[str] = ()
     spec: Spec = "default"
+    models: Sequence[str] = ()
     per_model: bool = False
     role: ModelRole = "random"
     models_like_these: bool = False
