@@ -67,7 +67,7 @@ def limit_for(drafts: Sequence[AnyDraft], blind_share: float) -> float:
     if drafts[0].template.format in CLOSED_FORMATS:
         return blind_share
     occur = len({draft.answer_group for draft in drafts})
-    numbers = [len(possible_answers(draft) or ()) or (2 if _names_two(draft) else occur) for draft in drafts]
+    numbers = [len(possible_answers(draft)) or (2 if _names_two(draft) else occur) for draft in drafts]
     return sum(LIMITS[min(max(number, 2), 4)] for number in numbers) / len(numbers)
 
 

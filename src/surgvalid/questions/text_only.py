@@ -18,18 +18,17 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.schema.questions.formats import choices_of
 
 MOST_ANSWERS, MOST_QUESTIONS, STEPS = 12, 400, 40
 RIDGE = 0.5
 LEAST = 8
 """Fewer questions teach nothing."""
-YES_NO = ("yes", "no")
 
 
-def possible_answers(draft: AnyDraft) -> tuple[str, ...] | None:
-    """What may be answered, where the question says so; None where it does not."""
-    kind = draft.template.format
-    return YES_NO if kind == "binary" else tuple(draft.slots["options"]) if kind == "multiple_choice" else None
+def possible_answers(draft: AnyDraft) -> tuple[str, ...]:
+    """What may be answered, where the question says so; empty where it does not."""
+    return choices_of(draft.template.format, draft.slots)
 
 
 def logit(drafts: Sequence[AnyDraft], types: Mapping[str, str]) -> Callable[[AnyDraft], str | None] | None:

@@ -21,6 +21,7 @@ from surgvalid.report.cases.frames import by_tails
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.tracks import Procedure, Track
+from surgvalid.schema.questions.formats import choices_of
 from surgvalid.schema.rows import read_rows
 
 FILMS = (".mp4", ".mov", ".mkv", ".avi", ".webm")
@@ -142,7 +143,7 @@ def _questions(path: Path) -> Iterator[Item]:
                 frozenset(proof["instances"]),
                 "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"]),
                 reference.get("format_kwargs") or {},
-                tuple((row.get("slots") or {}).get("options", ())),
+                choices_of(str(reference["format"]), row.get("slots")),
                 {"template": str(row.get("template", "")), "track": track, "split": split}
                 | {"capability": str(reference.get("primary", ""))},
             )

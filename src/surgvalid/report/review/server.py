@@ -14,7 +14,7 @@ from surgvalid.report.cases.frames import frame_bytes
 from surgvalid.report.review.items import STILLS, Item, ReviewMaterial, stretch_of
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue, work_lists
 from surgvalid.report.serving import CSS, HTML, NOT_HERE, POLICY, SCRIPT, LocalServer, PageReply, asset, json_reply
-from surgvalid.schema.questions.formats import build_format
+from surgvalid.schema.questions.formats import why_no_answer
 
 PROGRAM = "surgvalid"
 """Who proposed what nobody had proposed."""
@@ -131,7 +131,7 @@ class ReviewServer(LocalServer):
         known = self.items.get(item)
         if known is None or who == self.adjudicator:
             raise Misuse(f"{who!r} cannot answer {item!r}")
-        if why := _illegal(known, answer):
+        if why := why_no_answer(known.format, known.parameters, known.options, answer):
             raise Misuse(why)
         if self._given(item, who) is None:
             self.log.add(item, Action.ANSWERED, who, field="answer", after=answer)
@@ -186,7 +186,7 @@ class ReviewServer(LocalServer):
             "question": item.question,
             "answer": item.answer,
             "format": item.format,
-            "options": item.options or (("yes", "no") if item.format == "binary" else ()),
+            "options": item.options,
             "kinds": item.kinds,
             "window": item.window,
             "stretch": stretch_of(item),
@@ -208,12 +208,9 @@ def _verdict(entry: HistoryEntry | None) -> dict[str, str] | None:
 
 def _wrong_answer(item: Item, answer: str) -> str | None:
     """Why a corrected answer cannot be one, or None."""
-    return "that is the answer as it stands; approve it instead" if answer == item.answer else _illegal(item, answer)
-
-
-def _illegal(item: Item, answer: str) -> str | None:
-    why = build_format(item.format, dict(item.parameters)).why(answer)
-    return None if why is None else f"{answer!r} is no answer of the format {item.format!r}: {why.message}"
+    if answer == item.answer:
+        return "that is the answer as it stands; approve it instead"
+    return why_no_answer(item.format, item.parameters, item.options, answer)
 
 
 def history_file(folder: Path) -> Path:
