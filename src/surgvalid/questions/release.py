@@ -25,7 +25,7 @@ from surgvalid.questions.blind_guesses import Leak
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.data_card import Placed, QuestionCard, card_again, leaks_among, over_limits
 from surgvalid.questions.drafts import Draft
-from surgvalid.questions.stages.ceiling import human_ceiling
+from surgvalid.questions.stages.ceiling import Asked, human_ceiling
 from surgvalid.questions.stages.history import History, Judged, history_in
 from surgvalid.questions.template import Proof, QuestionTrack
 from surgvalid.results.manifest import MANIFEST, refuse_altered, sha256_of
@@ -185,10 +185,10 @@ def freeze(
         new = [waiting.pop(0) for waiting in lost if waiting]
         changes += [(row["qID"], *becomes[row["qID"]]) for row in share.requests if becomes[row["qID"]][0]]
         changes += [(question.request.case, REPLACED, PROGRAM, "not yet reviewed") for question in new]
-        corrected = {case: _correction(reviews.get(case)) or answer for case, answer in right.items()}
+        corrected = {case: _right(reviews, case) or answer for case, answer in right.items()}
         parts[name] = _left(share, gone, corrected, new)
     left = {name: share for name, share in parts.items() if share.requests}
-    people, remarks = human_ceiling(left, log)
+    people, remarks = human_ceiling(asked_in(left), log)
     if not left:
         raise Misuse(f"{folder}: no question is left; ask fewer people to confirm, or give the history of the review")
     table = pl.DataFrame(changes, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
@@ -259,10 +259,23 @@ def _illegal(parts: Mapping[str, QuestionRows], reviews: Mapping[str, Judged]) -
     """Corrections that nobody could answer."""
     for share in parts.values():
         for row, proof in zip(share.references, share.proofs, strict=True):
-            if right := _correction(reviews.get(row["qID"])):
+            if right := _right(reviews, row["qID"]):
                 choices = choices_of(row["format"], proof.get("slots"))
                 why = why_no_answer(row["format"], row.get("format_kwargs"), choices, right)
                 yield from [f"{row['qID']}: {why}; correct it anew, or withdraw the question"] if why else []
+
+
+def _right(reviews: Mapping[str, Judged], case: str) -> str | None:
+    return reviews[case].right if case in reviews else None
+
+
+def asked_in(parts: Mapping[str, QuestionRows]) -> Iterator[Asked]:
+    """The questions, as people's answers to them are scored."""
+    for name, share in parts.items():
+        for request, row, proof in zip(share.requests, share.references, share.proofs, strict=True):
+            kinds = {"track": name.split("/")[-1], "template": proof["template"], "capability": row["primary"]}
+            patient = row.get("patient") or request["videoID"]
+            yield Asked(row["qID"], patient, row["format"], row.get("format_kwargs"), str(row["answer"]), kinds)
 
 
 def _strange(items: Sequence[str], count: int) -> Iterator[Finding]:
@@ -280,15 +293,10 @@ def _verdict(judged: Judged | None, answer: str, confirmed: int) -> tuple[str, s
     if len(for_it) < confirmed:
         people = f" ({', '.join(sorted(for_it))})" if for_it else ""
         return REMOVED, PROGRAM, f"confirmed by {len(for_it)} of {confirmed} people{people}"
-    if judged and judged.changed and (right := _correction(judged)) and right != answer:
+    if judged and judged.changed and (right := judged.right) and right != answer:
         last = judged.changed
         return CORRECTED, last.who, f"{last.before} was wrong, {right} is right. {last.note}".strip()
     return "", "", ""
-
-
-def _correction(judged: Judged | None) -> str | None:
-    changed = judged.changed if judged else None
-    return changed.after if changed and changed.field == "answer" else None
 
 
 def _fresh(replacements: Benchmark | None, used: set[str]) -> dict[tuple[str, str], list[Any]]:

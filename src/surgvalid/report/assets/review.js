@@ -374,6 +374,9 @@ function overview() {
     make("h2", "Agreement"),
     table(["Coefficient", "Value", "From", "To"], work.agreement.map((row) => [row.coefficient, number(row.value), number(row.low), number(row.high)])),
     make("p", work.remark),
+    make("h2", "People"),
+    make("p", "Right before the reference was shown: closed questions that nobody speaks against."),
+    table(["Of", "Share", "From", "To", "Questions", "Raters"], work.people.map((row) => [row.level === "overall" ? "all" : row.level === "rater" ? row.name : `${row.level} ${row.name}`, number(row.accuracy), number(row.low), number(row.high), String(row.questions), String(row.raters)])),
   );
 }
 

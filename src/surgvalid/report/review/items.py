@@ -54,6 +54,7 @@ class Item:
     """What there is to choose from."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What people may filter by: template, track, split, capability."""
+    patient: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ def _questions(path: Path) -> Iterator[Item]:
                 choices_of(str(reference["format"]), row.get("slots")),
                 {"template": str(row.get("template", "")), "track": track, "split": split}
                 | {"capability": str(reference.get("primary", ""))},
+                str(reference.get("patient") or request["videoID"]),
             )
         except (KeyError, TypeError, ValueError):
             raise FileUnreadable(

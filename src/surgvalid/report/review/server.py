@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from surgvalid.errors import Misuse, SurgvalidError
-from surgvalid.questions.stages.history import VERDICTS, Action, HistoryEntry
+from surgvalid.questions.stages.ceiling import Asked, human_ceiling
+from surgvalid.questions.stages.history import VERDICTS, Action, History, HistoryEntry, judged
 from surgvalid.report.cases.frames import frame_bytes
 from surgvalid.report.review.items import STILLS, Item, ReviewMaterial, stretch_of
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue, work_lists
@@ -50,7 +51,7 @@ class ReviewServer(LocalServer):
         super().__init__(people, port=port)
         self.material, self.log, self.raters, self.adjudicator = material, log, tuple(raters), adjudicator
         self.blind = blind
-        self._agreed: tuple[int, Any] = (-1, None)
+        self._known: tuple[int, dict[str, Any]] = (-1, {})
         self._films = {name: number for number, name in enumerate(material.video_files)}
         self.items = {item.name: item for item in material.items}
         self._numbers = {name: number for number, name in enumerate(self.items)}
@@ -116,13 +117,13 @@ class ReviewServer(LocalServer):
         if action in (Action.OBJECTED, Action.CHANGED, Action.WITHDRAWN):
             if not answer and not note:
                 raise Misuse("an objection needs a reason or the right answer")
-            if answer and (why := _wrong_answer(known, answer)):
+            if answer and (why := _wrong_answer(known, self._right(known), answer)):
                 raise Misuse(why)
         if action == Action.UPHELD and item not in queue(self.log.history, self.lists):
             raise Misuse(f"{item!r} is not in dispute")
         if action == Action.UNDONE and not any(e.who == who and e.action in VERDICTS for e in self.log.of(item)):
             raise Misuse(f"there is no verdict of {who!r} on {item!r} to take back")
-        before = known.answer if answer else ""
+        before = self._right(known) if answer else ""
         field = "answer" if answer else ""
         self.log.add(item, Action(action), who, field=field, before=before, after=answer, note=note)
 
@@ -140,6 +141,10 @@ class ReviewServer(LocalServer):
     def _given(self, item: str, who: str) -> str | None:
         """The first answer of a rater."""
         return next((e.after for e in self.log.of(item) if e.action is Action.ANSWERED and e.who == who), None)
+
+    def _right(self, item: Item) -> str:
+        """The answer as it stands, also where somebody has corrected it since the question was made."""
+        return judged(self.log.of(item.name)).right or item.answer
 
     def _is_hidden(self, item: Item, who: str) -> bool:
         """Whether somebody has still to answer before the reference is shown."""
@@ -170,12 +175,25 @@ class ReviewServer(LocalServer):
             }
             for name in queue(history, self.lists)
         ]
-        videos = {item.name: item.video for item in self.items.values()}
-        if self._agreed[0] != len(history.entries):
-            self._agreed = len(history.entries), agreement_of(history, videos)
-        rows, remark = self._agreed[1]
-        facts = {"progress": progress(history, self.raters, self.lists), "agreement": rows, "remark": remark}
+        if self._known[0] != len(history.entries):
+            videos = {item.name: item.video for item in self.items.values()}
+            rows, remark = agreement_of(history, videos)
+            agreed = {"agreement": rows, "remark": remark, "people": self._people(history)}
+            self._known = len(history.entries), agreed
+        facts = {"progress": progress(history, self.raters, self.lists), **self._known[1]}
         return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
+
+    def _people(self, history: History) -> list[dict[str, Any]]:
+        """How often people are right before they see the reference, without names; what somebody speaks against is out."""
+        said = history.reviews()
+        asked = [
+            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
+            for item in self.items.values()
+            if item.kinds and not said[item.name].against
+        ]
+        rows = human_ceiling(asked, history)[0].to_dicts()
+        called = {name: f"Rater {number}" for number, name in enumerate(self.raters, start=1)}
+        return [{**row, "name": called.get(row["name"], "Another rater")} if row["level"] == "rater" else row for row in rows]
 
     def _shown(self, item: Item) -> dict[str, Any]:
         film = self._films.get(item.video)
@@ -184,7 +202,7 @@ class ReviewServer(LocalServer):
             "number": self._numbers[item.name],
             "video": item.video,
             "question": item.question,
-            "answer": item.answer,
+            "answer": self._right(item),
             "format": item.format,
             "options": item.options,
             "kinds": item.kinds,
@@ -206,9 +224,9 @@ def _verdict(entry: HistoryEntry | None) -> dict[str, str] | None:
     return None if entry is None else {"action": str(entry.action), "answer": entry.after, "note": entry.note}
 
 
-def _wrong_answer(item: Item, answer: str) -> str | None:
+def _wrong_answer(item: Item, right: str, answer: str) -> str | None:
     """Why a corrected answer cannot be one, or None."""
-    if answer == item.answer:
+    if answer == right:
         return "that is the answer as it stands; approve it instead"
     return why_no_answer(item.format, item.parameters, item.options, answer)
 

@@ -11,7 +11,7 @@ import pytest
 
 from procedures import random_procedure
 from surgvalid import make_questions, make_report, score, study
-from surgvalid.questions.release import freeze, parts_in
+from surgvalid.questions.release import asked_in, freeze, parts_in
 from surgvalid.questions.stages.ceiling import human_ceiling
 from surgvalid.questions.stages.history import Action, History, HistoryEntry
 
@@ -46,7 +46,7 @@ def test_two_raters_get_their_skill_back_with_intervals(folder: Path) -> None:
     inside = 0
     for seed in range(20):
         history, right = answered(folder, seed)
-        table, _ = human_ceiling(parts_in(folder), history)
+        table, _ = human_ceiling(asked_in(parts_in(folder)), history)
         rows = {(row["level"], row["name"]): row for row in table.to_dicts()}
         for who, skill in SKILL.items():
             row = rows["rater", who]
@@ -61,7 +61,7 @@ def test_the_first_answer_counts_and_later_ones_do_not(folder: Path) -> None:
     history, _ = answered(folder, 3)
     first = [entry for entry in history.entries if entry.action is Action.ANSWERED][:8]
     later = History((*history.entries, *(replace(entry, at="3", after="99") for entry in first)))
-    parts = parts_in(folder)
+    parts = list(asked_in(parts_in(folder)))
     assert human_ceiling(parts, history)[0].equals(human_ceiling(parts, later)[0])
 
 
@@ -69,7 +69,7 @@ def test_a_template_on_which_people_differ_is_named_and_a_release_carries_the_ce
     folder: Path, tmp_path: Path
 ) -> None:
     history, _ = answered(folder, 5)
-    findings = human_ceiling(parts_in(folder), history)[1]
+    findings = human_ceiling(asked_in(parts_in(folder)), history)[1]
     assert any(finding.code == "ceiling-disagreement" for finding in findings)
     made = freeze(folder, history=history.table())
     made.to_dir(tmp_path / "v1")
