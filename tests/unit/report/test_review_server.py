@@ -19,6 +19,7 @@ from data_set_files import put_png
 from review_folder import PROCEDURE, QUESTIONS, review_folder
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.sources import review_in
+from surgvalid.questions.stages.expert_questions import read_form
 from surgvalid.questions.stages.history import Action, History, ReviewState
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, work_lists
@@ -127,9 +128,7 @@ def test_a_corrected_answer_withholds_the_question_until_the_annotations_give_it
     assert review.against("s2", "00:00:13") is None
 
 
-def test_what_was_corrected_is_shown_corrected_and_later_verdicts_are_on_it(
-    server: ReviewServer, folder: Path
-) -> None:
+def test_what_was_corrected_is_shown_corrected_and_later_verdicts_are_on_it(server: ReviewServer, folder: Path) -> None:
     for who in ("anna", "ben"):
         say(server, who, "s2", "objected", answer="00:00:13" if who == "anna" else "00:00:12")
     assert say(server, "carla", "s2", "changed", answer="00:00:13") == {"kept": True}
@@ -188,6 +187,32 @@ def test_what_cannot_be_said_is_refused_with_the_reason(
     before = history_file(folder).read_text()
     assert problem in say(server, who, item, action, **more)["problem"]
     assert history_file(folder).read_text() == before
+
+
+def test_a_question_of_ones_own_at_marked_moments_goes_into_the_form_of_experts(
+    server: ReviewServer, folder: Path
+) -> None:
+    def write(who: str, **told: Any) -> Any:
+        body = json.dumps({"item": "s1", "answer_format": "number", "primary_capability": "object_aggregation", **told})
+        request = urllib.request.Request(server.address_of(who) + "question", data=body.encode())
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                return json.loads(reply.read())
+        except urllib.error.HTTPError as refused:
+            return json.loads(refused.read())
+
+    refused = write("anna", question="How many clips?", answer="many", moments=[5, 99])["problem"]
+    assert "'many' is no legal number" in refused
+    assert "leaves the video" in refused
+    assert "no 'q9' to write" in write("anna", item="q9", question="x", answer="1")["problem"]
+    assert not (folder / "written.csv").exists()
+    assert write("anna", question='How many "clips", in all?', answer="1", moments=[8, 5]) == {"written": "written-1"}
+    assert write("carla", question="How many now?", answer="2", moments=[7])["written"] == "written-2"
+    assert write("ben", question="How many at all?", answer="1")["written"] == "written-3"
+    read = read_form(folder / "written.csv", durations_s={"case 1": 20})
+    told = [(one.track, one.request.start_s, one.request.end_s, one.author, one.reference.answer) for one in read]
+    assert told == [("segment", 5, 8, "anna", "1"), ("frame", 7, 7, "carla", "2"), ("segment", 0, 19, "ben", "1")]
+    assert read[0].request.question == 'How many "clips", in all?'
 
 
 def test_nobody_without_an_address_is_answered_and_no_other_page_may_write(server: ReviewServer) -> None:

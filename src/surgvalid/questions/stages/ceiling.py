@@ -58,10 +58,8 @@ def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFram
         elif given:
             kind = build_format(one.format, one.parameters)
             alike[one.kinds["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
-            rows += [
-                {"qID": one.case, "video": one.patient, "rater": who, **one.kinds, "right": _equal(kind, one.right, text)}
-                for who, text in given.items()
-            ]
+            about = {"qID": one.case, "video": one.patient, **one.kinds}
+            rows += [{**about, "rater": who, "right": _equal(kind, one.right, text)} for who, text in given.items()]
     return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged, untold))
 
 

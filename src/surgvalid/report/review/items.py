@@ -55,6 +55,7 @@ class Item:
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What people may filter by: template, track, split, capability."""
     patient: str = ""
+    procedure_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class ReviewMaterial:
                 named = {"class": track.class_name, "instance": track.instance}
                 placed.append({**named, "shown": track.instance in item.instances, "box": sides})
         return placed
+
+    def duration_s(self, item: Item) -> int:
+        """The length of its video; without annotations, up to where it is asked about."""
+        known = self.procedures.get(item.video)
+        return _procedure(known).duration_s if known else item.window[1] + 1
 
 
 @lru_cache(maxsize=8)
@@ -148,6 +154,7 @@ def _questions(path: Path) -> Iterator[Item]:
                 {"template": str(row.get("template", "")), "track": track, "split": split}
                 | {"capability": str(reference.get("primary", ""))},
                 str(reference.get("patient") or request["videoID"]),
+                str(request.get("procedure_type") or ""),
             )
         except (KeyError, TypeError, ValueError):
             raise FileUnreadable(
@@ -179,6 +186,7 @@ def _instances(procedure: Procedure) -> Iterator[Item]:
                 _some(_ends_of_stretches(track)),
                 frozenset([instance]),
                 f"{len(seen)} boxes",
+                procedure_type=procedure.procedure_type,
             )
 
 

@@ -6,22 +6,31 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from surgvalid.errors import Misuse, SurgvalidError
 from surgvalid.questions.stages.ceiling import Asked, human_ceiling
+from surgvalid.questions.stages.expert_questions import add_to_form
 from surgvalid.questions.stages.history import VERDICTS, Action, History, HistoryEntry, judged
+from surgvalid.questions.template import FRAME, PROCEDURE, SEGMENT, clock
 from surgvalid.report.cases.frames import frame_bytes
 from surgvalid.report.review.items import STILLS, Item, ReviewMaterial, stretch_of
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, progress, queue, work_lists
 from surgvalid.report.serving import CSS, HTML, NOT_HERE, POLICY, SCRIPT, LocalServer, PageReply, asset, json_reply
-from surgvalid.schema.questions.formats import why_no_answer
+from surgvalid.schema.questions.formats import FORMATS, why_no_answer
+from surgvalid.schema.questions.taxonomy import Capability
 
 PROGRAM = "surgvalid"
 """Who proposed what nobody had proposed."""
 _KINDS = {"review.css": CSS, "review.js": SCRIPT}
 _FILM_KINDS = {".mp4": "video/mp4", ".mov": "video/mp4", ".webm": "video/webm", ".mkv": "video/x-matroska"}
 _SHOWN_FRAMES = 128
+_WRITABLE = {
+    "answer_format": [name for name in FORMATS if name != "matching"],
+    "primary_capability": [one.value for one in Capability if not one.is_group],
+}
+"""What somebody who writes a question chooses from; the format `matching` needs a pattern."""
 
 
 class ReviewServer(LocalServer):
@@ -51,6 +60,7 @@ class ReviewServer(LocalServer):
         super().__init__(people, port=port)
         self.material, self.log, self.raters, self.adjudicator = material, log, tuple(raters), adjudicator
         self.blind = blind
+        self._writing = Lock()
         self._known: tuple[int, dict[str, Any]] = (-1, {})
         self._films = {name: number for number, name in enumerate(material.video_files)}
         self.items = {item.name: item for item in material.items}
@@ -93,10 +103,12 @@ class ReviewServer(LocalServer):
 
     def post(self, name: str, rest: str, body: bytes) -> PageReply:
         """Keep a verdict, or say why it cannot be kept."""
-        if rest not in ("verdict", "answer"):
+        if rest not in ("verdict", "answer", "question"):
             return NOT_HERE
         try:
             message = json.loads(body)
+            if rest == "question":
+                return json_reply({"written": self._write(name, message)})
             texts = {key: str(message.get(key) or "").strip() for key in ("item", "action", "answer", "note")}
             if rest == "answer":
                 return json_reply(self._take_answer(name, texts["item"], texts["answer"]))
@@ -126,6 +138,29 @@ class ReviewServer(LocalServer):
         before = self._right(known) if answer else ""
         field = "answer" if answer else ""
         self.log.add(item, Action(action), who, field=field, before=before, after=answer, note=note)
+
+    def _write(self, who: str, message: Mapping[str, Any]) -> str:
+        """Add a question of somebody's own, on the moments that they marked, to the form for `annotate run experts`."""
+        item = self.items.get(str(message.get("item")))
+        if item is None:
+            raise Misuse(f"there is no {message.get('item')!r} to write a question at")
+        moments = [int(second) for second in message.get("moments") or item.window]
+        start, end = min(moments), max(moments)
+        whole = start == 0 and item.kinds.get("track") == PROCEDURE
+        told = {key: str(message.get(key) or "").strip() for key in ("question", "answer", *_WRITABLE)}
+        row = {
+            **told,
+            "video": item.video,
+            "procedure_type": item.procedure_type,
+            "track": FRAME if start == end else PROCEDURE if whole else SEGMENT,
+            "clinical_relevance": "yes" if message.get("clinical") else "no",
+            "timestamp_start": clock(start),
+            "timestamp_end": clock(end),
+            "author": who,
+        }
+        with self._writing:
+            known = {item.video: self.material.duration_s(item)}
+            return add_to_form(self.log.path.with_name("written.csv"), row, durations_s=known)
 
     def _take_answer(self, who: str, item: str, answer: str) -> dict[str, Any]:
         """Keep the answer that a rater gives before the reference is shown, the first one only, and show it."""
@@ -161,7 +196,7 @@ class ReviewServer(LocalServer):
             items.append(
                 {**shown, "given": self._given(item.name, who), "hidden": hidden, **(_unseen(item) if hidden else {})}
             )
-        return {"role": "rater", "who": who, "items": items}
+        return {"role": "rater", "who": who, "items": items, "writable": _WRITABLE}
 
     def _decisions(self) -> dict[str, Any]:
         """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
@@ -181,19 +216,19 @@ class ReviewServer(LocalServer):
             agreed = {"agreement": rows, "remark": remark, "people": self._people(history)}
             self._known = len(history.entries), agreed
         facts = {"progress": progress(history, self.raters, self.lists), **self._known[1]}
-        return {"role": "adjudicator", "who": self.adjudicator, "items": items, **facts}
+        return {"role": "adjudicator", "who": self.adjudicator, "items": items, "writable": _WRITABLE, **facts}
 
     def _people(self, history: History) -> list[dict[str, Any]]:
-        """How often people are right before they see the reference, without names; what somebody speaks against is out."""
+        """How often people are right before they see the reference, without names or what somebody speaks against."""
         said = history.reviews()
         asked = [
             Asked(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
             for item in self.items.values()
             if item.kinds and not said[item.name].against
         ]
+        called = {("rater", name): f"Rater {number}" for number, name in enumerate(self.raters, start=1)}
         rows = human_ceiling(asked, history)[0].to_dicts()
-        called = {name: f"Rater {number}" for number, name in enumerate(self.raters, start=1)}
-        return [{**row, "name": called.get(row["name"], "Another rater")} if row["level"] == "rater" else row for row in rows]
+        return [{**row, "name": called.get((row["level"], row["name"]), row["name"])} for row in rows]
 
     def _shown(self, item: Item) -> dict[str, Any]:
         film = self._films.get(item.video)
