@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from procedures import random_procedure
-from surgvalid import make_questions, score
+from surgvalid import make_questions, make_report, score, study
 from surgvalid.cli import build_app
 from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
 from surgvalid.questions.release import digest_of, freeze, release_changes
@@ -101,6 +101,26 @@ def test_scores_name_the_release_and_versions_are_compared_question_by_question(
     shown = CliRunner().invoke(build_app(), ["score", "diff", str(draft), str(tmp_path / "v1"), "--json"])
     assert shown.exit_code == 1, shown.exception
     assert [row["qID"] for row in json.loads(shown.stdout)["changes"]] == cases
+
+
+def test_models_scored_on_different_releases_are_not_compared(draft: Path, tmp_path: Path) -> None:
+    cases = [row["qID"] for row in json.loads((draft / "test" / "frame" / "requests.json").read_text())]
+    freeze(draft, history=history(draft)).to_dir(tmp_path / "v1")
+    objections = [(case, Action.OBJECTED, "ben", "") for case in cases[:5]]
+    freeze(tmp_path / "v1", history=history(draft, *objections)).to_dir(tmp_path / "v2")
+    (tmp_path / "yes.json").write_text(json.dumps([{"qID": case, "content": "yes", "latency": 1} for case in cases]))
+    for model, version in (("old", "v1"), ("new", "v2"), ("again", "v2")):
+        place = tmp_path / version / "test" / "frame"
+        files = (place / "requests.json", place / "references.json", tmp_path / "yes.json")
+        score(*files, model=model).to_dir(tmp_path / model / "scores")
+    tables = {name: tmp_path / name / "scores" / "scores.parquet" for name in ("old", "new", "again")}
+    with pytest.raises(TableInvalid, match=r"different releases \(new on version 2, \w+; old on version 1, \w+\)"):
+        study([tables["old"], tables["new"]], metric="correct", missing="worst")
+    assert study([tables["again"], tables["new"]], metric="correct", missing="worst").title
+    (tmp_path / "again").rename(tmp_path / "new" / "again")
+    assert "different releases" not in make_report(tmp_path / "new").html()
+    (tmp_path / "old").rename(tmp_path / "new" / "old")
+    assert "the models were scored on different releases" in make_report(tmp_path / "new").html()
 
 
 def test_replacements_are_of_the_same_kind_new_and_marked_and_never_a_retired_one(
