@@ -37,11 +37,11 @@ class Asked(NamedTuple):
     parameters: Mapping[str, Any] | None
     right: str
     kinds: Mapping[str, str]
-    """Its track, template and capability."""
+    """Its part of the set (SPLIT/TRACK), track, template and capability."""
 
 
 def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFrame, list[Finding]]:
-    """The accuracy of people on questions: overall, by track, template, capability and rater."""
+    """The accuracy of people on questions: overall, by part, track, template, capability and rater."""
     answers, unsure = defaultdict[str, dict[str, str]](dict), set[tuple[str, str]]()
     for entry in history.entries:
         if entry.action is Action.ANSWERED:
@@ -74,7 +74,7 @@ def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
 def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     if rows:
         yield {"level": "overall", "name": "", **_accuracy(rows)}
-    for level in ("track", "template", "capability", "rater"):
+    for level in ("part", "track", "template", "capability", "rater"):
         for name in sorted({str(row[level]) for row in rows}):
             yield {"level": level, "name": name, **_accuracy([row for row in rows if str(row[level]) == name])}
 

@@ -222,7 +222,7 @@ class ReviewServer(LocalServer):
         """How often people are right before they see the reference, without names or what somebody speaks against."""
         said = history.reviews()
         asked = [
-            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
+            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), _part(item) | item.kinds)
             for item in self.items.values()
             if item.kinds and not said[item.name].against
         ]
@@ -248,6 +248,10 @@ class ReviewServer(LocalServer):
             "moments": item.moments,
             "note": item.note,
         }
+
+
+def _part(item: Item) -> dict[str, str]:
+    return {"part": "/".join(item.kinds[name] for name in ("split", "track"))}
 
 
 def _unseen(item: Item) -> dict[str, Any]:
