@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
-from surgvalid.questions.benchmark import Benchmark, table_of, write_lines
+from surgvalid.questions.benchmark import Benchmark, table_of, write_part
 from surgvalid.questions.blind_guesses import Leak
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.data_card import Placed, QuestionCard, card_again, leaks_among, over_limits
@@ -35,7 +35,7 @@ from surgvalid.schema.documents import json_text, read_json
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.spans import Window
 from surgvalid.schema.questions.formats import choices_of, why_no_answer
-from surgvalid.schema.rows import read_rows, write_json_rows
+from surgvalid.schema.rows import read_rows
 
 RELEASE, CHANGES, RETIRED = "release.json", "changes", "retired"
 REMOVED, REPLACED, CORRECTED = "removed", "replaced", "corrected"
@@ -112,11 +112,7 @@ class Release(Result):
         hidden: dict[str, str] = {}
         for name, share in self.parts.items():
             place = folder / name
-            place.mkdir(parents=True)
-            write_json_rows(share.requests, place / "requests.json")
-            write_json_rows(share.references, place / "references.json")
-            write_lines(share.proofs, place / "proofs.jsonl")
-            share.table.write_parquet(place / "questions.parquet")
+            write_part(place, *share)
             for path in (place / "references.json", place / "proofs.jsonl", place / "questions.parquet"):
                 if self.public:
                     hidden[path.relative_to(folder).as_posix()] = sha256_of(path)

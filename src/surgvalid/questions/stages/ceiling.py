@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     parameters: Mapping[str, Any] | None
     right: str
     kinds: Mapping[str, str]
-    """Its part of the set (SPLIT/TRACK), track, template and capability."""
+    """Its split, track, template and capability."""
 
 
 def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFrame, list[Finding]]:
@@ -58,7 +58,8 @@ def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFram
         elif given:
             kind = build_format(one.format, one.parameters)
             alike[one.kinds["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
-            about = {"qID": one.case, "video": one.patient, **one.kinds}
+            part = f"{one.kinds['split']}/{one.kinds['track']}"
+            about = {"qID": one.case, "video": one.patient, "part": part, **one.kinds}
             rows += [{**about, "rater": who, "right": _equal(kind, one.right, text)} for who, text in given.items()]
     return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged, untold))
 

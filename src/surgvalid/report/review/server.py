@@ -77,7 +77,8 @@ class ReviewServer(LocalServer):
         if rest in _KINDS:
             return PageReply(200, asset(rest), _KINDS[rest])
         if rest == "work.json":
-            return json_reply(self._decisions() if name == self.adjudicator else self._ratings_of(name))
+            work = self._decisions() if name == self.adjudicator else self._ratings_of(name)
+            return json_reply({"who": name, "writable": _WRITABLE, **work})
         kind, _, number = rest.partition("/")
         if kind == "film" and (path := self._film(number)):
             return PageReply(200, file=path, kind=_FILM_KINDS.get(path.suffix.lower(), "application/octet-stream"))
@@ -196,7 +197,7 @@ class ReviewServer(LocalServer):
             items.append(
                 {**shown, "given": self._given(item.name, who), "hidden": hidden, **(_unseen(item) if hidden else {})}
             )
-        return {"role": "rater", "who": who, "items": items, "writable": _WRITABLE}
+        return {"role": "rater", "items": items}
 
     def _decisions(self) -> dict[str, Any]:
         """What is in dispute with the verdicts of all raters, without their names; progress and agreement."""
@@ -216,13 +217,13 @@ class ReviewServer(LocalServer):
             agreed = {"agreement": rows, "remark": remark, "people": self._people(history)}
             self._known = len(history.entries), agreed
         facts = {"progress": progress(history, self.raters, self.lists), **self._known[1]}
-        return {"role": "adjudicator", "who": self.adjudicator, "items": items, "writable": _WRITABLE, **facts}
+        return {"role": "adjudicator", "items": items, **facts}
 
     def _people(self, history: History) -> list[dict[str, Any]]:
         """How often people are right before they see the reference, without names or what somebody speaks against."""
         said = history.reviews()
         asked = [
-            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), _part(item) | item.kinds)
+            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
             for item in self.items.values()
             if item.kinds and not said[item.name].against
         ]
@@ -248,10 +249,6 @@ class ReviewServer(LocalServer):
             "moments": item.moments,
             "note": item.note,
         }
-
-
-def _part(item: Item) -> dict[str, str]:
-    return {"part": "/".join(item.kinds[name] for name in ("split", "track"))}
 
 
 def _unseen(item: Item) -> dict[str, Any]:

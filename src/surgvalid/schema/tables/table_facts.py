@@ -90,10 +90,10 @@ def of_other_releases(models: Mapping[Path, Iterable[str]]) -> list[str]:
     named: dict[str, set[str]] = defaultdict(set)
     for path, names in models.items():
         manifest = (path if path.is_dir() else path.parent) / "manifest.json"
-        written = read_json(manifest) if manifest.is_file() else {}
-        settled = written.get("settled") if isinstance(written, dict) else None
-        for name in names if isinstance(settled, dict) and settled.get("release") else ():
-            named[name] |= {*map(str, settled["release"])}
+        match read_json(manifest) if manifest.is_file() else None:
+            case {"settled": {"release": list() as releases}}:
+                for name in names:
+                    named[name] |= {*map(str, releases)}
     if len({frozenset(releases) for releases in named.values()}) < 2:
         return []
     told = "; ".join(f"{name} on {' and '.join(sorted(releases))}" for name, releases in sorted(named.items())[:4])
