@@ -51,7 +51,7 @@ def _score() -> Tables:
     requests, references = questions()
     given = answers("steady", requests, references, seed=1)
     result = surgvalid.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
-    kinds = {"track": "frame", "template": "class-visible", "capability": "1a"}
+    kinds = {"split": "test", "track": "frame", "template": "class-visible", "capability": "1a"}
     asked = Asked("q", "v", "binary", {}, "yes", kinds)
     said = History((HistoryEntry("q", Action.ANSWERED, "anna", "1", "answer", "", "yes"),))
     return {**result.tables, "ceiling": human_ceiling([asked], said)[0]}

@@ -268,13 +268,9 @@ def _right(reviews: Mapping[str, Judged], case: str) -> str | None:
 def asked_in(parts: Mapping[str, QuestionRows]) -> Iterator[Asked]:
     """The questions, as people's answers to them are scored."""
     for name, share in parts.items():
+        where = dict(zip(("split", "track"), name.split("/"), strict=True))
         for request, row, proof in zip(share.requests, share.references, share.proofs, strict=True):
-            kinds = {
-                "part": name,
-                "track": name.split("/")[-1],
-                "template": proof["template"],
-                "capability": row["primary"],
-            }
+            kinds = {**where, "template": proof["template"], "capability": row["primary"]}
             patient = row.get("patient") or request["videoID"]
             yield Asked(row["qID"], patient, row["format"], row.get("format_kwargs"), str(row["answer"]), kinds)
 
