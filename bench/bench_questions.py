@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 
 from bench.harness import Row, cpu_seconds
 from surgvalid.questions.make import make_questions
-from surgvalid.questions.stages.history import Action
+from surgvalid.report.review.items import Item, ReviewMaterial
 from surgvalid.report.review.log import ReviewLog
+from surgvalid.report.review.server import ReviewServer
 from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.procedures.ledger import Ledger
 from surgvalid.schema.procedures.spans import Window
@@ -66,16 +68,23 @@ def ask_frames(procedure: Procedure) -> list[int]:
 
 
 def verdict_seconds() -> float:
-    """CPU time of an answer with its verdict among 50,000 items, once the history was read."""
+    """CPU time of the server for an answer with its verdict among 50,000 items, once the history was read."""
+    kinds = {"template": "t", "track": "frame", "split": "test", "capability": "1a"}
+    about = ("Is a clip visible?", "yes", "binary", (3, 3), (3,), frozenset[str]())
+    items = tuple(Item(f"q{number}", "v", *about, kinds=kinds) for number in range(50_000))
     with tempfile.TemporaryDirectory() as folder:
         log = ReviewLog(Path(folder) / "history.csv")
-        log.propose((f"q{number}" for number in range(50_000)), "program")
-        log.of("q0")
+        server = ReviewServer(ReviewMaterial(items, {}, {}), log, raters=["anna", "ben"])
+        said = [{"item": f"q{number}", "answer": "yes", "action": "approved"} for number in range(101)]
+        bodies = [json.dumps(one).encode() for one in said]
+        server.post("anna", "answer", bodies.pop())
         start = time.process_time()
-        for number in range(100):
-            log.add(f"q{number}", Action.ANSWERED, "anna", field="answer", after="yes")
-            log.add(f"q{number}", Action.APPROVED, "anna")
-        return (time.process_time() - start) / 100
+        for body in bodies:
+            replies = server.post("anna", "answer", body), server.post("anna", "verdict", body)
+            assert [reply.code for reply in replies] == [200, 200]
+        spent = (time.process_time() - start) / len(bodies)
+        server.server_close()
+        return spent
 
 
 def rows() -> list[Row]:

@@ -139,6 +139,36 @@ def test_the_film_plays_the_stretch_of_the_question(browser: Any, server: Review
     assert abs(page.locator("video").evaluate("film => film.currentTime") - 6) < 0.6
 
 
+def test_a_question_is_written_by_keyboard_at_a_marked_moment(browser: Any, server: ReviewServer) -> None:
+    page, errors = opened(browser, server, "anna")
+    form = server.log.path.with_name("written.csv")
+    moments = ["00:00:06"]
+    if page.locator("video").count():
+        until(lambda: page.evaluate("document.querySelector('video').readyState >= 1"), 20, "no video was loaded")
+        page.keyboard.press("v")
+        page.locator("figcaption button").first.click()
+        page.keyboard.press("m")
+        page.evaluate("jump(9)")
+        page.keyboard.press("m")
+        moments = ["00:00:06", "00:00:09"]
+    page.keyboard.press("n")
+    playwright.expect(page.locator("#marked")).to_have_text(" to ".join(moments))
+    page.keyboard.type("How many sponges are seen? Answer with a number.")
+    page.keyboard.press("Tab")
+    page.keyboard.type("some")
+    page.locator("#answer_format").select_option("number")
+    page.locator("#told").press("Enter")
+    playwright.expect(page.locator("#problem")).to_contain_text("'some' is no legal number")
+    page.locator("#told").fill("1")
+    picture(page, "writing-1440")
+    page.locator("#told").press("Enter")
+    playwright.expect(page.locator("#now")).to_contain_text("written-1 is in the form")
+    row = pl.read_csv(form, infer_schema=False).row(0, named=True)
+    told = [row[name] for name in ("timestamp_start", "timestamp_end", "answer", "author", "primary_capability")]
+    assert told == [moments[0], moments[-1], "1", "anna", "object_identification"]
+    assert [text for text in errors if "409" not in text] == []
+
+
 @pytest.fixture(scope="module")
 def stills(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real questions on single images of two shapes, with the images beside them."""

@@ -80,12 +80,12 @@ def worlds(tmp_path_factory):
 @pytest.mark.long
 def test_every_reference_follows_from_the_pixels(worlds):
     procedures, readings = worlds
-    made = make_questions(procedures, per_video=120, test_share=0, matching=True, blind_share=1.0)
+    made = make_questions(procedures, per_video=120, test_share=0, blind_share=1.0)
     assert all(question.reference.answer == question.draft.answer for question in made.questions)
     drafts = [question.draft for question in made.questions]
     for procedure, track in product(procedures, QuestionTrack):  # what selection leaves out is derived again as well
         ledger, draw = Ledger(procedure), np.random.default_rng(0)
-        drafts += drafts_of(ledger, track, templates_for(track, matching=True), 100, draw, DraftTally())
+        drafts += drafts_of(ledger, track, templates_for(track), 100, draw, DraftTally())
     asked, moved = Counter[str](), 0
     for draft in drafts:
         sure, generous = (

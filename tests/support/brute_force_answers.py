@@ -299,14 +299,6 @@ def retrieved_before(p, a, b, k):
     return yn(back[0] < seen[0]) if back and seen else None
 
 
-def match_order(p, a, b, k):
-    first = [(shown(p, a, b, name) or [None])[0] for name in k["each"]]
-    if None in first or len(set(first)) < len(first):
-        return None
-    places = ("first", "second", "third", "fourth")
-    return "; ".join(f"{n}: {places[sorted(first).index(s)]}" for n, s in zip(k["each"], first, strict=True))
-
-
 def phase_of(p, a, b, k):
     seconds = shown(p, a, b, k["object"])
     return p.procedure.phase_at(seconds[0]) if seconds else None
@@ -499,7 +491,6 @@ ANSWERS: dict[str, Answerer] = {
     "class-for": class_for,
     "which-first": which_first,
     "order-of-appearance": order_of_appearance,
-    "match-order": match_order,
     "retrieved-before": retrieved_before,
     "phase-of": phase_of,
     "must-leave": must_leave,

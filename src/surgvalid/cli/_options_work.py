@@ -357,7 +357,6 @@ OPTIONS: dict[str, Option] = {
     "duplicates": component("--max", "duplicates", "share of near-duplicates", float, 0.02),
     "blind": component("--max", "blind", "share of times that are right without looking", float, 0.25),
     "unverified": switch("unverified", "instances that nobody confirmed, marked"),
-    "matching": switch("matching", "questions of the format 'matching'"),
     "new_folder": place("[DIR]", "The folder of --out, by position.", FILE, None, "folder"),
     "procedures": Option("--procedures", "How many procedures.", int, 4),
     "painted": switch("video", "videos: annotations only", "video", "--without"),

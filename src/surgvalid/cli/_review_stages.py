@@ -148,13 +148,17 @@ def verify(
     Exit code 0: two people confirmed every item. 1: something is still open.
     """
     from surgvalid.questions.stages.history import ReviewState, action_named, history_from
+    from surgvalid.report.review.log import COLUMNS, append
 
     history = single("verify", files)
     log = history_from(read_plain_table(history, *HISTORY_TEXTS))
     if item is not None:
         more = {"field": field, "before": before, "after": after, "note": note}
         log = log.add(item, action_named(action), who, at=at or now(), **more)
-        log.table().write_csv(history)
+        if history.read_text(encoding="utf-8-sig").splitlines()[0] == ",".join(COLUMNS):
+            append(history, log.entries[-1:])  # somebody may be adding to it now
+        else:
+            log.table().write_csv(history)
         talk(f"added to {history}")
     states = log.states()
     frame = pl.DataFrame(

@@ -357,7 +357,7 @@ VERBS: tuple[Verb, ...] = (
         "Questions with reference answers, from annotated procedures",
         "procedure_files out_folder keep confirmed replacements public "
         "tracks_made per_video test_share ood_procedure ood_center ood_template "
-        "most_common duplicates blind annotated history unverified definitions matching procedure_type center "
+        "most_common duplicates blind annotated history unverified definitions procedure_type center "
         f"{_ABOUT} data_set seed json force",
     ),
     Verb(

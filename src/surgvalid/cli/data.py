@@ -57,6 +57,11 @@ def questions_verb(
     from surgvalid.schema.procedures.foreign_objects import FOREIGN_OBJECTS, INSTRUMENT, read_definitions
     from surgvalid.schema.procedures.procedure_files import procedure_paths
 
+    if keep is None and (confirmed or replacements or not references):
+        raise Misuse("--min confirmed, --with replacements and --without references are of a set: name it with --keep")
+    if replacements and not references:
+        raise Misuse("replacements come with references: freeze them first, then --keep that --without references")
+
     def frozen(made: Benchmark | None) -> Result:
         return freeze(
             keep or "", history=asked["history"], confirmed=confirmed, replacements=made, public=not references

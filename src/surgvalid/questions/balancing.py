@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from surgvalid.questions.blind_guesses import WHOLE_LIMIT, limit_for
-from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.drafts import Draft
 from surgvalid.questions.near_duplicates import Asked, Times, asked_by, is_near, places_of_doubles
 from surgvalid.questions.template import Draw
 
@@ -32,7 +32,7 @@ from surgvalid.questions.template import Draw
 class Selection:
     """What was chosen, and what was left out and why."""
 
-    drafts: list[AnyDraft] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
     near_duplicates: int = 0
     """Near-duplicates among the chosen."""
     skipped_duplicates: int = 0
@@ -43,7 +43,7 @@ class Selection:
     """By template, how many were cut because an input-blind predictor gets too many right."""
 
 
-Blind = Callable[[Sequence[AnyDraft]], Mapping[str, Sequence[bool]]]
+Blind = Callable[[Sequence[Draft]], Mapping[str, Sequence[bool]]]
 """By input-blind predictor, which drafts of one template it gets right."""
 
 
@@ -75,23 +75,23 @@ def balance(
     result.drafts = [draft for group in kept for draft in group.drafts]
 
 
-def by_template(drafts: Iterable[AnyDraft]) -> list[list[AnyDraft]]:
+def by_template(drafts: Iterable[Draft]) -> list[list[Draft]]:
     """The drafts of each template, in the order in which they come."""
-    groups: dict[str, list[AnyDraft]] = defaultdict(list)
+    groups: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
         groups[draft.template.name].append(draft)
     return list(groups.values())
 
 
-def evened(drafts: Iterable[AnyDraft], share: float) -> list[AnyDraft]:
+def evened(drafts: Iterable[Draft], share: float) -> list[Draft]:
     """The drafts of a template, less those that make one answer of a wording too frequent."""
-    wordings: dict[tuple[str, ...], list[AnyDraft]] = defaultdict(list)
+    wordings: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
     for draft in drafts:
         wordings[draft.stem].append(draft)
     return [draft for wording in wordings.values() for draft in _without_surplus(wording, share)]
 
 
-def asks_something(group: list[AnyDraft], result: Selection) -> bool:
+def asks_something(group: list[Draft], result: Selection) -> bool:
     """Whether the drafts of a template have more than one answer; if not, that is noted."""
     answers = {draft.answer_group for draft in group}
     if len(answers) == 1:
@@ -99,7 +99,7 @@ def asks_something(group: list[AnyDraft], result: Selection) -> bool:
     return len(answers) > 1
 
 
-def _without_surplus(group: list[AnyDraft], share: float) -> list[AnyDraft]:
+def _without_surplus(group: list[Draft], share: float) -> list[Draft]:
     """The group with its most frequent answer cut to the share; one draft at least is left of it."""
     top, most = Counter(draft.answer_group for draft in group).most_common(1)[0]
     allowed = max(1, int((len(group) - most) * share / (1 - share)))
@@ -112,7 +112,7 @@ class _Kept:
 
     __slots__ = ("_doubles", "drafts", "guessed", "is_even")
 
-    def __init__(self, drafts: list[AnyDraft]) -> None:
+    def __init__(self, drafts: list[Draft]) -> None:
         self.drafts = drafts
         self.is_even = False
         """Whether cutting has left them as they were, in this order."""
@@ -132,7 +132,7 @@ class _Kept:
             self._doubles = places_of_doubles(self.drafts)
         return self._doubles
 
-    def replace(self, drafts: list[AnyDraft]) -> None:
+    def replace(self, drafts: list[Draft]) -> None:
         """Go on with these drafts; if they are others, or in another order, nothing is known of them."""
         if drafts != self.drafts:
             self.drafts, self.is_even, self._doubles, self.guessed = drafts, False, None, None
@@ -206,7 +206,7 @@ AT_A_TIME = 2
 
 
 def select(
-    drafts: Iterable[AnyDraft],
+    drafts: Iterable[Draft],
     wanted: int,
     draw: Draw,
     *,
@@ -257,7 +257,7 @@ def select(
     return result
 
 
-def _shuffled(group: list[AnyDraft], share: float, draw: Draw, result: Selection) -> list[AnyDraft]:
+def _shuffled(group: list[Draft], share: float, draw: Draw, result: Selection) -> list[Draft]:
     """The drafts of a template in random order, less those that make one answer of a wording too frequent."""
     left = evened((group[at] for at in draw.permutation(len(group))), share)
     result.cut_for_balance[group[0].template.name] += len(group) - len(left)
@@ -269,15 +269,15 @@ class _Stem:
 
     __slots__ = ("left", "words")
 
-    def __init__(self, words: tuple[str, ...], drafts: list[AnyDraft]) -> None:
+    def __init__(self, words: tuple[str, ...], drafts: list[Draft]) -> None:
         self.words, self.left = words, _videos_in_turn(drafts)[::-1]
 
 
 class _Turns:
     """The drafts of one template, handed out rarest answer and wording first, videos in turn."""
 
-    def __init__(self, drafts: list[AnyDraft], draw: Draw) -> None:
-        groups: dict[str, dict[tuple[str, ...], list[AnyDraft]]] = defaultdict(lambda: defaultdict(list))
+    def __init__(self, drafts: list[Draft], draw: Draw) -> None:
+        groups: dict[str, dict[tuple[str, ...], list[Draft]]] = defaultdict(lambda: defaultdict(list))
         for at in draw.permutation(len(drafts)):
             groups[drafts[at].answer_group][drafts[at].stem].append(drafts[at])
         self.left = {a: [_Stem(s, g) for s, g in stems.items()] for a, stems in groups.items()}
@@ -289,7 +289,7 @@ class _Turns:
         for stems in self.stems.values():
             heapq.heapify(stems)
 
-    def take(self) -> AnyDraft | None:
+    def take(self) -> Draft | None:
         """The next draft, or None when all are gone."""
         while self.heap:
             known, size, rank, answer = heapq.heappop(self.heap)
@@ -302,7 +302,7 @@ class _Turns:
             return draft
         return None
 
-    def _of(self, answer: str) -> AnyDraft:
+    def _of(self, answer: str) -> Draft:
         """The next draft with that answer: of the wording that was taken least and has least left."""
         while True:
             taken, _, at = self.stems[answer][0]
@@ -317,13 +317,13 @@ class _Turns:
             heapq.heappop(self.stems[answer])
         return draft
 
-    def count(self, draft: AnyDraft) -> None:
+    def count(self, draft: Draft) -> None:
         """Note that the draft was chosen."""
         self.taken[*draft.stem, draft.answer_group] += 1
         self.answers[draft.answer_group] += 1
 
 
-def _videos_in_turn(drafts: list[AnyDraft]) -> list[AnyDraft]:
+def _videos_in_turn(drafts: list[Draft]) -> list[Draft]:
     turn: Counter[str] = Counter()
     ranked = []
     for at, draft in enumerate(drafts):
@@ -332,7 +332,7 @@ def _videos_in_turn(drafts: list[AnyDraft]) -> list[AnyDraft]:
     return [drafts[at] for _, at in sorted(ranked)]
 
 
-def _is_welcome(draft: AnyDraft, known: dict[Asked, list[Times]], result: Selection, share: float) -> bool:
+def _is_welcome(draft: Draft, known: dict[Asked, list[Times]], result: Selection, share: float) -> bool:
     if not is_near(draft, known[asked_by(draft)]):
         return True
     if result.near_duplicates + 1 <= share * (len(result.drafts) + 1):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import polars as pl
 
-from surgvalid.questions.data_card import Placed, QuestionCard
-from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.data_card import QuestionCard
+from surgvalid.questions.drafts import Draft
 from surgvalid.questions.template import clock
 from surgvalid.results.result import Result
 from surgvalid.schema.documents import json_text
@@ -21,8 +21,6 @@ from surgvalid.schema.questions.formats import time_tolerance_s
 from surgvalid.schema.questions.questions import DATA_SET_COLUMNS, Reference, Request
 from surgvalid.schema.rows import write_json_rows
 
-AT_ONCE = 4096
-"""Rows that are put into a table at a time."""
 GENERATION = "automatic"
 """How the official data sets call questions that were made from annotations by a program."""
 
@@ -34,7 +32,7 @@ class Question:
     request: Request
     reference: Reference
     split: str
-    draft: AnyDraft
+    draft: Draft
 
     @property
     def track(self) -> str:
@@ -52,37 +50,11 @@ class Question:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Questions(Sequence[Question]):
-    """Questions in order. Each is put into words when it is looked at: only what was chosen is held."""
-
-    placed: Sequence[Placed]
-    worded: Callable[[Placed], Question]
-
-    def __len__(self) -> int:
-        return len(self.placed)
-
-    @overload
-    def __getitem__(self, at: int) -> Question: ...
-    @overload
-    def __getitem__(self, at: slice) -> Questions: ...
-    def __getitem__(self, at: int | slice) -> Question | Questions:
-        return Questions(self.placed[at], self.worded) if isinstance(at, slice) else self.worded(self.placed[at])
-
-    def __iter__(self) -> Iterator[Question]:
-        return map(self.worded, self.placed)
-
-    def of(self, split: str, track: str) -> Questions:
-        """Those of a split and track."""
-        placed = [item for item in self.placed if item.split == split and item.draft.track.value == track]
-        return Questions(placed, self.worded)
-
-
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Benchmark(Result):
     """Questions with references, split by patient, and the card that describes them."""
 
-    questions: Questions
+    questions: Sequence[Question]
     card: QuestionCard
 
     def __post_init__(self) -> None:
@@ -93,7 +65,7 @@ class Benchmark(Result):
     def table(self) -> pl.DataFrame:
         """All questions in the fourteen columns of the public data sets, with their split."""
         return table_of(self.questions).with_columns(
-            split=pl.Series([item.split for item in self.questions.placed], dtype=pl.String)
+            split=pl.Series([question.split for question in self.questions], dtype=pl.String)
         )
 
     @property
@@ -106,12 +78,12 @@ class Benchmark(Result):
         """What is right."""
         return [question.reference for question in self.questions]
 
-    def parts(self) -> Iterator[tuple[str, str, Questions]]:
+    def parts(self) -> Iterator[tuple[str, str, list[Question]]]:
         """The questions by split and track."""
-        for split in dict.fromkeys(item.split for item in self.questions.placed):
-            for track in dict.fromkeys(item.draft.track.value for item in self.questions.placed):
-                if asked := self.questions.of(split, track):
-                    yield split, track, asked
+        groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
+        for question in self.questions:
+            groups[question.split, question.track].append(question)
+        yield from ((*where, asked) for where, asked in groups.items())
 
     @property
     def title(self) -> str:
@@ -136,12 +108,8 @@ class Benchmark(Result):
         """Write `SPLIT/TRACK/` with requests, references, the data-set table and proofs, and the data card."""
         super().write(folder)
         for split, track, asked in self.parts():
-            place = folder / split / track
-            place.mkdir(parents=True, exist_ok=True)
-            write_json_rows((q.request.as_row() for q in asked), place / "requests.json")
-            write_json_rows((q.reference.as_row() for q in asked), place / "references.json")
-            table_of(asked).write_parquet(place / "questions.parquet")
-            write_lines((q.proof_row() for q in asked), place / "proofs.jsonl")
+            requests, references = [q.request.as_row() for q in asked], [q.reference.as_row() for q in asked]
+            write_part(folder / split / track, requests, references, [q.proof_row() for q in asked], table_of(asked))
         (folder / "data_card.md").write_text(self.card.as_markdown(), encoding="utf-8")
 
 
@@ -153,9 +121,8 @@ def table_of(questions: Iterable[Any], generation: str = GENERATION) -> pl.DataF
     """
     kinds: dict[str, Any] = dict.fromkeys((*DATA_SET_COLUMNS, "format_kwargs"), pl.String)
     kinds |= {"clinical_relevance": pl.Boolean, "ood": pl.Boolean, "secondary_capabilities": pl.List(pl.String)}
-    rows = (_data_set_row(one.request, one.reference, str(one.track), generation) for one in questions)
-    pieces = (pl.DataFrame(some, schema=kinds, orient="row") for some in iter(lambda: list(islice(rows, AT_ONCE)), []))
-    table = pl.concat([pl.DataFrame(schema=kinds), *pieces], rechunk=True)
+    rows = [_data_set_row(one.request, one.reference, str(one.track), generation) for one in questions]
+    table = pl.DataFrame(rows, schema=kinds, orient="row")
     return table if table["format_kwargs"].null_count() < table.height else table.drop("format_kwargs")
 
 
@@ -181,8 +148,13 @@ def _data_set_row(request: Request, reference: Reference, track: str, generation
     )
 
 
-def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write rows as JSON, one a line."""
-    with open(path, "w", encoding="utf-8") as handle:
-        for row in rows:
-            handle.write(json_text(row) + "\n")
+Rows = Iterable[dict[str, Any]]
+
+
+def write_part(place: Path, requests: Rows, references: Rows, proofs: Rows, table: pl.DataFrame) -> None:
+    """Write the files of one split and track."""
+    place.mkdir(parents=True, exist_ok=True)
+    write_json_rows(requests, place / "requests.json")
+    write_json_rows(references, place / "references.json")
+    table.write_parquet(place / "questions.parquet")
+    (place / "proofs.jsonl").write_text("".join(json_text(row) + "\n" for row in proofs), encoding="utf-8")

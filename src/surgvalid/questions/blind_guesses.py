@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.drafts import Draft
 from surgvalid.questions.template import clock, second_of
 from surgvalid.questions.text_only import logit, possible_answers
 from surgvalid.schema.questions.formats import Percentage, Time, time_tolerance_s
@@ -31,7 +31,7 @@ from surgvalid.stats.intervals.video_jackknife import FEWEST_VIDEOS, mean_interv
 CLOSED_FORMATS = frozenset({"time", "percentage"})
 """Formats whose answers lie close together or not; others are equal or not."""
 
-Guess = Callable[[AnyDraft], str | None]
+Guess = Callable[[Draft], str | None]
 """What a fitted predictor answers, or None where it has no answer."""
 Types = Mapping[str, str]
 """The type of procedure of every video."""
@@ -58,7 +58,7 @@ LIMITS = {2: 0.7, 3: 0.55, 4: 0.45}
 """By how many answers there are to choose from: the largest share that a predictor may get right."""
 
 
-def limit_for(drafts: Sequence[AnyDraft], blind_share: float) -> float:
+def limit_for(drafts: Sequence[Draft], blind_share: float) -> float:
     """The largest share of a template's questions that a predictor may get right.
 
     Times and percentages: `blind_share`. Where something is chosen from, by the number of options; of answers without
@@ -67,15 +67,15 @@ def limit_for(drafts: Sequence[AnyDraft], blind_share: float) -> float:
     if drafts[0].template.format in CLOSED_FORMATS:
         return blind_share
     occur = len({draft.answer_group for draft in drafts})
-    numbers = [len(possible_answers(draft) or ()) or (2 if _names_two(draft) else occur) for draft in drafts]
+    numbers = [len(possible_answers(draft)) or (2 if _names_two(draft) else occur) for draft in drafts]
     return sum(LIMITS[min(max(number, 2), 4)] for number in numbers) / len(numbers)
 
 
-def _names_two(draft: AnyDraft) -> bool:
+def _names_two(draft: Draft) -> bool:
     return draft.template.format == "fo_class" and {"object", "other"} <= set(draft.slots)
 
 
-def fitted(given: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
+def fitted(given: Sequence[Draft], types: Types) -> dict[str, Guess]:
     """The predictors of one template, fitted on some of its questions, in whichever order these come."""
     drafts = sorted(given, key=lambda draft: draft.case)
     guesses: dict[str, Guess] = {"constant": _most_frequent(drafts, lambda _: ())}
@@ -93,7 +93,7 @@ def fitted(given: Sequence[AnyDraft], types: Types) -> dict[str, Guess]:
     return guesses
 
 
-def is_right(draft: AnyDraft, answer: str | None) -> bool:
+def is_right(draft: Draft, answer: str | None) -> bool:
     """Whether an answer is right, by the tolerance of the question's format."""
     if answer is None:
         return False
@@ -109,17 +109,17 @@ def is_right(draft: AnyDraft, answer: str | None) -> bool:
 # --- predictors ----------------------------------------------------------------------------------
 
 
-def _named(draft: AnyDraft, types: Types) -> tuple[object, ...]:
+def _named(draft: Draft, types: Types) -> tuple[object, ...]:
     slots = draft.slots
     return types[draft.video], *(slots.get(key) for key in ("object", "other", "event", "phase", "nth", "attribute"))
 
 
-def _most_frequent(drafts: Iterable[AnyDraft], key: Callable[[AnyDraft], tuple[object, ...]]) -> Guess:
+def _most_frequent(drafts: Iterable[Draft], key: Callable[[Draft], tuple[object, ...]]) -> Guess:
     answers: dict[tuple[object, ...], Counter[str]] = defaultdict(Counter)
     for draft in drafts:
         answers[key(draft)][draft.answer] += 1
 
-    def guess(draft: AnyDraft) -> str | None:
+    def guess(draft: Draft) -> str | None:
         counted = answers.get(key(draft), Counter())
         offered = possible_answers(draft) or sorted(counted)
         return max(offered, key=lambda text: counted[text]) if counted else None
@@ -127,19 +127,19 @@ def _most_frequent(drafts: Iterable[AnyDraft], key: Callable[[AnyDraft], tuple[o
     return guess
 
 
-def _quoted(draft: AnyDraft) -> int | None:
+def _quoted(draft: Draft) -> int | None:
     """The last time that the question quotes."""
     return max((int(v) for k, v in draft.slots.items() if k in ("at_s", "then_s", "event_s", "to_s")), default=None)
 
 
-_BASES: dict[str, Callable[[AnyDraft], int | None]] = {
+_BASES: dict[str, Callable[[Draft], int | None]] = {
     "start + c": lambda draft: draft.window.start_s,
     "end - c": lambda draft: draft.window.end_s,
     "quoted + c": _quoted,
 }
 
 
-def _shifted(drafts: Sequence[AnyDraft], base: Callable[[AnyDraft], int | None]) -> Guess:
+def _shifted(drafts: Sequence[Draft], base: Callable[[Draft], int | None]) -> Guess:
     """A fixed distance from a time that is known: the one that most answers lie near."""
     far = np.array([second_of(draft.answer) - (base(draft) or 0) for draft in drafts])
     near = np.array([math.floor(time_tolerance_s(draft.window.length_s)) for draft in drafts])
@@ -148,14 +148,14 @@ def _shifted(drafts: Sequence[AnyDraft], base: Callable[[AnyDraft], int | None])
     over = np.sort(far + near).searchsorted(shifts, side="left")
     shift = int(shifts[np.argmax(begun - over)])
 
-    def guess(draft: AnyDraft) -> str | None:
+    def guess(draft: Draft) -> str | None:
         known = base(draft)
         return None if known is None or known + shift < 0 else clock(known + shift)
 
     return guess
 
 
-def _share_of_window(drafts: Sequence[AnyDraft]) -> Guess:
+def _share_of_window(drafts: Sequence[Draft]) -> Guess:
     """A fixed share of the window's length: the one that most answers lie near."""
     rows = [(second_of(d.answer), d.window.frames, time_tolerance_s(d.window.length_s)) for d in drafts]
     long, whole, near = np.array(rows, dtype=np.float64).T
@@ -164,7 +164,7 @@ def _share_of_window(drafts: Sequence[AnyDraft]) -> Guess:
     return lambda draft: clock(round(best * draft.window.frames))
 
 
-def _percentage(drafts: Sequence[AnyDraft]) -> Guess:
+def _percentage(drafts: Sequence[Draft]) -> Guess:
     values, near = [int(draft.answer.rstrip("%")) for draft in drafts], Percentage().threshold_pp
     best = max(range(101), key=lambda share: sum(abs(share - value) <= near for value in values))
     return lambda _: f"{best}%"
@@ -175,8 +175,8 @@ def _percentage(drafts: Sequence[AnyDraft]) -> Guess:
 
 def leaks_of(
     split: str,
-    drafts: Sequence[AnyDraft],
-    train: Sequence[AnyDraft],
+    drafts: Sequence[Draft],
+    train: Sequence[Draft],
     types: Types,
     blind_share: float,
     *,
@@ -210,7 +210,7 @@ def share_over_videos(right: Iterable[tuple[str, float]]) -> tuple[int, float, f
     return len(sizes), value, float(spread.low[0]), float(spread.high[0])
 
 
-def hits_of(asked: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types) -> dict[str, list[bool]]:
+def hits_of(asked: Sequence[Draft], train: Sequence[Draft], types: Types) -> dict[str, list[bool]]:
     """By predictor, which of the questions of one template it gets right.
 
     It is fitted on the training questions; without any, on the half of the videos to which a question does not belong.
@@ -226,9 +226,9 @@ def hits_of(asked: Sequence[AnyDraft], train: Sequence[AnyDraft], types: Types) 
     return {name: [is_right(d, guesses[1 - place[d.video]][name](d)) for d in asked] for name in names}
 
 
-def by_template(drafts: Iterable[AnyDraft]) -> dict[tuple[str, str], list[AnyDraft]]:
+def by_template(drafts: Iterable[Draft]) -> dict[tuple[str, str], list[Draft]]:
     """The drafts by track and template."""
-    groups: dict[tuple[str, str], list[AnyDraft]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Draft]] = defaultdict(list)
     for draft in drafts:
         groups[draft.track.value, draft.template.name].append(draft)
     return groups

@@ -11,6 +11,7 @@ from surgvalid.questions import (
     complex_reasoning,
     event_understanding,
     object_recognition,
+    relations,
     temporal_grounding,
     workflow,
 )
@@ -18,6 +19,7 @@ from surgvalid.questions.template import QuestionTemplate, QuestionTrack
 
 TEMPLATES: tuple[QuestionTemplate, ...] = (
     *object_recognition.TEMPLATES,
+    *relations.TEMPLATES,
     *temporal_grounding.TEMPLATES,
     *aggregation.TEMPLATES,
     *event_understanding.TEMPLATES,
@@ -38,14 +40,9 @@ def template_named(name: str) -> QuestionTemplate:
     raise UnknownName("question template", name, [template.name for template in TEMPLATES])
 
 
-def templates_for(track: QuestionTrack, *, matching: bool = False, of_data_set: bool = False) -> list[QuestionTemplate]:
-    """The templates that a track can ask; those in the format `matching`, or of data sets, only on request.
-
-    The official toolkit (0.4.0) stops at a data set with a `matching` row: its fourteen columns have no place for
-    the pattern that the format needs.
-    """
-    fitting = [t for t in TEMPLATES if track in t.tracks and t.of_data_sets <= of_data_set]
-    return [t for t in fitting if matching or t.format != "matching"]
+def templates_for(track: QuestionTrack, *, of_data_set: bool = False) -> list[QuestionTemplate]:
+    """The templates that a track can ask; those of data sets only on request."""
+    return [t for t in TEMPLATES if track in t.tracks and t.of_data_sets <= of_data_set]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,6 @@ class BenchmarkOptions:
     most_common_share: float
     duplicate_share: float
     seed: int
-    matching: bool = False
     blind_share: float = 0.25
     annotated: tuple[str, ...] = ()
     unverified: bool = False

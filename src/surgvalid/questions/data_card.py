@@ -15,8 +15,7 @@ import polars as pl
 
 from surgvalid.questions.balancing import Selection
 from surgvalid.questions.blind_guesses import WHOLE_LIMIT, Leak, leak_table, leaks_of
-from surgvalid.questions.draft_store import AnyDraft
-from surgvalid.questions.drafts import DraftTally
+from surgvalid.questions.drafts import Draft, DraftTally
 from surgvalid.questions.splits import Splits, VideoFacts
 from surgvalid.questions.text_only import LEAST
 from surgvalid.schema.procedures.ledger import RULES
@@ -25,7 +24,7 @@ from surgvalid.schema.procedures.ledger import RULES
 class Placed(NamedTuple):
     """A chosen draft with its split and whether it is out of distribution."""
 
-    draft: AnyDraft
+    draft: Draft
     split: str
     ood: bool
 

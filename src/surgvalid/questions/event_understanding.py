@@ -27,7 +27,6 @@ from surgvalid.schema.questions.taxonomy import Capability
 
 HAPPENINGS = (EventKind.INSERTED, EventKind.GRASPED, EventKind.PLACED, EventKind.BAGGED, EventKind.RETRIEVED)
 """Events one can choose from."""
-PLACES = ("first", "second", "third", "fourth")
 BORDER_S = 5
 """A phase cannot be told within so many seconds of its border."""
 
@@ -127,27 +126,6 @@ def order_of_appearance(scene: QuestionScene, _: Slots) -> TemplateAnswer | None
     steps = [later - earlier for (earlier, _), (later, _) in pairwise(first)]
     doubt = "two come into view almost together" if min(steps) <= scene.tolerance_s else None
     return TemplateAnswer(", ".join(name for _, name in first), proof(seconds=[second for second, _ in first]), doubt)
-
-
-def match_order(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
-    """For each class, as which of them it is first seen."""
-    seconds = [scene.ledger.class_views(name).first_in(scene.window) for name in slots["each"]]
-    known = sorted(second for second in seconds if second is not None)
-    if len(known) < len(seconds) or len(set(known)) < len(known):
-        return None
-    near = min(later - earlier for earlier, later in pairwise(known)) <= scene.tolerance_s
-    places = [PLACES[known.index(second)] for second in seconds if second is not None]
-    text = "; ".join(f"{name}: {place}" for name, place in zip(slots["each"], places, strict=True))
-    return TemplateAnswer(text, proof(seconds=known), "two come into view almost together" if near else None)
-
-
-def classes_to_order(scene: QuestionScene, draw: Draw) -> list[Slots]:
-    """Two to four classes that are seen, in random order, with their places."""
-    names = sorted({entry.class_name for entry in scene.ledger.seen_in(scene.window)})
-    if len(names) < 2:
-        return []
-    chosen = tuple(names[at] for at in draw.permutation(len(names))[:4])
-    return [{"each": chosen, "options": PLACES[: len(chosen)]}]
 
 
 def retrieved_before(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
@@ -315,22 +293,6 @@ TEMPLATES: tuple[QuestionTemplate, ...] = (
         order_of_appearance,
         (A.OBJECT_IDENTIFICATION,),
         needs=Needs(all_classes=True),
-    ),
-    QuestionTemplate(
-        "match-order",
-        A.TEMPORAL_ORDERING,
-        (SEGMENT, PROCEDURE),
-        "matching",
-        (
-            "Match each of these {things} with its place in the order in which they are first seen {here}.",
-            "Order these {things} by when they are first seen {here}, and name the place of each.",
-            "In which place does each of these {things} come when they are ordered by their first sighting {here}?",
-            "Which of these {things} is seen first {here}, and which place do the others take?",
-            "For each of these {things}, is it the first, the second or a later one of them to be seen {here}?",
-        ),
-        classes_to_order,
-        match_order,
-        (A.TEMPORAL_LOCALIZATION,),
     ),
     QuestionTemplate(
         "retrieved-before",

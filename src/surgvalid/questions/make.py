@@ -11,11 +11,10 @@ from typing import Any
 
 from surgvalid.errors import ProcedureInvalid, QuestionsInvalid, SurgvalidError
 from surgvalid.questions.balancing import Selection, select
-from surgvalid.questions.benchmark import GENERATION, Benchmark, Question, Questions
+from surgvalid.questions.benchmark import GENERATION, Benchmark, Question
 from surgvalid.questions.blind_guesses import Types, by_template, hits_of
 from surgvalid.questions.catalogue import BenchmarkOptions, checked_options, templates_for
 from surgvalid.questions.data_card import Placed, data_card, leaks_among, reasons_for_none
-from surgvalid.questions.draft_store import AnyDraft, DraftStore
 from surgvalid.questions.drafts import Draft, DraftTally, drafts_of
 from surgvalid.questions.near_duplicates import landmarks_of, near_duplicates
 from surgvalid.questions.sources import (
@@ -45,6 +44,8 @@ from surgvalid.stats.draws import stream
 OVERSAMPLE = 2.5
 """Drafts per wanted question; the surplus is what balancing chooses from."""
 
+Drafts = dict[tuple[str, str], list[Draft]]
+"""By video and track."""
 Progress = Callable[[int], None]
 """Called with how many procedures were drafted since the last call."""
 
@@ -66,7 +67,6 @@ def make_questions(
     history: Any = None,
     unverified: bool = False,
     objects: Sequence[ForeignObject] | str | Path | None = None,
-    matching: bool = False,
     seed: int = 42,
     progress: Progress | None = None,
 ) -> Benchmark:
@@ -92,8 +92,6 @@ def make_questions(
             used, and questions that a reviewer objects to or whose answer was corrected are withheld.
         unverified: Make questions from proposed instances that nobody confirmed; each is marked in its strata.
         objects: The foreign-object classes, or the file of their definitions; the known ones when left out.
-        matching: Whether to ask questions of the format `matching` too. The official toolkit cannot load them from
-            `questions.parquet`, which then has a fifteenth column with their patterns.
         seed: Equal seeds give equal benchmarks.
         progress: Called with 1 after every procedure.
 
@@ -123,7 +121,6 @@ def make_questions(
             most_common_share,
             duplicate_share,
             seed,
-            matching,
             blind_share,
             tuple(annotated),
             unverified,
@@ -146,7 +143,7 @@ def make_questions(
     placed, selections = _select_all(videos, drafts, splits, options)
     facts = {video.video: video for video in videos}
     grouped = len({one.patient for one in videos}) < len(videos)
-    questions = Questions(placed, partial(_question, facts=facts, objects=known, grouped=grouped))
+    questions = [_question(item, facts=facts, objects=known, grouped=grouped) for item in placed]
     types = {video: one.procedure_type for video, one in facts.items()}
     patients = {video: one.patient for video, one in facts.items()}
     leaks = leaks_among(placed, types, patients, blind_share)
@@ -182,11 +179,11 @@ def _draft_all(
     objects: tuple[ForeignObject, ...],
     review: Review,
     progress: Progress,
-) -> tuple[list[VideoFacts], DraftStore, DraftTally]:
+) -> tuple[list[VideoFacts], Drafts, DraftTally]:
     """The facts and drafts of every procedure; one procedure is held at a time when they come from files."""
     names = tuple(kind.name for kind in objects)
     videos: list[VideoFacts] = []
-    drafts = DraftStore()
+    drafts: Drafts = {}
     tally, problems = DraftTally(), []
     for procedure in procedures:
         doubtful = None if options.unverified else unconfirmed(procedure)
@@ -203,7 +200,7 @@ def _draft_all(
                     tally.withheld[track, "every template", UNCONFIRMED if doubtful else STILL] += 1
                     continue
                 clear = _drafts(ledger, QuestionTrack(track), options, tally, usual)
-                drafts.add(procedure.video, track, _undisputed(clear, review, tally))
+                drafts[procedure.video, track] = _undisputed(clear, review, tally)
         progress(1)
     repeated = [name for name, count in Counter(facts.video for facts in videos).items() if count > 1]
     problems += [f"video {name!r} appears more than once; every video needs a name of its own" for name in repeated]
@@ -230,7 +227,7 @@ def _drafts(
 ) -> list[Draft]:
     draw = stream(options.seed, "drafts", ledger.procedure.video, track.value)
     wanted = int(OVERSAMPLE * options.per_video)
-    templates = templates_for(track, matching=options.matching, of_data_set=THING in ledger.procedure.facts)
+    templates = templates_for(track, of_data_set=THING in ledger.procedure.facts)
     return list(drafts_of(ledger, track, templates, wanted, draw, tally, usual))
 
 
@@ -257,16 +254,16 @@ def _facts_of(ledger: Ledger) -> VideoFacts:
 
 
 def _select_all(
-    videos: Sequence[VideoFacts], drafts: DraftStore, splits: Splits, options: BenchmarkOptions
+    videos: Sequence[VideoFacts], drafts: Drafts, splits: Splits, options: BenchmarkOptions
 ) -> tuple[list[Placed], dict[tuple[str, str], Selection]]:
     placed: list[Placed] = []
     selections: dict[tuple[str, str], Selection] = {}
     types = {facts.video: facts.procedure_type for facts in videos}
-    learnt: dict[tuple[str, str], list[AnyDraft]] = {}
+    learnt: dict[tuple[str, str], list[Draft]] = {}
     for split in splits.names:
         shown = [facts.video for facts in videos if splits.of_video[facts.video] == split]
         for track in options.tracks:
-            pool = [draft for video in shown for draft in drafts.of(video, track)]
+            pool = [draft for video in shown for draft in drafts.get((video, track), ())]
             if split == "train":
                 pool = [draft for draft in pool if draft.template.name not in options.ood_templates]
             chosen = select(
@@ -290,7 +287,7 @@ def _select_all(
 
 
 def _blind(
-    drafts: Sequence[AnyDraft], learnt: dict[tuple[str, str], list[AnyDraft]], types: Types
+    drafts: Sequence[Draft], learnt: dict[tuple[str, str], list[Draft]], types: Types
 ) -> Mapping[str, Sequence[bool]]:
     """By predictor, which drafts of a template it gets right, fitted on what was chosen for training."""
     if not drafts:
@@ -303,7 +300,7 @@ def _question(
 ) -> Question:
     draft, template, shown = item.draft, item.draft.template, facts[item.draft.video]
     start, end = draft.window
-    parameters: dict[str, object] = template.parameters(draft.slots)
+    parameters: dict[str, object] = {}
     if template.format == "time":
         parameters["threshold_seconds"] = time_tolerance_s(end - start)
     if template.format == "fo_class" and objects != FOREIGN_OBJECTS:
@@ -349,7 +346,7 @@ def broken_promises(
     names = tuple(kind.name for kind in objects)
     cases: Counter[str] = Counter()
     unfit: list[str] = []
-    groups: dict[tuple[str, str, str], list[AnyDraft]] = {}
+    groups: dict[tuple[str, str, str], list[Draft]] = {}
     for question in questions:
         cases[question.request.case] += 1
         unfit += _question_problems(question, names)
@@ -372,7 +369,7 @@ def broken_promises(
     return problems
 
 
-def _given_away(where: str, group: Sequence[AnyDraft], share: float) -> Iterable[str]:
+def _given_away(where: str, group: Sequence[Draft], share: float) -> Iterable[str]:
     """Wordings that are asked more than once and have one answer too often."""
     wordings: dict[tuple[str, ...], Counter[str]] = {}
     for draft in group:

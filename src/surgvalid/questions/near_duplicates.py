@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.drafts import Draft
 from surgvalid.schema.procedures.tracks import Procedure
 
 SHORT_S = 2
@@ -140,12 +140,12 @@ Times = tuple[int, ...]
 """What they differ in."""
 
 
-def near_duplicates(drafts: Iterable[AnyDraft]) -> int:
+def near_duplicates(drafts: Iterable[Draft]) -> int:
     """How many drafts ask almost the same as one before them."""
     return len(places_of_doubles(list(drafts)))
 
 
-def places_of_doubles(drafts: Sequence[AnyDraft]) -> list[int]:
+def places_of_doubles(drafts: Sequence[Draft]) -> list[int]:
     """Which of the drafts are near-duplicates: one rule for every order in which they may come."""
     alike: dict[Asked, list[int]] = defaultdict(list)
     for at, draft in enumerate(drafts):
@@ -158,12 +158,12 @@ def places_of_doubles(drafts: Sequence[AnyDraft]) -> list[int]:
     return sorted(doubles)
 
 
-def asked_by(draft: AnyDraft) -> Asked:
+def asked_by(draft: Draft) -> Asked:
     """The video, track, wording and answer of a draft."""
     return draft.video, draft.track, *draft.stem, draft.answer
 
 
-def is_near(draft: AnyDraft, known: list[Times]) -> bool:
+def is_near(draft: Draft, known: list[Times]) -> bool:
     """Whether one of the known lies within a few seconds of the draft; if not, the draft is known from now on."""
     times = (*draft.window, *(value for name, value in sorted(draft.slots.items()) if name.endswith("_s")))
     near = any(max(abs(a - b) for a, b in zip(times, other, strict=True)) <= NEAR_S for other in known)

@@ -13,28 +13,29 @@ import hashlib
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from surgvalid.errors import FileUnreadable, Misuse
-from surgvalid.questions.benchmark import Benchmark, table_of, write_lines
+from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
+from surgvalid.questions.benchmark import Benchmark, table_of, write_part
 from surgvalid.questions.blind_guesses import Leak
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.data_card import Placed, QuestionCard, card_again, leaks_among, over_limits
 from surgvalid.questions.drafts import Draft
-from surgvalid.questions.stages.ceiling import human_ceiling
+from surgvalid.questions.stages.ceiling import Asked, human_ceiling
 from surgvalid.questions.stages.history import History, Judged, history_in
 from surgvalid.questions.template import Proof, QuestionTrack
-from surgvalid.results.manifest import MANIFEST, sha256_of
+from surgvalid.results.manifest import MANIFEST, refuse_altered, sha256_of
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.result import Result, write_text
 from surgvalid.schema.documents import json_text, read_json
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.procedures.spans import Window
-from surgvalid.schema.rows import read_rows, write_json_rows
+from surgvalid.schema.questions.formats import choices_of, why_no_answer
+from surgvalid.schema.rows import read_rows
 
 RELEASE, CHANGES, RETIRED = "release.json", "changes", "retired"
 REMOVED, REPLACED, CORRECTED = "removed", "replaced", "corrected"
@@ -111,11 +112,7 @@ class Release(Result):
         hidden: dict[str, str] = {}
         for name, share in self.parts.items():
             place = folder / name
-            place.mkdir(parents=True)
-            write_json_rows(share.requests, place / "requests.json")
-            write_json_rows(share.references, place / "references.json")
-            write_lines(share.proofs, place / "proofs.jsonl")
-            share.table.write_parquet(place / "questions.parquet")
+            write_part(place, *share)
             for path in (place / "references.json", place / "proofs.jsonl", place / "questions.parquet"):
                 if self.public:
                     hidden[path.relative_to(folder).as_posix()] = sha256_of(path)
@@ -150,10 +147,12 @@ def freeze(
         confirmed: So many people must have approved a question for it to stay.
         replacements: Questions of the same annotations; for every one that goes, at most one of the same template,
             track and split comes in, marked as unreviewed.
-        public: Leave references and proofs out; their hashes stay.
+        public: Leave references, proofs, the history and the reasons of corrections out; hashes of files stay.
 
     Raises:
         FileUnreadable: The folder holds no questions, or none with references.
+            Or a frozen file was edited.
+        TableInvalid: A correction that is no answer of its question.
         Misuse: Nothing would be left, or the number of people is negative.
     """
     folder = Path(keep)
@@ -163,11 +162,16 @@ def freeze(
         raise Misuse(f"confirmed (--min confirmed) must be at least 0, got {confirmed}")
     before, parts = parts_in(folder), dict[str, QuestionRows]()
     reviews = log.reviews()
+    if wrong := list(_illegal(before, reviews)):
+        raise TableInvalid("history", wrong)
     earlier = read_json(folder / RELEASE) if (folder / RELEASE).is_file() else {}
+    if earlier:
+        refuse_altered(folder, folder.glob("*/*/*"))
     retired = pl.read_csv(folder / "retired.csv", infer_schema=False) if (folder / "retired.csv").is_file() else None
     version, changes = int(earlier.get("version", 0)) + 1, list[tuple[str, str, str, str]]()
     used = {row["qID"] for share in before.values() for row in share.requests}
     used |= set() if retired is None else set(retired["qID"])
+    strange = [item for item in reviews if item not in used]
     fresh = _fresh(replacements, used)
     for name, share in before.items():
         right = {row["qID"]: str(row["answer"]) for row in share.references}
@@ -177,10 +181,10 @@ def freeze(
         new = [waiting.pop(0) for waiting in lost if waiting]
         changes += [(row["qID"], *becomes[row["qID"]]) for row in share.requests if becomes[row["qID"]][0]]
         changes += [(question.request.case, REPLACED, PROGRAM, "not yet reviewed") for question in new]
-        corrected = {case: _correction(reviews.get(case)) or answer for case, answer in right.items()}
+        corrected = {case: _right(reviews, case) or answer for case, answer in right.items()}
         parts[name] = _left(share, gone, corrected, new)
     left = {name: share for name, share in parts.items() if share.requests}
-    people, remarks = human_ceiling(left, log)
+    people, remarks = human_ceiling(asked_in(left), log)
     if not left:
         raise Misuse(f"{folder}: no question is left; ask fewer people to confirm, or give the history of the review")
     table = pl.DataFrame(changes, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
@@ -193,6 +197,9 @@ def freeze(
     placed, blind_share = list(_drafts_in(left)), made_of.get("options", {}).get("blind_share", 0.25)
     leaks = leaks_among(placed, types, patients, blind_share)
     card = card_again(made_of, placed, types, leaks, title)
+    if public:  # the most frequent answer of a template tells those of its questions
+        card = replace(card, templates=card.templates.drop("top_answer"))
+        table = table.with_columns(reason=pl.when(pl.col("change") == CORRECTED).then(None).otherwise("reason"))
     release = {"version": version, "questions": sum(len(share.requests) for share in left.values())}
     parent = {"parent": {"version": earlier.get("version"), "digest": earlier.get("digest") or digest_of(folder)}}
     return Release(
@@ -203,13 +210,13 @@ def freeze(
         },
         main=CHANGES,
         records={_CARD: card.as_dict()},
-        findings=(*_no_longer_kept(left, leaks), *remarks),
+        findings=(*_strange(strange, len(reviews)), *_no_longer_kept(left, leaks), *remarks),
         parts=left,
         facts_of={**release, **parent, "confirmed_by_at_least": confirmed, **overall},
         parent=folder,
         public=public,
         card=card,
-        log=log,
+        log=History() if public else log,
         request=VerbRequest(inputs={"history": [Path(history)]} if isinstance(history, str | Path) else {}),
     )
 
@@ -244,6 +251,36 @@ def _drafts_in(parts: Mapping[str, QuestionRows]) -> Iterator[Placed]:
             yield Placed(draft, split, bool(reference["ood"]))
 
 
+def _illegal(parts: Mapping[str, QuestionRows], reviews: Mapping[str, Judged]) -> Iterator[str]:
+    """Corrections that nobody could answer."""
+    for share in parts.values():
+        for row, proof in zip(share.references, share.proofs, strict=True):
+            if right := _right(reviews, row["qID"]):
+                choices = choices_of(row["format"], proof.get("slots"))
+                why = why_no_answer(row["format"], row.get("format_kwargs"), choices, right)
+                yield from [f"{row['qID']}: {why}; correct it anew, or withdraw the question"] if why else []
+
+
+def _right(reviews: Mapping[str, Judged], case: str) -> str | None:
+    return reviews[case].right if case in reviews else None
+
+
+def asked_in(parts: Mapping[str, QuestionRows]) -> Iterator[Asked]:
+    """The questions, as people's answers to them are scored."""
+    for name, share in parts.items():
+        where = dict(zip(("split", "track"), name.split("/"), strict=True))
+        for request, row, proof in zip(share.requests, share.references, share.proofs, strict=True):
+            kinds = {**where, "template": proof["template"], "capability": row["primary"]}
+            patient = row.get("patient") or request["videoID"]
+            yield Asked(row["qID"], patient, row["format"], row.get("format_kwargs"), str(row["answer"]), kinds)
+
+
+def _strange(items: Sequence[str], count: int) -> Iterator[Finding]:
+    if items:
+        text = f"{len(items)} of {count} items of the history are no questions of this set (first: {items[0]})"
+        yield Finding("release-history", Severity.WARNING, f"{text}; what was said of them is left aside")
+
+
 def _verdict(judged: Judged | None, answer: str, confirmed: int) -> tuple[str, str, str]:
     """What becomes of a question ('' for nothing), who says so, and why."""
     if judged and judged.against:
@@ -253,15 +290,10 @@ def _verdict(judged: Judged | None, answer: str, confirmed: int) -> tuple[str, s
     if len(for_it) < confirmed:
         people = f" ({', '.join(sorted(for_it))})" if for_it else ""
         return REMOVED, PROGRAM, f"confirmed by {len(for_it)} of {confirmed} people{people}"
-    if judged and judged.changed and (right := _correction(judged)) and right != answer:
+    if judged and judged.changed and (right := judged.right) and right != answer:
         last = judged.changed
         return CORRECTED, last.who, f"{last.before} was wrong, {right} is right. {last.note}".strip()
     return "", "", ""
-
-
-def _correction(judged: Judged | None) -> str | None:
-    changed = judged.changed if judged else None
-    return changed.after if changed and changed.field == "answer" else None
 
 
 def _fresh(replacements: Benchmark | None, used: set[str]) -> dict[tuple[str, str], list[Any]]:

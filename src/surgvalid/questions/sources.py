@@ -70,7 +70,7 @@ class Review:
             return "reviewers corrected the answer, and the annotations do not give theirs"
         if self.states.get(case) is ReviewState.WITHDRAWN:
             return "a reviewer withdrew it"
-        if case not in self.answers and self.states.get(case) is ReviewState.DISPUTED:
+        if self.states.get(case) is ReviewState.DISPUTED:
             return "a reviewer objected"
         return None
 

@@ -17,7 +17,6 @@ question makes no sense. Slots that hold a time end in `_s`; what each may be ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -218,23 +217,13 @@ class QuestionTemplate:
         slot_words = (
             f"{key}={sorted(value) if key == 'options' else value}"
             for key, value in sorted(slots.items())
-            if key in shown or key in ("options", "each")
+            if key in shown or key == "options"
         )
         return (self.name, *slot_words)
-
-    def parameters(self, slots: Slots) -> dict[str, Any]:
-        """What the answer format has to know of this question: for `matching`, the pattern of its answers."""
-        if self.format != "matching":
-            return {}
-        choices = "|".join(map(re.escape, slots["options"]))
-        return {"pattern": "; ".join(f"{re.escape(name)}: ({choices})" for name in slots["each"])}
 
     def _ending(self, slots: Slots) -> str:
         if self.format == "multiple_choice":
             return f"Select one: {'; '.join(slots['options'])}."
-        if self.format == "matching":
-            form = "; ".join(f"{name}: ..." for name in slots["each"])
-            return f"Answer in the form '{form}' with one of {', '.join(slots['options'])} for each."
         return ENDINGS[self.format, self.several]
 
 

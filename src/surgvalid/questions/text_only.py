@@ -17,22 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from surgvalid.questions.draft_store import AnyDraft
+from surgvalid.questions.drafts import Draft
+from surgvalid.schema.questions.formats import choices_of
 
 MOST_ANSWERS, MOST_QUESTIONS, STEPS = 12, 400, 40
 RIDGE = 0.5
 LEAST = 8
 """Fewer questions teach nothing."""
-YES_NO = ("yes", "no")
 
 
-def possible_answers(draft: AnyDraft) -> tuple[str, ...] | None:
-    """What may be answered, where the question says so; None where it does not."""
-    kind = draft.template.format
-    return YES_NO if kind == "binary" else tuple(draft.slots["options"]) if kind == "multiple_choice" else None
+def possible_answers(draft: Draft) -> tuple[str, ...]:
+    """What may be answered, where the question says so; empty where it does not."""
+    return choices_of(draft.template.format, draft.slots)
 
 
-def logit(drafts: Sequence[AnyDraft], types: Mapping[str, str]) -> Callable[[AnyDraft], str | None] | None:
+def logit(drafts: Sequence[Draft], types: Mapping[str, str]) -> Callable[[Draft], str | None] | None:
     """A fitted predictor; None where there is too little to learn from."""
     open_set = [answer for answer, _ in Counter(draft.answer for draft in drafts).most_common(MOST_ANSWERS)]
     listed = drafts[:: max(1, math.ceil(len(drafts) / MOST_QUESTIONS))]
@@ -59,7 +58,7 @@ def logit(drafts: Sequence[AnyDraft], types: Mapping[str, str]) -> Callable[[Any
     weights = _weights(places, closed, right, len(names))
     learnt = {name: float(weights[place]) for name, place in names.items()}
 
-    def guess(draft: AnyDraft) -> str | None:
+    def guess(draft: Draft) -> str | None:
         answers = possible_answers(draft) or open_set
         scores = [
             sum(learnt.get(name, 0.0) for name in _known(draft, answers, at, types)) for at in range(len(answers))
@@ -89,7 +88,7 @@ def _weights(
     return np.asarray(fit.x, np.float64)
 
 
-def _known(draft: AnyDraft, answers: Sequence[str], at: int, types: Mapping[str, str]) -> Iterator[str]:
+def _known(draft: Draft, answers: Sequence[str], at: int, types: Mapping[str, str]) -> Iterator[str]:
     """What is known, without the video, of a question and one of its possible answers."""
     answer, words = answers[at], list(draft.stem[1:])
     yield f"answer {answer}"

@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from surgvalid.errors import FileUnreadable
 from surgvalid.results.request import VerbRequest
 from surgvalid.results.request import version_of as version_of
-from surgvalid.schema.documents import json_text
+from surgvalid.schema.documents import json_text, read_json
 from surgvalid.schema.findings import Finding
 
 MANIFEST = "manifest.json"
@@ -60,6 +61,20 @@ def manifest_of(
 def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest as JSON."""
     Path(path).write_text(json_text(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def refuse_altered(folder: Path, paths: Iterable[Path]) -> None:
+    """Refuse files of a frozen folder that are not as its manifest has them; of others nothing is known.
+
+    Raises:
+        FileUnreadable: With all of them.
+    """
+    listed = read_json(folder / MANIFEST)["outputs"] if (folder / MANIFEST).is_file() else ()
+    frozen = {folder.absolute() / one["file"]: one["sha256"] for one in listed}
+    told = [path for one in paths if (path := one.absolute()) in frozen and sha256_of(path) != frozen[path]]
+    if problems := [f"{path.relative_to(folder.absolute())} is not as it was frozen" for path in told]:
+        way = f"restore what was frozen; what changes comes in by data questions --keep {folder.name} --history FILE"
+        raise FileUnreadable(str(folder), [*problems, way])
 
 
 def sha256_of(path: str | Path) -> str:

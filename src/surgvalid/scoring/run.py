@@ -13,6 +13,7 @@ import polars as pl
 
 from surgvalid.errors import Misuse, QuestionsInvalid, ResponsesMissing, UnknownName
 from surgvalid.judges import Judge, Panel, VerdictStore, in_official_protocol, open_judges
+from surgvalid.results.manifest import refuse_altered
 from surgvalid.results.request import VerbRequest, requested
 from surgvalid.results.tables import scoring as tables
 from surgvalid.schema.documents import is_whole, read_json
@@ -204,7 +205,7 @@ def score(
         "judges": [judge.name for judge in asked],
         "quorum": panel.quorum if asked else None,
     }
-    settled |= {"release": named} if (named := releases_of(references)) else {}
+    settled |= {"release": named} if (named := releases_of(references, requests)) else {}
     people = people_on(_paths(references))
     given = zip((REQUESTS, REFERENCES, RESPONSES), (requests, references, responses), strict=True)
     requests, references, responses = (opened(sources, reading, keep=chosen.official) for reading, sources in given)
@@ -284,10 +285,18 @@ def _seen(
     return SeenSides.of(list(training.requests.values()), list(training.references.values()), training.class_names)
 
 
-def releases_of(sources: Any) -> list[str]:
-    """The releases of questions that reference files lie in, by version and digest; none where they are in memory."""
-    homes = dict.fromkeys(home for path in _paths(sources) for home in list(path.absolute().parents)[:3])
-    listed = [read_json(home / "release.json") for home in homes if (home / "release.json").is_file()]
+def releases_of(*sources: Any) -> list[str]:
+    """The releases that files of questions lie in, by version and digest; none where they are in memory.
+
+    Raises:
+        FileUnreadable: A file is not as it was frozen.
+    """
+    paths = [path for some in sources for path in _paths(some)]
+    homes = dict.fromkeys(home for path in paths for home in list(path.absolute().parents)[:3])
+    frozen = [home for home in homes if (home / "release.json").is_file()]
+    for home in frozen:
+        refuse_altered(home, paths)
+    listed = [read_json(home / "release.json") for home in frozen]
     return [f"version {release['version']}, {release['digest'][:16]}" for release in listed]
 
 

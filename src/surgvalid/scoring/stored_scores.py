@@ -13,7 +13,7 @@ from surgvalid.schema.shown_text import plain
 from surgvalid.schema.tables.missing import DEFAULTS, Missing, Rule
 from surgvalid.schema.tables.read_rows import ReadAs
 from surgvalid.schema.tables.score_table import ScoreTable
-from surgvalid.schema.tables.table_facts import TableFacts, against_names, merged, read_alike
+from surgvalid.schema.tables.table_facts import TableFacts, against_names, merged, of_other_releases, read_alike
 from surgvalid.schema.tables.tabular import first_line
 from surgvalid.scoring.summary import MissingRules
 
@@ -30,9 +30,11 @@ def stored_scores(reader: FolderReader, parts: Sequence[StoredResult]) -> ScoreT
     ]
     held = ([path for path in paths if is_file(path)] for paths in by_kind)
     paths = next(filter(None, held), None) or reader.loose_tables()
-    tables = [table for path in paths if (table := reader.score_table(path)) is not None]
+    tables = {path: table for path in paths if (table := reader.score_table(path)) is not None}
     try:
-        return stacked(tables)
+        if problems := of_other_releases({path: table.models for path, table in tables.items()}):
+            raise TableInvalid("scores", problems)
+        return stacked([*tables.values()])
     except (SurgvalidError, pl.exceptions.PolarsError) as error:
         reader.complain(reader.root, f"the score tables do not fit together ({plain(first_line(error), limit=300)})")
         return None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples.erring_annotators import BoxAnnotator, CrowdWorker, Detector, annotate, detect, screen_presence
 from typer.testing import CliRunner, Result
 
 from small_truth import small_truth
@@ -14,20 +15,13 @@ from surgvalid.datasets import write_annotations
 from surgvalid.errors import FileUnreadable, Misuse, UnknownName, WouldOverwrite
 from surgvalid.questions.stages.box_tables import boxes_of
 from surgvalid.questions.stages.expert_questions import FORM_COLUMNS
+from surgvalid.questions.stages.history import Action
+from surgvalid.report.review.log import ReviewLog
 from surgvalid.schema.procedures.procedure_files import read_procedure, write_procedure
 from surgvalid.schema.procedures.procedure_problems import procedure_problems
 from surgvalid.schema.questions.question_files import load_questions
 from surgvalid.schema.questions.questions import DATA_SET_COLUMNS
-from surgvalid.simulation import (
-    BoxAnnotator,
-    CrowdWorker,
-    Detector,
-    annotate,
-    detect,
-    draw_scene,
-    screen_presence,
-    write_clip,
-)
+from surgvalid.simulation import draw_scene, write_clip
 
 
 def run(*words: object) -> Result:
@@ -189,6 +183,17 @@ def test_two_people_confirm_an_item_and_entries_are_only_added(tmp_path):
     assert history["after"].to_list()[-1] == "Needle"
     assert isinstance(run(*words, "--entry", "action=liked", "--who", "d", "--at", "2026-06").exception, UnknownName)
     assert pl.read_csv(path).height == 4
+
+
+def test_an_entry_by_hand_is_added_to_a_history_that_a_review_has_open(tmp_path):
+    log = ReviewLog(tmp_path / "history.csv")
+    log.propose(["q1", "q2"], "surgvalid")
+    log.add("q1", Action.APPROVED, "anna", note="a, b")
+    before = (tmp_path / "history.csv").read_text()
+    assert run("verify", tmp_path / "history.csv", "--entry", "item=q2", "--who", "bert").exit_code == 1
+    assert (tmp_path / "history.csv").read_text().startswith(before)
+    log.add("q2", Action.APPROVED, "anna")
+    assert log.history.states() == {"q1": "verified", "q2": "confirmed"}
 
 
 def form(folder: Path, *rows: dict[str, str]) -> Path:

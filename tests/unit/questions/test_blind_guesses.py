@@ -132,7 +132,7 @@ def test_the_card_tells_what_is_right_without_looking():
         assert 0 <= low <= row["accuracy"] <= high <= 1
         assert 0 < row["limit"] < 1
         assert row["split"] != "test" or row["questions"] == counted[row["template"]]
-    assert any("best input-blind predictor" in name for name in made.card.floors)
+    assert any("best of each template" in name for name in made.card.floors)
 
 
 def test_what_is_printed_is_what_was_cut_to_however_few_questions_there_are():

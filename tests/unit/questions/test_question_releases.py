@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from procedures import random_procedure
-from surgvalid import make_questions
+from surgvalid import make_questions, make_report, score, study
 from surgvalid.cli import build_app
-from surgvalid.errors import FileUnreadable, Misuse
+from surgvalid.errors import FileUnreadable, Misuse, TableInvalid
 from surgvalid.questions.release import digest_of, freeze, release_changes
 from surgvalid.questions.stages.history import Action, History, ReviewState
 from surgvalid.schema.procedures.procedure_files import write_procedure
@@ -100,6 +101,26 @@ def test_scores_name_the_release_and_versions_are_compared_question_by_question(
     shown = CliRunner().invoke(build_app(), ["score", "diff", str(draft), str(tmp_path / "v1"), "--json"])
     assert shown.exit_code == 1, shown.exception
     assert [row["qID"] for row in json.loads(shown.stdout)["changes"]] == cases
+
+
+def test_models_scored_on_different_releases_are_not_compared(draft: Path, tmp_path: Path) -> None:
+    cases = [row["qID"] for row in json.loads((draft / "test" / "frame" / "requests.json").read_text())]
+    freeze(draft, history=history(draft)).to_dir(tmp_path / "v1")
+    objections = [(case, Action.OBJECTED, "ben", "") for case in cases[:5]]
+    freeze(tmp_path / "v1", history=history(draft, *objections)).to_dir(tmp_path / "v2")
+    (tmp_path / "yes.json").write_text(json.dumps([{"qID": case, "content": "yes", "latency": 1} for case in cases]))
+    for model, version in (("old", "v1"), ("new", "v2"), ("again", "v2")):
+        place = tmp_path / version / "test" / "frame"
+        files = (place / "requests.json", place / "references.json", tmp_path / "yes.json")
+        score(*files, model=model).to_dir(tmp_path / model / "scores")
+    tables = {name: tmp_path / name / "scores" / "scores.parquet" for name in ("old", "new", "again")}
+    with pytest.raises(TableInvalid, match=r"different releases \(new on version 2, \w+; old on version 1, \w+\)"):
+        study([tables["old"], tables["new"]], metric="correct", missing="worst")
+    assert study([tables["again"], tables["new"]], metric="correct", missing="worst").title
+    (tmp_path / "again").rename(tmp_path / "new" / "again")
+    assert "different releases" not in make_report(tmp_path / "new").html()
+    (tmp_path / "old").rename(tmp_path / "new" / "old")
+    assert "the models were scored on different releases" in make_report(tmp_path / "new").html()
 
 
 def test_replacements_are_of_the_same_kind_new_and_marked_and_never_a_retired_one(
@@ -210,6 +231,66 @@ def test_a_public_release_has_no_references_but_their_hashes(draft: Path, tmp_pa
     assert all(len(digest) == 64 for digest in hidden.values())
     with pytest.raises(FileUnreadable, match="released without them"):
         freeze(tmp_path / "public")
+
+
+def test_nothing_in_a_public_release_tells_a_reference(annotations: Path, draft: Path, tmp_path: Path) -> None:
+    answers = {case: json.loads("{" + row) for case, row in stands(draft, "references.json").items()}
+    times = [case for case, row in answers.items() if row["format"] == "time"][:3]
+    said = [(times[0], Action.CHANGED, "carla", "00:01:01"), (times[1], Action.ANSWERED, "anna", "00:02:02")]
+    said += [(times[2], Action.OBJECTED, "ben", "00:03:03"), (times[2], Action.CHANGED, "carla", "00:03:03")]
+    freeze(draft, history=history(draft, *said)).to_dir(tmp_path / "v1")
+    freeze(tmp_path / "v1", public=True).to_dir(tmp_path / "public")
+    freeze(draft, history=history(draft, *said), public=True).to_dir(tmp_path / "at-once")
+    for folder in (tmp_path / "public", tmp_path / "at-once"):
+        texts = {path.name: path.read_text() for path in folder.rglob("*") if path.is_file()}
+        assert not {"history.csv", "references.json", "proofs.jsonl", "questions.parquet"} & set(texts)
+        telling = [name for name, text in texts.items() if re.search("00:01:01|00:02:02|00:03:03", text)]
+        assert telling == []
+    changes = pl.read_csv(tmp_path / "at-once" / "changes.csv", infer_schema=False)
+    assert set(changes["change"]) == {"corrected"}
+    for words in ((annotations, "--without", "references"), (annotations, "--min", "confirmed=2")):
+        refused = run(*words, "--out", tmp_path / "made")
+        assert isinstance(refused.exception, Misuse)
+        assert "--keep" in str(refused.exception)
+    both = ("--keep", draft, "--with", "replacements", "--without", "references")
+    assert isinstance(run(annotations, *both, "--out", tmp_path / "made").exception, Misuse)
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_correction_that_is_no_answer_of_the_question_is_refused_and_strange_items_are_told(draft: Path) -> None:
+    answers = {case: json.loads("{" + row) for case, row in stands(draft, "references.json").items()}
+    proofs = {case: json.loads("{" + row) for case, row in stands(draft, "proofs.jsonl").items()}
+    yes_no = next(case for case, row in answers.items() if row["format"] == "binary")
+    choice = next(case for case, row in answers.items() if row["format"] == "multiple_choice")
+    said = [(yes_no, Action.CHANGED, "carla", "maybe"), (choice, Action.CHANGED, "carla", "banana")]
+    with pytest.raises(TableInvalid) as refused:
+        freeze(draft, history=history(draft, *said))
+    assert [case in str(refused.value) for case in (yes_no, choice)] == [True, True]
+    other = next(one for one in proofs[choice]["slots"]["options"] if one != answers[choice]["answer"])
+    log = History((*History().add("q-of-others", Action.PROPOSED, "surgvalid", at="2026-01-01").entries,))
+    assert freeze(draft, history=history(draft, (choice, Action.CHANGED, "carla", other))).table.height == 1
+    told = [finding.text for finding in freeze(draft, history=log.table()).findings]
+    assert any("1 of 1 items of the history are no questions" in text for text in told)
+
+
+def test_a_frozen_file_that_was_edited_is_neither_scored_nor_frozen_again(draft: Path, tmp_path: Path) -> None:
+    freeze(draft).to_dir(tmp_path / "v1")
+    place = next((tmp_path / "v1").glob("*/frame/references.json")).parent
+    (tmp_path / "v1" / "history.csv").write_text("item,action,who,at\n")
+    asked = json.loads((place / "requests.json").read_text())
+    said = [{"qID": row["qID"], "content": "yes", "latency": 1} for row in asked]
+    (tmp_path / "yes.json").write_text(json.dumps(said))
+    files = (place / "requests.json", place / "references.json", tmp_path / "yes.json")
+    score(*files, model="yes")
+    for name in ("references.json", "requests.json"):
+        before = (place / name).read_text()
+        (place / name).write_text(before.replace("00", "01", 1).replace('"yes"', '"no"', 1))
+        with pytest.raises(FileUnreadable, match=f"{name} is not as it was frozen"):
+            score(*files, model="yes")
+        with pytest.raises(FileUnreadable, match=f"{name} is not as it was frozen"):
+            freeze(tmp_path / "v1")
+        (place / name).write_text(before)
+    freeze(tmp_path / "v1")
 
 
 def test_what_was_taken_back_does_not_count() -> None:

@@ -14,6 +14,7 @@ from labelled_sets import LABELLED
 from surgvalid.cli import build_app
 from surgvalid.datasets import DATA_SETS, labelled_videos, open_data_set
 from surgvalid.errors import Misuse
+from surgvalid.questions.blind_guesses import WHOLE_LIMIT
 from surgvalid.questions.make import make_questions
 
 KINDS = {
@@ -81,6 +82,10 @@ def test_who_never_looks_is_held_to_the_limits(made):
     _, _, benchmark = made
     for leak in benchmark.card.leaks.filter(split="train").iter_rows(named=True):
         assert leak["accuracy"] <= leak["limit"] + 0.5 / leak["questions"] ** 0.5
+    tested = benchmark.card.leaks.filter(split="test")
+    assert tested.height > 0
+    assert (tested["accuracy"] <= tested["limit"]).all()
+    assert all(share <= WHOLE_LIMIT for name, share in benchmark.card.floors.items() if name.startswith("test"))
 
 
 def test_one_command_makes_them(tmp_path):

@@ -52,8 +52,11 @@ def placed_for(reading: PlainReading, start: int, end: int, purpose: str) -> str
     return ", ".join(sorted(names)) or "None"
 
 
-@pytest.mark.parametrize(("source", "worlds"), [("random", 60), ("simulated", 20)])
-def test_classes_for_a_purpose_are_those_that_are_placed_for_it(source: str, worlds: int) -> None:
+@pytest.mark.parametrize(
+    ("source", "worlds", "least"),
+    [("random", 60, 200), ("simulated", 20, 40), pytest.param("random", 2_200, 10_000, marks=pytest.mark.long)],
+)
+def test_classes_for_a_purpose_are_those_that_are_placed_for_it(source: str, worlds: int, least: int) -> None:
     template, draw, asked = template_named("class-for"), np.random.default_rng(3), Counter[str]()
     for seed in range(worlds):
         simulated = source == "simulated"
@@ -70,6 +73,7 @@ def test_classes_for_a_purpose_are_those_that_are_placed_for_it(source: str, wor
                 assert answer.text == expected, (procedure.video, start, end, slots)
                 asked["None" if expected == "None" else "some"] += 1
     assert min(asked["None"], asked["some"]) >= 20
+    assert asked.total() >= least
 
 
 def test_the_wording_asks_for_what_is_placed() -> None:

@@ -19,6 +19,7 @@ from data_set_files import put_png
 from review_folder import PROCEDURE, QUESTIONS, review_folder
 from surgvalid.errors import FileUnreadable, Misuse
 from surgvalid.questions.sources import review_in
+from surgvalid.questions.stages.expert_questions import read_form
 from surgvalid.questions.stages.history import Action, History, ReviewState
 from surgvalid.report.review.items import material_in
 from surgvalid.report.review.log import ReviewLog, agreement_of, latest, work_lists
@@ -127,6 +128,20 @@ def test_a_corrected_answer_withholds_the_question_until_the_annotations_give_it
     assert review.against("s2", "00:00:13") is None
 
 
+def test_what_was_corrected_is_shown_corrected_and_later_verdicts_are_on_it(server: ReviewServer, folder: Path) -> None:
+    for who in ("anna", "ben"):
+        say(server, who, "s2", "objected", answer="00:00:13" if who == "anna" else "00:00:12")
+    assert say(server, "carla", "s2", "changed", answer="00:00:13") == {"kept": True}
+    assert [one["answer"] for one in got(server, "ben")["items"]] == ["yes", "1", "00:00:13"]
+    assert "approve it instead" in say(server, "ben", "s2", "objected", answer="00:00:13")["problem"]
+    assert say(server, "ben", "s2", "objected", answer="00:00:14", note="no") == {"kept": True}
+    row = pl.read_csv(history_file(folder), infer_schema=False).row(-1, named=True)
+    assert (row["before"], row["after"]) == ("00:00:13", "00:00:14")
+    assert review_in(history_file(folder)).against("s2", "00:00:13") == "a reviewer objected"
+    assert say(server, "ben", "s2", "approved") == {"kept": True}
+    assert review_in(history_file(folder)).states["s2"] is ReviewState.CONFIRMED
+
+
 def test_of_many_raters_two_see_every_item_and_all_pairs_as_many(tmp_path: Path) -> None:
     lists = work_lists([f"q{n}" for n in range(60)], ["anna", "ben", "carl", "dora"])
     assert set(Counter(lists.values()).values()) == {10}
@@ -172,6 +187,32 @@ def test_what_cannot_be_said_is_refused_with_the_reason(
     before = history_file(folder).read_text()
     assert problem in say(server, who, item, action, **more)["problem"]
     assert history_file(folder).read_text() == before
+
+
+def test_a_question_of_ones_own_at_marked_moments_goes_into_the_form_of_experts(
+    server: ReviewServer, folder: Path
+) -> None:
+    def write(who: str, **told: Any) -> Any:
+        body = json.dumps({"item": "s1", "answer_format": "number", "primary_capability": "object_aggregation", **told})
+        request = urllib.request.Request(server.address_of(who) + "question", data=body.encode())
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                return json.loads(reply.read())
+        except urllib.error.HTTPError as refused:
+            return json.loads(refused.read())
+
+    refused = write("anna", question="How many clips?", answer="many", moments=[5, 99])["problem"]
+    assert "'many' is no legal number" in refused
+    assert "leaves the video" in refused
+    assert "no 'q9' to write" in write("anna", item="q9", question="x", answer="1")["problem"]
+    assert not (folder / "written.csv").exists()
+    assert write("anna", question='How many "clips", in all?', answer="1", moments=[8, 5]) == {"written": "written-1"}
+    assert write("carla", question="How many now?", answer="2", moments=[7])["written"] == "written-2"
+    assert write("ben", question="How many at all?", answer="1")["written"] == "written-3"
+    read = read_form(folder / "written.csv", durations_s={"case 1": 20})
+    told = [(one.track, one.request.start_s, one.request.end_s, one.author, one.reference.answer) for one in read]
+    assert told == [("segment", 5, 8, "anna", "1"), ("frame", 7, 7, "carla", "2"), ("segment", 0, 19, "ben", "1")]
+    assert read[0].request.question == 'How many "clips", in all?'
 
 
 def test_nobody_without_an_address_is_answered_and_no_other_page_may_write(server: ReviewServer) -> None:
@@ -290,3 +331,53 @@ def test_agreement_says_why_kappa_is_low_where_nearly_all_verdicts_are_the_same(
     assert known["Gwet's AC1"]["value"] == pytest.approx(expected)
     assert known["Gwet's AC1"]["low"] < expected < known["Gwet's AC1"]["high"]
     assert "of the verdicts are the same" in remark
+
+
+def test_whoever_adjudicates_sees_how_often_people_are_right_by_template_and_rater(folder: Path) -> None:
+    served = ReviewServer(
+        material_in(folder), ReviewLog(history_file(folder)), raters=["anna", "ben"], adjudicator="carla"
+    )
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    try:
+        assert got(served, "carla")["people"] == []
+        said = {"anna": ("yes", "1", "00:00:14"), "ben": ("no", "1", "00:00:13")}
+        for who, texts in said.items():
+            for item, text in zip(("f1", "s1", "s2"), texts, strict=True):
+                answer(served, who, item, text)
+        work = got(served, "carla")
+        assert "anna" not in json.dumps(work["people"])
+        shares = {(row["level"], row["name"]): (row["accuracy"], row["questions"]) for row in work["people"]}
+        assert shares["rater", "Rater 1"] == (1, 3)
+        assert shares["rater", "Rater 2"] == (pytest.approx(2 / 3), 3)
+        assert shares["overall", ""] == shares["template", "t"] == (pytest.approx(5 / 6), 3)
+        say(served, "anna", "f1", "objected", note="two sponges")
+        people = {(row["level"], row["name"]): row for row in got(served, "carla")["people"]}
+        assert (people["overall", ""]["accuracy"], people["overall", ""]["questions"]) == (1, 2)
+    finally:
+        served.shutdown()
+        served.server_close()
+
+
+def test_one_of_several_must_be_chosen_and_matching_is_written(tmp_path: Path) -> None:
+    folder = review_folder(tmp_path, film=False)
+    place = folder / "test" / "segment"
+    proofs = [json.loads(line) for line in (place / "proofs.jsonl").read_text().splitlines()]
+    references = json.loads((place / "references.json").read_text())
+    for number, (name, right) in enumerate([("multiple_choice", "liver"), ("matching", "Clip: first")]):
+        more = {"format_kwargs": {"pattern": "Clip: (first|second)"}} if name == "matching" else {}
+        references[number] |= {"format": name, "answer": right, **more}
+        proofs[number]["slots"] = {"options": ["liver", "colon"] if not number else ["first", "second"]}
+    (place / "references.json").write_text(json.dumps(references))
+    (place / "proofs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in proofs))
+    served = ReviewServer(material_in(folder), ReviewLog(history_file(folder)), raters=["anna"], adjudicator="carla")
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    try:
+        assert [one["options"] for one in got(served, "anna")["items"]] == [["liver", "colon"], [], []]
+        assert "is none of liver; colon" in answer(served, "anna", "f1", "spleen")["problem"]
+        assert answer(served, "anna", "f1", "colon")["given"] == "colon"
+        assert answer(served, "anna", "s1", "Clip: second")["given"] == "Clip: second"
+        say(served, "anna", "f1", "objected", note="it is neither")
+        assert "is none of" in say(served, "carla", "f1", "changed", answer="spleen")["problem"]
+    finally:
+        served.shutdown()
+        served.server_close()

@@ -9,9 +9,9 @@ alike less often than `LEAST_ALIKE` on a template disagree about what is asked: 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,17 +21,27 @@ from surgvalid.results.tables.scoring import CEILING
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.questions.formats import JUDGED, AnswerFormat, build_format, tidied
 
-if TYPE_CHECKING:
-    from surgvalid.questions.release import QuestionRows
-
 LEAST_ALIKE = 0.7
 LEAST_PAIRS = 5
 """Fewer questions that two people answered say nothing of a template."""
 _NEEDS_JUDGE = ("open_ended", "matching")
 
 
-def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[pl.DataFrame, list[Finding]]:
-    """The accuracy of people on questions, by SPLIT/TRACK: overall, by track, template, capability and rater."""
+class Asked(NamedTuple):
+    """A question, as far as an answer to it can be scored and counted."""
+
+    case: str
+    patient: str
+    """Or the video, where nobody tells the patient."""
+    format: str
+    parameters: Mapping[str, Any] | None
+    right: str
+    kinds: Mapping[str, str]
+    """Its split, track, template and capability."""
+
+
+def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFrame, list[Finding]]:
+    """The accuracy of people on questions: overall, by part, track, template, capability and rater."""
     answers, unsure = defaultdict[str, dict[str, str]](dict), set[tuple[str, str]]()
     for entry in history.entries:
         if entry.action is Action.ANSWERED:
@@ -41,21 +51,16 @@ def human_ceiling(parts: Mapping[str, QuestionRows], history: History) -> tuple[
     people = {who for given in answers.values() for who in given}
     untold = sum(who in people and who not in answers[item] for item, who in unsure)
     rows, alike, unjudged = list[dict[str, Any]](), defaultdict[str, list[bool]](list), 0
-    for place, share in parts.items():
-        listed = zip(share.requests, share.references, share.proofs, strict=True)
-        for request, reference, proof in listed:
-            given = answers.get(request["qID"], {})
-            if given and reference["format"] in _NEEDS_JUDGE:
-                unjudged += len(given)
-                continue
-            kind = build_format(reference["format"], reference.get("format_kwargs") or {})
-            alike[proof["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
-            about = {"track": place.split("/")[-1], "template": proof["template"], "capability": reference["primary"]}
-            rows += [
-                {"qID": request["qID"], "video": reference.get("patient") or request["videoID"], "rater": who, **about}
-                | {"right": _equal(kind, str(reference["answer"]), text)}
-                for who, text in given.items()
-            ]
+    for one in asked:
+        given = answers.get(one.case, {})
+        if given and one.format in _NEEDS_JUDGE:
+            unjudged += len(given)
+        elif given:
+            kind = build_format(one.format, one.parameters)
+            alike[one.kinds["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
+            part = f"{one.kinds['split']}/{one.kinds['track']}"
+            about = {"qID": one.case, "video": one.patient, "part": part, **one.kinds}
+            rows += [{**about, "rater": who, "right": _equal(kind, one.right, text)} for who, text in given.items()]
     return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged, untold))
 
 
@@ -70,7 +75,7 @@ def _equal(kind: AnswerFormat, one: str, other: str) -> bool:
 def _levels(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     if rows:
         yield {"level": "overall", "name": "", **_accuracy(rows)}
-    for level in ("track", "template", "capability", "rater"):
+    for level in ("part", "track", "template", "capability", "rater"):
         for name in sorted({str(row[level]) for row in rows}):
             yield {"level": level, "name": name, **_accuracy([row for row in rows if str(row[level]) == name])}
 

@@ -7,6 +7,7 @@ answer, and the question must survive the same ambiguity checks as an automatic 
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,6 +99,23 @@ def read_form(path: str | Path, *, durations_s: Mapping[str, int]) -> list[Exper
     if problems:
         raise QuestionsInvalid(str(path), problems)
     return questions
+
+
+def add_to_form(path: Path, row: Row, *, durations_s: Mapping[str, int]) -> str:
+    """Add a question to a form, which begins with it where there is none, and give its identifier back.
+
+    Raises:
+        QuestionsInvalid: With everything that is wrong with it.
+    """
+    number = 1 + (sum(1 for _ in read_rows(path)) if path.is_file() else 0)
+    row = {**dict.fromkeys(FORM_COLUMNS), **row, "id": f"written-{number}"}
+    if problems := _question(row, durations_s)[1]:
+        raise QuestionsInvalid("the question", problems)
+    with open(path, "a", encoding="utf-8", newline="") as handle:
+        lines = csv.writer(handle, lineterminator="\n")
+        lines.writerows([FORM_COLUMNS] if number == 1 else [])
+        lines.writerow(row[name] for name in FORM_COLUMNS)
+    return str(row["id"])
 
 
 def confirmed(questions: Sequence[ExpertQuestion], history: History) -> list[ExpertQuestion]:

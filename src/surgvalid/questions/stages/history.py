@@ -273,6 +273,11 @@ class Judged(NamedTuple):
     changed: HistoryEntry | None
     """What made it what it is now, where that was not its first proposal."""
 
+    @property
+    def right(self) -> str | None:
+        """The answer that whoever decided put in place of the first one."""
+        return self.changed.after if self.changed and self.changed.field == "answer" else None
+
 
 def judged(entries: Sequence[HistoryEntry]) -> Judged:
     """Where the item of these entries stands.

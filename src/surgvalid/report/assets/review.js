@@ -19,6 +19,7 @@ let at = 0;
 let pending = "";
 let busy = false;
 let drawn = 0;
+let marked = [];
 
 const deciding = () => work.role === "adjudicator";
 const item = () => work.items[at];
@@ -30,6 +31,7 @@ async function load() {
   work = await reply.json();
   all = work.items;
   if (!$("pick").options.length) choices();
+  for (const [name, values] of Object.entries(work.writable)) $(name).replaceChildren(...values.map((value) => make("option", value)));
   picked();
   document.title = `${deciding() ? "Adjudication" : "Review"}: ${work.who}`;
   $("title").textContent = document.title;
@@ -43,7 +45,7 @@ async function load() {
   $("sample").parentElement.hidden = deciding();
   const say = deciding() ? "A lets it stand, C corrects" : "1 to 9 answer, A confirms, C corrects, O objects, T cannot tell, W withdraws, U undoes";
   const on = deciding() ? "" : ", G goes on to the next open one";
-  $("keys").textContent = `Keys: ${say}; left and right move${on}, Space plays.`;
+  $("keys").textContent = `Keys: ${say}; left and right move${on}, Space plays, M marks a moment, N writes a question.`;
   overview();
   show();
 }
@@ -91,6 +93,7 @@ function show() {
   if (none) return;
   const one = item();
   closeForm();
+  marked = [];
   $("problem").textContent = "";
   $("place").textContent = `${one.video} · ${span(one)}`;
   $("question").textContent = one.question;
@@ -236,6 +239,47 @@ function step(by) {
   if (player) jump(Math.max(0, player.currentTime + by * FRAME_S));
 }
 
+function mark() {
+  const player = document.querySelector("video");
+  if (!player) return;
+  marked.push(Math.floor(player.currentTime));
+  $("now").textContent = `marked ${marked.map(clock).join(", ")}`;
+  moments();
+}
+
+/* One mark is an image, several are a stretch from the first to the last, none is what the question on the page shows. */
+function moments() {
+  const seconds = marked.length ? [Math.min(...marked), Math.max(...marked)] : item().window;
+  $("marked").textContent = [...new Set(seconds)].map(clock).join(" to ");
+  return seconds;
+}
+
+function write() {
+  closeForm();
+  moments();
+  $("write").hidden = false;
+  document.body.classList.add("writing");
+  $("write").scrollIntoView({ block: "center" });
+  $("asked").focus();
+}
+
+async function add(event) {
+  event.preventDefault();
+  const told = { item: item().item, moments: moments(), question: $("asked").value, answer: $("told").value };
+  for (const name of Object.keys(work.writable)) told[name] = $(name).value;
+  try {
+    const reply = await fetch("question", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) });
+    const result = await reply.json();
+    if (!reply.ok) { $("problem").textContent = result.problem; return; }
+    closeForm();
+    $("asked").value = $("told").value = $("problem").textContent = "";
+    marked = [];
+    $("live").textContent = $("now").textContent = `${result.written} is in the form`;
+  } catch {
+    $("problem").textContent = "Not kept: the server does not answer. Is it still running?";
+  }
+}
+
 async function frames(one) {
   const place = $("frames");
   const turn = ++drawn;
@@ -296,8 +340,10 @@ function openForm(kind) {
 function closeForm() {
   pending = "";
   /* A browser takes the focus off a hidden field only when it paints next; keys pressed before would go into the field. */
-  if ($("form").contains(document.activeElement)) document.activeElement.blur();
-  $("form").hidden = true;
+  for (const name of ["form", "write"]) {
+    if ($(name).contains(document.activeElement)) document.activeElement.blur();
+    $(name).hidden = true;
+  }
   document.body.classList.remove("writing");
 }
 
@@ -374,6 +420,9 @@ function overview() {
     make("h2", "Agreement"),
     table(["Coefficient", "Value", "From", "To"], work.agreement.map((row) => [row.coefficient, number(row.value), number(row.low), number(row.high)])),
     make("p", work.remark),
+    make("h2", "People"),
+    make("p", "Right before the reference was shown: closed questions that nobody speaks against."),
+    table(["Of", "Share", "From", "To", "Questions", "Raters"], work.people.map((row) => [row.level === "overall" ? "all" : row.level === "rater" ? row.name : `${row.level} ${row.name}`, number(row.accuracy), number(row.low), number(row.high), String(row.questions), String(row.raters)])),
   );
 }
 
@@ -390,6 +439,9 @@ $("speed").addEventListener("change", () => { const player = document.querySelec
 $("earlier").addEventListener("click", () => step(-1));
 $("later").addEventListener("click", () => step(1));
 $("cancel").addEventListener("click", closeForm);
+$("drop").addEventListener("click", closeForm);
+$("mark").addEventListener("click", mark);
+$("write").addEventListener("submit", add);
 $("back").addEventListener("click", () => go(at - 1));
 $("next").addEventListener("click", () => go(at + 1));
 $("open").addEventListener("click", nextOpen);
@@ -408,7 +460,7 @@ document.addEventListener("keydown", (event) => {
   const keys = {
     a: () => $("approve").click(), c: () => $("correct").click(), o: () => !deciding() && $("object").click(),
     w: () => !deciding() && openForm("withdraw"), t: () => !deciding() && keep("unsure", "", ""), u: () => !deciding() && undo(),
-    v: () => { $("clip").open = !$("clip").open; }, ",": () => step(-1), ".": () => step(1),
+    m: mark, n: write, v: () => { $("clip").open = !$("clip").open; }, ",": () => step(-1), ".": () => step(1),
     g: nextOpen, ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1),
     " ": () => { const player = document.querySelector("video"); if (player) player.paused ? player.play() : player.pause(); },
   };

@@ -21,6 +21,7 @@ from surgvalid.report.cases.frames import by_tails
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.procedures.procedure_files import procedure_paths, read_procedure
 from surgvalid.schema.procedures.tracks import Procedure, Track
+from surgvalid.schema.questions.formats import choices_of
 from surgvalid.schema.rows import read_rows
 
 FILMS = (".mp4", ".mov", ".mkv", ".avi", ".webm")
@@ -53,6 +54,8 @@ class Item:
     """What there is to choose from."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What people may filter by: template, track, split, capability."""
+    patient: str = ""
+    procedure_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,11 @@ class ReviewMaterial:
                 named = {"class": track.class_name, "instance": track.instance}
                 placed.append({**named, "shown": track.instance in item.instances, "box": sides})
         return placed
+
+    def duration_s(self, item: Item) -> int:
+        """The length of its video; without annotations, up to where it is asked about."""
+        known = self.procedures.get(item.video)
+        return _procedure(known).duration_s if known else item.window[1] + 1
 
 
 @lru_cache(maxsize=8)
@@ -142,9 +150,11 @@ def _questions(path: Path) -> Iterator[Item]:
                 frozenset(proof["instances"]),
                 "; ".join(f"{instance} {kind} at {clock(second)}" for second, kind, instance in proof["events"]),
                 reference.get("format_kwargs") or {},
-                tuple((row.get("slots") or {}).get("options", ())),
+                choices_of(str(reference["format"]), row.get("slots")),
                 {"template": str(row.get("template", "")), "track": track, "split": split}
                 | {"capability": str(reference.get("primary", ""))},
+                str(reference.get("patient") or request["videoID"]),
+                str(request.get("procedure_type") or ""),
             )
         except (KeyError, TypeError, ValueError):
             raise FileUnreadable(
@@ -176,6 +186,7 @@ def _instances(procedure: Procedure) -> Iterator[Item]:
                 _some(_ends_of_stretches(track)),
                 frozenset([instance]),
                 f"{len(seen)} boxes",
+                procedure_type=procedure.procedure_type,
             )
 
 

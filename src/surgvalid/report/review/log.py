@@ -90,7 +90,7 @@ class ReviewLog:
         with self._lock:
             self._read_on()
             at = self._at()
-            self._append([HistoryEntry(item, Action.PROPOSED, who, at) for item in items if item not in self._of])
+            append(self.path, [HistoryEntry(item, Action.PROPOSED, who, at) for item in items if item not in self._of])
 
     def add(
         self, item: str, action: Action, who: str, *, field: str = "", before: str = "", after: str = "", note: str = ""
@@ -106,24 +106,24 @@ class ReviewLog:
             entry = HistoryEntry(item, action, who, at, field, before, after, note)
             if problem := entry_problem(entry, item in self._of, at):
                 raise Misuse(problem)
-            self._append([entry])
+            append(self.path, [entry])
 
     def _at(self) -> str:
         """This moment, or that of the last entry where a clock was set back."""
         return max(self._clock(), self._entries[-1].at) if self._entries else self._clock()
 
-    def _append(self, entries: list[HistoryEntry]) -> None:
-        if not entries:
-            return
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        if not self.path.is_file() or not self.path.stat().st_size:
-            lines.writerow(COLUMNS)
-        lines.writerows([str(value) for value in astuple(entry)] for entry in entries)
-        with open(self.path, "a", encoding="utf-8", newline="") as handle:
-            handle.write(text.getvalue())
-            handle.flush()
-            os.fsync(handle.fileno())
+
+def append(path: Path, entries: Iterable[HistoryEntry]) -> None:
+    """Add entries to the file of a history; what stands there is not touched."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    if not path.is_file() or not path.stat().st_size:
+        lines.writerow(COLUMNS)
+    lines.writerows([str(value) for value in astuple(entry)] for entry in entries)
+    with open(path, "a", encoding="utf-8", newline="") as handle:
+        handle.write(text.getvalue())
+        handle.flush()
+        os.fsync(handle.fileno())
 
 
 _REPLICATES = 500

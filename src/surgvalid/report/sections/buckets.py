@@ -109,8 +109,11 @@ def _floors(inputs: ReportInputs) -> list[Block]:
 def _people(inputs: ReportInputs) -> list[Block]:
     """How well people do on the same questions, where their release says it."""
     people = ceiling_of(inputs)
-    caption = "Answers that people gave before they saw a reference, to closed questions; 95 % intervals over videos."
-    return [ReportTable("ceiling", "People on these questions", people, caption, folded=True)] if people.height else []
+    caption = (
+        "Answers that people gave before they saw a reference, to closed questions; 95 % intervals over videos. Parts "
+        "are those that were scored; all else is of the whole release."
+    )
+    return [ReportTable("ceiling", "People on the questions", people, caption, folded=True)] if people.height else []
 
 
 def _floor(name: str) -> str:

@@ -31,6 +31,7 @@ from surgvalid.schema.tables.table_facts import (
     directed,
     facts_beside,
     merged,
+    of_other_releases,
 )
 from surgvalid.schema.tables.table_files import OURS, ROLE_OPTIONS, read_frame, renamed, stacked
 from surgvalid.schema.tables.tabular import as_frame, first_line, mixed_kinds
@@ -288,7 +289,8 @@ def read_score_table(
     beside = {str(path): facts_beside(path) for path in paths}
     carried = merged(beside)
     without = {str(path): _metrics_without(frame, beside[str(path)]) for path, frame in zip(paths, frames, strict=True)}
-    if problems := against_names(carried, without):
+    models = {path: frame["model"].unique().to_list() for path, frame in zip(paths, frames, strict=True)}
+    if problems := [*against_names(carried, without), *of_other_releases(models)]:
         raise TableInvalid(where, problems)
     name = (columns or {}).get("value", "value")
     frames = [_with_defaults(frame, name) for frame in frames]

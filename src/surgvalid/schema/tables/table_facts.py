@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +77,27 @@ def facts_beside(path: Path) -> TableFacts:
     for file in facts_files(path):
         places[file.name] = _of_document(read_json(file), str(file)) if file.name != FACTS_FILE else _if_facts(file)
     return merged(places)
+
+
+def of_other_releases(models: Mapping[Path, Iterable[str]]) -> list[str]:
+    """Why scores do not go together: models that were scored on different releases of questions.
+
+    What a later release no longer asks would count as missing for those that were scored on it.
+
+    Args:
+        models: By table file, the models in it; the manifest beside it names the releases.
+    """
+    named: dict[str, set[str]] = defaultdict(set)
+    for path, names in models.items():
+        manifest = (path if path.is_dir() else path.parent) / "manifest.json"
+        match read_json(manifest) if manifest.is_file() else None:
+            case {"settled": {"release": list() as releases}}:
+                for name in names:
+                    named[name] |= {*map(str, releases)}
+    if len({frozenset(releases) for releases in named.values()}) < 2:
+        return []
+    told = "; ".join(f"{name} on {' and '.join(sorted(releases))}" for name, releases in sorted(named.items())[:4])
+    return [f"the models were scored on different releases ({told}); score the answers of all of them on one release"]
 
 
 def facts_files(path: Path) -> list[Path]:

@@ -8,7 +8,15 @@ The rules are those of the official toolkit 0.4.0; `Rules` names what older vers
 """
 
 from surgvalid.schema.questions.formats._base import AnswerFormat, Rules, Unreadable, Why, normalize, shown
-from surgvalid.schema.questions.formats._build import FORMATS, JUDGED, BadParameters, build_format, parameters_of
+from surgvalid.schema.questions.formats._build import (
+    FORMATS,
+    JUDGED,
+    BadParameters,
+    build_format,
+    choices_of,
+    parameters_of,
+    why_no_answer,
+)
 from surgvalid.schema.questions.formats.closed import Binary, FOClass, Number, Percentage, Time, time_tolerance_s
 from surgvalid.schema.questions.formats.free_text import Matching, MultipleChoice, OpenEnded, tidied
 
@@ -29,9 +37,11 @@ __all__ = [
     "Unreadable",
     "Why",
     "build_format",
+    "choices_of",
     "normalize",
     "parameters_of",
     "shown",
     "tidied",
     "time_tolerance_s",
+    "why_no_answer",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -67,6 +67,22 @@ def build_format(
         given.setdefault("valid_names", class_names or FOClass().valid_names)
         given["valid_names"] = tuple(given["valid_names"])
     return FORMATS[name](rules=rules or Rules(), **given)
+
+
+def choices_of(name: str, slots: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """What a question lets one choose from, by its format and what its blanks hold; empty where it does not say so."""
+    if name == Binary.name:
+        return "yes", "no"
+    return tuple((slots or {}).get("options", ())) if name == MultipleChoice.name else ()
+
+
+def why_no_answer(name: str, parameters: Mapping[str, Any] | None, choices: Sequence[str], text: str) -> str | None:
+    """Why a text cannot be the right answer of a question, or None."""
+    if why := build_format(name, parameters).why(text):
+        return f"{text!r} is no answer of the format {name!r}: {why.message}"
+    if name == MultipleChoice.name and choices and text not in choices:
+        return f"{text!r} is none of {'; '.join(choices)}"
+    return None
 
 
 def _problems(name: str, given: Mapping[str, Any], check_kinds: bool) -> list[str]:
