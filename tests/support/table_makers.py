@@ -24,7 +24,7 @@ from surgvalid.audit.label_errors import suspected_label_errors
 from surgvalid.evaluation.endoscapes_board import boards
 from surgvalid.evaluation.measure import Measured
 from surgvalid.evaluation.result import EvaluationResult
-from surgvalid.questions.stages.ceiling import Asked, human_ceiling
+from surgvalid.questions.stages.ceiling import Scorable, human_ceiling
 from surgvalid.questions.stages.history import Action, History, HistoryEntry
 from surgvalid.report.section import Section
 from surgvalid.results import TableResult
@@ -52,7 +52,7 @@ def _score() -> Tables:
     given = answers("steady", requests, references, seed=1)
     result = surgvalid.score(requests, references, given, judges=["exact", always("kind", True)], replicates=10)
     kinds = {"split": "test", "track": "frame", "template": "class-visible", "capability": "1a"}
-    asked = Asked("q", "v", "binary", {}, "yes", kinds)
+    asked = Scorable("q", "v", "binary", {}, "yes", kinds)
     said = History((HistoryEntry("q", Action.ANSWERED, "anna", "1", "answer", "", "yes"),))
     return {**result.tables, "ceiling": human_ceiling([asked], said)[0]}
 

@@ -312,20 +312,20 @@ def _templates(placed: Sequence[Placed]) -> pl.DataFrame:
     columns = ["split", "track", "template", "capability", "format"]
     top = pl.col("answer").value_counts(sort=True).first()
     counts = [pl.len().cast(pl.Int64).alias("questions"), *(pl.col(n).n_unique().alias(f"{n}s") for n in _COUNTED)]
-    found = _asked(placed).group_by(columns).agg(*counts, top=top).sort(columns).unnest("top")
+    counted = _asked(placed).group_by(columns).agg(*counts, top=top).sort(columns).unnest("top")
     share = (pl.col("count") / pl.col("questions")).alias("constant_floor")
-    return found.select(*columns, "questions", "videos", "answers", pl.col("answer").alias("top_answer"), share)
+    return counted.select(*columns, "questions", "videos", "answers", pl.col("answer").alias("top_answer"), share)
 
 
 _COUNTED = ("video", "answer")
 
 
 def _videos(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, int]) -> pl.DataFrame:
-    told = ("video", "patient", "procedure_type", "center", "duration_s", "masked_s")
+    names = ("video", "patient", "procedure_type", "center", "duration_s", "masked_s")
     kinds = dict.fromkeys(("video", "patient", "procedure_type", "center", "split"), pl.String)
     numbers = dict.fromkeys(("duration_s", "masked_s", "questions"), pl.Int64)
     rows = [
-        {name: getattr(v, name) for name in told}
+        {name: getattr(v, name) for name in names}
         | {"split": splits.of_video[v.video], "ood": splits.ood[v.video], "questions": asked.get(v.video, 0)}
         for v in videos
     ]
@@ -385,9 +385,9 @@ def _defects(videos: Sequence[VideoFacts], splits: Splits, asked: Mapping[str, i
         )
     unasked = [facts.video for facts in videos if not asked.get(facts.video)]
     empty = [facts.video for facts in videos if not any(facts.class_seconds.values())]
-    for found, text in ((unasked, "have no question"), (empty, "never show a foreign object")):
-        if found:
-            yield f"{len(found)} of {len(videos)} videos {text} (first: {found[0]})"
+    for named, text in ((unasked, "have no question"), (empty, "never show a foreign object")):
+        if named:
+            yield f"{len(named)} of {len(videos)} videos {text} (first: {named[0]})"
 
 
 def _unasked(placed: Sequence[Placed], videos: Sequence[VideoFacts], options: Mapping[str, Any]) -> Iterable[str]:

@@ -332,9 +332,9 @@ def _dials(scene: QuestionScene, proof: Proof) -> dict[str, float]:
         seconds = track.seconds[here]
         hidden.append(track.visibility[here] == _OCCLUDED)
         clearest = here[np.argmax(track.dials["seen_px"][here])] if "seen_px" in track.dials else 0
-        told = {name: float(numbers[clearest]) for name, numbers in track.dials.items()}
-        told |= {"s_since_seen": float(scene.second - seconds[-1]), "s_visible": float(seconds.size)}
-        each.append(told | {"times_seen": 1.0 + int(np.count_nonzero(np.diff(seconds) > 1))})
+        clear = {name: float(numbers[clearest]) for name, numbers in track.dials.items()}
+        clear |= {"s_since_seen": float(scene.second - seconds[-1]), "s_visible": float(seconds.size)}
+        each.append(clear | {"times_seen": 1.0 + int(np.count_nonzero(np.diff(seconds) > 1))})
     dials = {
         name: (min if name in _EASY_HIGH else max)(one[name] for one in each if name in one)
         for name in dict.fromkeys(key for one in each for key in one)

@@ -28,7 +28,7 @@ _TOOL = "_hand"
 UNTOUCHED = "none of them"
 
 
-def _told(scene: QuestionScene, *relations: SceneRelation) -> list[SceneFact]:
+def _facts_of(scene: QuestionScene, *relations: SceneRelation) -> list[SceneFact]:
     """What is told of the image, of these kinds."""
     facts = scene.ledger.procedure.relations  # in order of time
     low, high = (bisect_left(facts, (second,)) for second in (scene.second, scene.second + 1))
@@ -43,7 +43,7 @@ def _called(scene: QuestionScene, name: str) -> str:
 
 def _structures(scene: QuestionScene) -> list[str]:
     """The anatomical structures that are visible."""
-    return sorted(fact.subject for fact in _told(scene, SceneRelation.VISIBLE) if _TOOL not in fact.subject)
+    return sorted(fact.subject for fact in _facts_of(scene, SceneRelation.VISIBLE) if _TOOL not in fact.subject)
 
 
 def _with_choices(slots: Slots, right: str, others: list[str], draw: Draw) -> list[Slots]:
@@ -56,7 +56,7 @@ def _with_choices(slots: Slots, right: str, others: list[str], draw: Draw) -> li
 def lies_on(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """What the only object of a class in view rests on."""
     entry = scene.the_one(slots["object"], scene.second)
-    below = [fact.object for fact in _told(scene, SceneRelation.ON) if entry and fact.subject == entry.instance]
+    below = [fact.object for fact in _facts_of(scene, SceneRelation.ON) if entry and fact.subject == entry.instance]
     return TemplateAnswer(_called(scene, below[0]), proof([entry], [scene.second])) if entry and below else None
 
 
@@ -72,8 +72,8 @@ def resting(scene: QuestionScene, draw: Draw) -> list[Slots]:
 def in_front(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """Which of an object and a structure or instrument is in front where they meet."""
     entry = scene.the_one(slots["object"], scene.second)
-    told = _told(scene, SceneRelation.BEFORE) if entry else []
-    pairs = {(fact.subject, fact.object) for fact in told}
+    facts = _facts_of(scene, SceneRelation.BEFORE) if entry else []
+    pairs = {(fact.subject, fact.object) for fact in facts}
     named = {name for pair in pairs for name in pair if _called(scene, name) == slots["structure"]}
     if entry is None or (_TOOL in "".join(named) and len(_hands(scene, slots["structure"])) != 1):
         return None
@@ -85,7 +85,9 @@ def in_front(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
 
 def overlapping(scene: QuestionScene, draw: Draw) -> list[Slots]:
     """An object in view and something that it meets in the image."""
-    met = {_called(scene, name) for fact in _told(scene, SceneRelation.BEFORE) for name in (fact.subject, fact.object)}
+    met = {
+        _called(scene, name) for fact in _facts_of(scene, SceneRelation.BEFORE) for name in (fact.subject, fact.object)
+    }
     names = sorted(met - {kind.name.lower() for kind in scene.ledger.objects})
     drawn = [
         (slots["object"], names[at]) for slots in object_in_view(scene, draw) for at in draw.permutation(len(names))
@@ -98,24 +100,24 @@ def overlapping(scene: QuestionScene, draw: Draw) -> list[Slots]:
 
 def _hands(scene: QuestionScene, tool: str) -> list[str]:
     """The instruments of a class that are visible."""
-    visible = (fact.subject for fact in _told(scene, SceneRelation.VISIBLE) if _TOOL in fact.subject)
+    visible = (fact.subject for fact in _facts_of(scene, SceneRelation.VISIBLE) if _TOOL in fact.subject)
     return [name for name in visible if _called(scene, name) == tool]
 
 
 def touched(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """Which structure the only instrument of its class touches."""
     hands = _hands(scene, slots["tool"])
-    told = [f for f in _told(scene, SceneRelation.TOUCHES, SceneRelation.MAY_TOUCH) if f.subject in hands]
+    facts = [f for f in _facts_of(scene, SceneRelation.TOUCHES, SceneRelation.MAY_TOUCH) if f.subject in hands]
     if len(hands) != 1:
         return None
-    sure = len(told) == sum(fact.relation is SceneRelation.TOUCHES for fact in told) <= 1
-    text = told[0].object if told else UNTOUCHED
+    sure = len(facts) == sum(fact.relation is SceneRelation.TOUCHES for fact in facts) <= 1
+    text = facts[0].object if facts else UNTOUCHED
     return TemplateAnswer(text, Proof(seconds=(scene.second,)), None if sure else "it may touch something else, too")
 
 
 def touching(scene: QuestionScene, draw: Draw) -> list[Slots]:
     """A visible instrument, with visible structures to choose from."""
-    tools = sorted({_called(scene, f.subject) for f in _told(scene, SceneRelation.VISIBLE) if _TOOL in f.subject})
+    tools = sorted({_called(scene, f.subject) for f in _facts_of(scene, SceneRelation.VISIBLE) if _TOOL in f.subject})
     slots_list: list[Slots] = []
     for at in draw.permutation(len(tools)):
         if answer := touched(scene, slots := {"tool": tools[at]}):
@@ -125,9 +127,9 @@ def touching(scene: QuestionScene, draw: Draw) -> list[Slots]:
 
 def structure_visible(scene: QuestionScene, slots: Slots) -> TemplateAnswer | None:
     """Whether an anatomical structure can be seen."""
-    told = {fact.subject: fact.relation for fact in _told(scene) if not fact.object}
-    doubt = "too little of it shows" if told.get(slots["structure"]) is SceneRelation.DOUBTFUL else None
-    return yes_no(slots["structure"] in told, Proof(seconds=(scene.second,)), doubt=doubt) if told else None
+    facts = {fact.subject: fact.relation for fact in _facts_of(scene) if not fact.object}
+    doubt = "too little of it shows" if facts.get(slots["structure"]) is SceneRelation.DOUBTFUL else None
+    return yes_no(slots["structure"] in facts, Proof(seconds=(scene.second,)), doubt=doubt) if facts else None
 
 
 def known_structures(scene: QuestionScene, draw: Draw) -> list[Slots]:

@@ -25,7 +25,7 @@ from surgvalid.questions.blind_guesses import Leak
 from surgvalid.questions.catalogue import template_named
 from surgvalid.questions.data_card import Placed, QuestionCard, card_again, leaks_among, over_limits
 from surgvalid.questions.drafts import Draft
-from surgvalid.questions.stages.ceiling import Asked, human_ceiling
+from surgvalid.questions.stages.ceiling import Scorable, human_ceiling
 from surgvalid.questions.stages.history import History, Judged, history_in
 from surgvalid.questions.template import Proof, QuestionTrack
 from surgvalid.results.manifest import MANIFEST, refuse_altered, sha256_of
@@ -265,14 +265,14 @@ def _right(reviews: Mapping[str, Judged], case: str) -> str | None:
     return reviews[case].right if case in reviews else None
 
 
-def asked_in(parts: Mapping[str, QuestionRows]) -> Iterator[Asked]:
+def asked_in(parts: Mapping[str, QuestionRows]) -> Iterator[Scorable]:
     """The questions, as people's answers to them are scored."""
     for name, share in parts.items():
         where = dict(zip(("split", "track"), name.split("/"), strict=True))
         for request, row, proof in zip(share.requests, share.references, share.proofs, strict=True):
             kinds = {**where, "template": proof["template"], "capability": row["primary"]}
             patient = row.get("patient") or request["videoID"]
-            yield Asked(row["qID"], patient, row["format"], row.get("format_kwargs"), str(row["answer"]), kinds)
+            yield Scorable(row["qID"], patient, row["format"], row.get("format_kwargs"), str(row["answer"]), kinds)
 
 
 def _strange(items: Sequence[str], count: int) -> Iterator[Finding]:

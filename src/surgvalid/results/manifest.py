@@ -71,8 +71,8 @@ def refuse_altered(folder: Path, paths: Iterable[Path]) -> None:
     """
     listed = read_json(folder / MANIFEST)["outputs"] if (folder / MANIFEST).is_file() else ()
     frozen = {folder.absolute() / one["file"]: one["sha256"] for one in listed}
-    told = [path for one in paths if (path := one.absolute()) in frozen and sha256_of(path) != frozen[path]]
-    if problems := [f"{path.relative_to(folder.absolute())} is not as it was frozen" for path in told]:
+    edited = [path for one in paths if (path := one.absolute()) in frozen and sha256_of(path) != frozen[path]]
+    if problems := [f"{path.relative_to(folder.absolute())} is not as it was frozen" for path in edited]:
         way = f"restore what was frozen; what changes comes in by data questions --keep {folder.name} --history FILE"
         raise FileUnreadable(str(folder), [*problems, way])
 

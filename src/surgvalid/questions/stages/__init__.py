@@ -3,6 +3,7 @@
 __all__ = [
     "appearance",
     "box_tables",
+    "ceiling",
     "consistency",
     "corrections",
     "cross_check",

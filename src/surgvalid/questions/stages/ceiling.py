@@ -27,7 +27,7 @@ LEAST_PAIRS = 5
 _NEEDS_JUDGE = ("open_ended", "matching")
 
 
-class Asked(NamedTuple):
+class Scorable(NamedTuple):
     """A question, as far as an answer to it can be scored and counted."""
 
     case: str
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     """Its split, track, template and capability."""
 
 
-def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFrame, list[Finding]]:
+def human_ceiling(asked: Iterable[Scorable], history: History) -> tuple[pl.DataFrame, list[Finding]]:
     """The accuracy of people on questions: overall, by part, track, template, capability and rater."""
     answers, unsure = defaultdict[str, dict[str, str]](dict), set[tuple[str, str]]()
     for entry in history.entries:
@@ -58,8 +58,8 @@ def human_ceiling(asked: Iterable[Asked], history: History) -> tuple[pl.DataFram
         elif given:
             kind = build_format(one.format, one.parameters)
             alike[one.kinds["template"]] += [_equal(kind, a, b) for a, b in combinations(given.values(), 2)]
-            part = f"{one.kinds['split']}/{one.kinds['track']}"
-            about = {"qID": one.case, "video": one.patient, "part": part, **one.kinds}
+            place = f"{one.kinds['split']}/{one.kinds['track']}"
+            about = {"qID": one.case, "video": one.patient, "part": place, **one.kinds}
             rows += [{**about, "rater": who, "right": _equal(kind, one.right, text)} for who, text in given.items()]
     return CEILING.frame(list(_levels(rows))), list(_remarks(alike, unjudged, untold))
 

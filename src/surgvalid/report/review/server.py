@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from surgvalid.errors import Misuse, SurgvalidError
-from surgvalid.questions.stages.ceiling import Asked, human_ceiling
+from surgvalid.questions.stages.ceiling import Scorable, human_ceiling
 from surgvalid.questions.stages.expert_questions import add_to_form
 from surgvalid.questions.stages.history import VERDICTS, Action, History, HistoryEntry, judged
 from surgvalid.questions.template import FRAME, PROCEDURE, SEGMENT, clock
@@ -148,9 +148,9 @@ class ReviewServer(LocalServer):
         moments = [int(second) for second in message.get("moments") or item.window]
         start, end = min(moments), max(moments)
         whole = start == 0 and item.kinds.get("track") == PROCEDURE
-        told = {key: str(message.get(key) or "").strip() for key in ("question", "answer", *_WRITABLE)}
+        texts = {key: str(message.get(key) or "").strip() for key in ("question", "answer", *_WRITABLE)}
         row = {
-            **told,
+            **texts,
             "video": item.video,
             "procedure_type": item.procedure_type,
             "track": FRAME if start == end else PROCEDURE if whole else SEGMENT,
@@ -221,11 +221,11 @@ class ReviewServer(LocalServer):
 
     def _people(self, history: History) -> list[dict[str, Any]]:
         """How often people are right before they see the reference, without names or what somebody speaks against."""
-        said = history.reviews()
+        reviews = history.reviews()
         asked = [
-            Asked(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
+            Scorable(item.name, item.patient, item.format, item.parameters, self._right(item), item.kinds)
             for item in self.items.values()
-            if item.kinds and not said[item.name].against
+            if item.kinds and not reviews[item.name].against
         ]
         called = {("rater", name): f"Rater {number}" for number, name in enumerate(self.raters, start=1)}
         rows = human_ceiling(asked, history)[0].to_dicts()

@@ -96,8 +96,8 @@ def of_other_releases(models: Mapping[Path, Iterable[str]]) -> list[str]:
                     named[name] |= {*map(str, releases)}
     if len({frozenset(releases) for releases in named.values()}) < 2:
         return []
-    told = "; ".join(f"{name} on {' and '.join(sorted(releases))}" for name, releases in sorted(named.items())[:4])
-    return [f"the models were scored on different releases ({told}); score the answers of all of them on one release"]
+    listed = "; ".join(f"{name} on {' and '.join(sorted(releases))}" for name, releases in sorted(named.items())[:4])
+    return [f"the models were scored on different releases ({listed}); score the answers of all of them on one release"]
 
 
 def facts_files(path: Path) -> list[Path]:
