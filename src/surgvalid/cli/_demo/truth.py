@@ -42,7 +42,7 @@ def clue_table(clues: list[Clue]) -> pl.DataFrame:
 
 def _scores(demo: Demo, model: str, tracks: Sequence[str] = TRACKS) -> pl.DataFrame:
     files = [demo.folder / "scores" / track / model / "scores.parquet" for track in tracks]
-    return pl.concat(map(pl.read_parquet, files), how="diagonal_relaxed")
+    return pl.concat(map(pl.read_parquet, files), how="diagonal_relaxed").filter(metric="correct")
 
 
 def _fails_where(demo: Demo, why: FailuresResult, model: str, planted: str, term: str) -> Clue:
