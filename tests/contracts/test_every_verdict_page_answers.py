@@ -166,11 +166,17 @@ def changed(seed: int, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if kind == 1:  # answers, right or wrong
         return [{**row, "dice": float(row["dice"] > 0.8)} for row in rows]
     if kind == 2:  # some scores are not there, all of one model
-        return [{**row, "dice": None if row["model"] == "A" and n % 9 == 0 else row["dice"]} for n, row in enumerate(rows)]
+        return [
+            {**row, "dice": None if row["model"] == "A" and n % 9 == 0 else row["dice"]} for n, row in enumerate(rows)
+        ]
     if kind == 3:  # three trainings of each model
         return [{**row, "seed": one, "dice": row["dice"] + one / 1000} for row in rows for one in range(3)]
     if kind == 4:  # two organs
-        return [{**row, "organ": organ, "dice": row["dice"] - lift} for row in rows for organ, lift in (("liver", 0), ("duct", 0.2))]
+        return [
+            {**row, "organ": organ, "dice": row["dice"] - lift}
+            for row in rows
+            for organ, lift in (("liver", 0), ("duct", 0.2))
+        ]
     if kind == 5:  # a second metric that says otherwise
         return [{**row, "hd95": 10 + 30 * row["dice"]} for row in rows]
     if kind == 6:  # who is better depends on the hospital

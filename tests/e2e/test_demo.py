@@ -53,7 +53,9 @@ def test_the_page_shows_what_was_planted_in_words_of_a_surgeon(demo: tuple[Path,
     page = (demo[0] / "report.html").read_text(encoding="utf-8")
     text = " ".join(re.sub(r"<[^>]+>", " ", page.partition("<h1>")[2].partition("Look closer")[0]).split())
     best = max(COMPETITORS, key=lambda model: model.skill).name
-    assert re.match(rf"{best} is clearly the best on [2-5] of 6 leaderboards", text), "some ranks differ, some cannot be told"
+    assert re.match(rf"{best} is clearly the best on [2-5] of 6 leaderboards", text), (
+        "some ranks differ, some cannot be told"
+    )
     for words in (
         "smoke-blind : it fails on background smoke: of 100 such questions it gets ",
         "stay-at-home : it fails on cases unlike the training data: of 100 such questions it gets ",

@@ -129,7 +129,9 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
     """
     metric, unit, first = judged.metric, judged.unit.word, judged.statements[0]
-    values = {model: reached for model, *reached in tables["values"].select("model", "value", "low", "high").iter_rows()}
+    values = {
+        model: reached for model, *reached in tables["values"].select("model", "value", "low", "high").iter_rows()
+    }
     if not judged.leading:
         shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
         return [picture("patient_values", tables["patients"], title=f"Every {unit}", **shown)]

@@ -104,7 +104,7 @@ def test_a_tree_that_is_no_project_is_not_read_unasked(tmp_path: Path, monkeypat
     assert asked.exit_code != 0
     agreed = CliRunner().invoke(build_app(), ["report", str(home), "--out", str(out)], input="y\n")
     assert isinstance(agreed.exception, FileUnreadable)
-    surgvalid.study({"patient": list("abcdefg"), "A": [0.1 * n for n in range(7)], "B": [0.5] * 7}, better="larger").to_dir(
-        home / "of-somebody-07"
-    )
+    surgvalid.study(
+        {"patient": list("abcdefg"), "A": [0.1 * n for n in range(7)], "B": [0.5] * 7}, better="larger"
+    ).to_dir(home / "of-somebody-07")
     assert run(home, "--out", out) == f"{out}\n"

@@ -25,7 +25,7 @@ COMPETITORS = (
     _model("cannot-count", 0.78, SimulatedModel("", skills={"aggregation": 0.25})),
     _model("slow-thinker", 0.80, SimulatedModel("", latency_s=LATE_S)),
 )
-"""Models of known skill, each with one flaw except the first, which is the best: some leaderboards show it, some cannot."""
+"""Models of known skill, each with one flaw except the first, the best: some leaderboards show it, some cannot."""
 
 BASELINES = (
     _model("tuned-example", 0.45, SimulatedModel("", refuses=0.03, drawn_as="baseline-small")),
@@ -42,7 +42,7 @@ TRAINED = "sees"
 """The small model in examples/ that was trained on other simulated procedures."""
 
 HELD_OUT_CENTERS = ("Center E", "Center F")
-"""Only the test set shows them, so their questions are out of distribution. One has too few videos to tell models apart."""
+"""Only the test set shows them, so their questions are out of distribution; one alone has too few videos."""
 
 WHO = f"""\
 Answers are drawn by chance from known skills, for the organisers' baselines too: {BASELINES[0].name} and

@@ -54,7 +54,9 @@ def _fails_where(demo: Demo, why: FailuresResult, model: str, planted: str, term
     has = pl.col(column).cast(pl.String).is_in(["yes", "true"])
     such, others = (100 * (1 - scores.filter(one)["value"].mean()) for one in (has, ~has))
     evidence = f"of 100 such questions {such:.0f} wrong, of 100 others {others:.0f}"
-    return Clue(model, planted, evidence, row["odds_ratio"] is not None and row["p_holm"] <= ALPHA and row["odds_ratio"] < 1)
+    return Clue(
+        model, planted, evidence, row["odds_ratio"] is not None and row["p_holm"] <= ALPHA and row["odds_ratio"] < 1
+    )
 
 
 def _cannot_count(demo: Demo) -> Clue:

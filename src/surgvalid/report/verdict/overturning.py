@@ -45,7 +45,8 @@ def _single_units(boards: list[tuple[StoredResult, str]], unit: str) -> Iterator
     elif of:
         span = f"{min(moved)}" if min(moved) == max(moved) else f"{min(moved)} to {max(moved)}"
         where = "all" if len(moved) == len(changing) else spelled(len(moved))
-        yield f"Without a single {unit} another model ranks first on {where} {of} ({span} such {unit}{'' if span == '1' else 's'} on each)."
+        such = f"{span} such {unit}{'' if span == '1' else 's'} on each"
+        yield f"Without a single {unit} another model ranks first on {where} {of} ({such})."
     else:
         yield f"Without a single {unit} another model ranks first ({count_of(moved[0], f'such {unit}')})."
 
