@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from surgvalid.cli._console import deliver, emit, emit_json, manifest_path, new_folder, progress_bar, talk
+from surgvalid.cli._console import agreed, deliver, emit, emit_json, manifest_path, new_folder, progress_bar, talk
 from surgvalid.cli._waiting import held
 from surgvalid.errors import Misuse, WouldOverwrite
 from surgvalid.results.manifest import write_manifest
@@ -118,17 +115,11 @@ def _check_images(images: Path | None, *, frames: bool) -> None:
 
 
 def _check_tree(source: Path) -> None:
-    """Ask before a tree is read that looks like no project's; where nobody can be asked, refuse it."""
-    if not source.is_dir() or not (count := folders_without_results(source)):
-        return
-    found = f"{source}: no result of surgvalid in its first {count} folders"
-    if not _is_asked():
-        raise Misuse(f"{found}; name the folder that holds the results")
-    typer.confirm(f"{found}. Read everything below it?", abort=True, err=True)
-
-
-def _is_asked() -> bool:
-    return sys.stdin.isatty()
+    """Ask before a tree is read that looks like no project's; refuse it where nobody agrees."""
+    if source.is_dir() and (count := folders_without_results(source)):
+        found = f"{source}: no result of surgvalid in its first {count} folders"
+        if not agreed(f"{found}. Read everything below it?"):
+            raise Misuse(f"{found}; name the folder that holds the results")
 
 
 def _page(out: Path) -> Path:

@@ -111,10 +111,7 @@ def folders_without_results(root: Path) -> int:
     """How many folders of a tree were looked into without meeting a result; 0 where one is near, or the tree small."""
     reader = FolderReader(root)
     for seen, folder in enumerate(reader.folders()):
-        stored = reader.document(current(folder, MANIFEST))
-        if isinstance(stored, dict) and "verb" in with_new_keys(stored):
-            return 0
-        if any(is_file(folder / name) for name in MARKS) or any(folder.glob("*.manifest.json")):
+        if next(reader.results(folder), None) is not None:
             return 0
         if seen == MOST_UNASKED:
             return seen

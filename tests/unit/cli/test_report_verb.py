@@ -98,12 +98,12 @@ def test_a_tree_that_is_no_project_is_not_read_unasked(tmp_path: Path, monkeypat
     assert "name the folder that holds the results" in str(refused(home, "--out", out))
     (home / "manifest.json").write_text('{"name": "an app of the web"}')
     assert "no result of surgvalid in its first 50 folders" in str(refused(home, "--out", out))
-    monkeypatch.setattr("surgvalid.cli.report._is_asked", lambda: True)
-    asked = CliRunner().invoke(build_app(), ["report", str(home), "--out", str(out)], input="n\n")
-    assert "Read everything below it? [y/N]" in asked.stderr
-    assert asked.exit_code != 0
-    agreed = CliRunner().invoke(build_app(), ["report", str(home), "--out", str(out)], input="y\n")
-    assert isinstance(agreed.exception, FileUnreadable)
+    asked: list[str] = []
+    monkeypatch.setattr("surgvalid.cli.report.agreed", lambda question: asked.append(question) is not None)
+    assert isinstance(refused(home, "--out", out), Misuse)
+    monkeypatch.setattr("surgvalid.cli.report.agreed", lambda _: True)
+    assert isinstance(refused(home, "--out", out), FileUnreadable)
+    assert asked == [f"{home}: no result of surgvalid in its first 50 folders. Read everything below it?"]
     surgvalid.study(
         {"patient": list("abcdefg"), "A": [0.1 * n for n in range(7)], "B": [0.5] * 7}, better="larger"
     ).to_dir(home / "of-somebody-07")

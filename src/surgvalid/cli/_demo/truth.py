@@ -45,6 +45,11 @@ def _scores(demo: Demo, model: str, tracks: Sequence[str] = TRACKS) -> pl.DataFr
     return pl.concat(map(pl.read_parquet, files), how="diagonal_relaxed").filter(metric="correct")
 
 
+def _wrong(scores: pl.DataFrame) -> float:
+    """Of a hundred answers."""
+    return 100 * float((1 - scores["value"].drop_nulls()).to_numpy().mean())
+
+
 def _fails_where(demo: Demo, why: FailuresResult, model: str, planted: str, term: str) -> Clue:
     """Shares of wrong answers; whether it shows is for the failure analysis of each model by itself."""
     table = pl.DataFrame() if why.per_model is None else why.per_model
@@ -52,7 +57,7 @@ def _fails_where(demo: Demo, why: FailuresResult, model: str, planted: str, term
     column = term.partition("[")[0]
     scores = _scores(demo, model).join(pl.read_csv(demo.folder / "properties.csv"), on="case")
     has = pl.col(column).cast(pl.String).is_in(["yes", "true"])
-    such, others = (100 * (1 - scores.filter(one)["value"].mean()) for one in (has, ~has))
+    such, others = (_wrong(scores.filter(one)) for one in (has, ~has))
     evidence = f"of 100 such questions {such:.0f} wrong, of 100 others {others:.0f}"
     return Clue(
         model, planted, evidence, row["odds_ratio"] is not None and row["p_holm"] <= ALPHA and row["odds_ratio"] < 1
@@ -64,15 +69,14 @@ def _cannot_count(demo: Demo) -> Clue:
     models = "cannot-count", "all-rounder"
     scores = pl.concat([_scores(demo, model) for model in models]).filter(group="aggregation")
     row = compare(scores, *models, seed=demo.seed).table.row(0, named=True)
-    mine, theirs = (100 * (1 - scores.filter(model=model)["value"].mean()) for model in models)
+    mine, theirs = (_wrong(scores.filter(model=model)) for model in models)
     evidence = f"of 100 questions that count {mine:.0f} wrong, by all-rounder {theirs:.0f}"
     return Clue("cannot-count", "cannot count", evidence, row["high"] < 0)
 
 
 def _slow(demo: Demo) -> Clue:
     """From the shares of late answers in the shortest and the longest budget."""
-    late = []
-    for track in ("frame", "procedure"):
-        late.append(100 * (_scores(demo, "slow-thinker", [track])["status"] == "timed_out").mean())
+    status = [_scores(demo, "slow-thinker", [track])["status"] for track in ("frame", "procedure")]
+    late = [100 * (one == "timed_out").sum() / max(one.len(), 1) for one in status]
     evidence = f"of 100 answers on single frames {late[0]:.0f} too late, on procedures {late[1]:.0f}"
     return Clue("slow-thinker", "needs 4 s", evidence, late[0] > late[1])

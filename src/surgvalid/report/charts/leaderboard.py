@@ -18,7 +18,6 @@ from surgvalid.report.charts._ranking import (
     shown_of,
     with_bucket,
 )
-from surgvalid.report.charts.tables import number
 from surgvalid.report.drawing.grid import GridCell, GridImage
 
 MATRIX_MODELS = 40

@@ -164,8 +164,8 @@ def patient_values(
         Mark(order.index(label), value, words=f"{plain(video, limit=40)}: {number(value)}", hollow=True)
         for label, video, value in rows.select(LABEL, "video", "value").iter_rows()
     ]
-    ticks = means.drop("model", LABEL).iter_rows()
-    marks += [Mark(place, *reached, look="ink", shape="tick") for place, reached in enumerate(ticks)]
+    for place, row in enumerate(means.iter_rows(named=True)):
+        marks.append(Mark(place, row["mean"], row.get("low"), row.get("high"), "ink", "tick"))
     low, high = extremes(known["value"])
     over = f"Ticks: the mean over {unit}s."
     if values is not None:

@@ -48,7 +48,7 @@ def _single_units(boards: list[tuple[StoredResult, str]], unit: str) -> Iterator
         such = f"{span} such {unit}{'' if span == '1' else 's'} on each"
         yield f"Without a single {unit} another model ranks first on {where} {of} ({such})."
     else:
-        yield f"Without a single {unit} another model ranks first ({count_of(moved[0], f'such {unit}')})."
+        yield f"Without a single {unit} another model ranks first ({count_of(int(moved[0]), f'such {unit}')})."
 
 
 def _other_ways(boards: list[tuple[StoredResult, str]]) -> Iterator[str]:
