@@ -52,16 +52,12 @@ def _wrong(scores: pl.DataFrame) -> float:
 
 def _fails_where(demo: Demo, why: FailuresResult, model: str, planted: str, term: str) -> Clue:
     """Shares of wrong answers; whether it shows is for the failure analysis of each model by itself."""
-    table = pl.DataFrame() if why.per_model is None else why.per_model
-    row = table.filter(model=model, term=term).row(0, named=True)
-    column = term.partition("[")[0]
+    row = why.tables["per_model"].row(by_predicate=(pl.col("model") == model) & (pl.col("term") == term), named=True)
     scores = _scores(demo, model).join(pl.read_csv(demo.folder / "properties.csv"), on="case")
-    has = pl.col(column).cast(pl.String).is_in(["yes", "true"])
+    has = pl.col(term.partition("[")[0]).cast(pl.String).is_in(["yes", "true"])
     such, others = (_wrong(scores.filter(one)) for one in (has, ~has))
     evidence = f"of 100 such questions {such:.0f} wrong, of 100 others {others:.0f}"
-    return Clue(
-        model, planted, evidence, row["odds_ratio"] is not None and row["p_holm"] <= ALPHA and row["odds_ratio"] < 1
-    )
+    return Clue(model, planted, evidence, row["p_holm"] is not None and row["p_holm"] <= ALPHA and row["estimate"] < 0)
 
 
 def _cannot_count(demo: Demo) -> Clue:
