@@ -86,6 +86,7 @@ def summary(names: Sequence[str]) -> pl.DataFrame:
 
 Example = Callable[[Sequence[str]], Chart]
 EXAMPLES_CHALLENGE: dict[str, Example] = {
+    "board": lambda names: CHARTS["board"](places(names), stability(names), buckets=buckets(names)),
     "significance_map": lambda n: CHARTS["significance_map"](pairs(n), summary(n), places(n)),
 }
 """By the chart's name, a function from names (of models, or of tasks) to the chart."""

@@ -1,21 +1,45 @@
 import polars as pl
 import pytest
 
-from chart_examples_challenge import pairs, places, summary
-from chart_reading import cells_of, row_order
+from chart_examples_challenge import buckets, pairs, places, stability, summary
+from chart_reading import beside, cells_of, marks_of, row_order
 from ranking_tables import focus_table
 from surgvalid.errors import UnknownName
 from surgvalid.report.chart import Chart
-from surgvalid.report.charts.leaderboard import significance_map
+from surgvalid.report.charts.leaderboard import board, significance_map
 from surgvalid.stats.ranking import rank
 
 ABC = ["A", "B", "C"]
 
 
-def test_another_leaderboard_can_be_asked_for_and_an_unknown_one_is_refused() -> None:
-    assert set(significance_map(pairs(ABC), group="clinical").data["board"]) == {"clinical"}
+# --- the leaderboard -------------------------------------------------------------------------------------
+
+
+def test_the_board_has_the_winner_on_top_and_says_who_is_a_baseline() -> None:
+    chart = board(places(ABC), stability(ABC), buckets=buckets(ABC))
+    assert row_order(chart) == ["1. A", "(2.) B, baseline", "3. C"]
+    assert chart.alt.startswith(
+        "2 competitors and 1 baseline, technical leaderboard: final rank 1: A, macro accuracy 0.900"
+    )
+    assert "final ranks 1 to 2 in 95 % of resamples" in chart.alt
+    assert "n = 406 questions in 4 buckets of 20 to 23 videos" in chart.caption
+
+
+def test_the_board_can_do_without_stability() -> None:
+    chart = board(places(ABC))
+    assert [head for head, _ in chart.image.beside] == ["accuracy", "Copeland"]
+    assert "resample" not in chart.alt + chart.caption
+
+
+def test_another_board_can_be_asked_for_and_an_unknown_one_is_refused() -> None:
+    assert board(places(ABC), group="clinical").title == "Final ranks and what they rest on, clinical leaderboard"
+    assert set(board(places(ABC), group="clinical").data["board"]) == {"clinical"}
     with pytest.raises(UnknownName, match="unknown leaderboard 'clincal'; did you mean 'clinical'"):
-        significance_map(pairs(ABC), group="clincal")
+        board(places(ABC), group="clincal")
+
+
+def test_scores_on_the_board_carry_their_sign() -> None:
+    assert list(beside(board(places(ABC)), "Copeland").values()) == ["+2", "0", "−2"]
 
 
 # --- pairs -----------------------------------------------------------------------------------------
@@ -54,22 +78,51 @@ def test_a_matrix_of_many_models_shows_the_first_forty_and_says_so() -> None:
     assert "the first 40 of 70 models" in chart.caption
 
 
-# --- on the real tables of a ranking ----------------------------------------------------
+# --- all of them, on the real tables of a ranking ----------------------------------------------------
 
 
-def test_the_matrix_takes_the_tables_of_a_real_ranking() -> None:
+def test_every_chart_takes_the_tables_of_a_real_ranking() -> None:
     made = rank(focus_table(5), replicates=50, baselines=["B"]).tables
-    chart = significance_map(made["pairs"], made["summary"], made["places"])
-    assert not chart.alt.startswith("Nothing to show")
-    assert chart.csv().count("\n") == chart.data.height + 1
+    charts = [
+        board(made["places"], made["stability"], buckets=made["buckets"]),
+        significance_map(made["pairs"], made["summary"], made["places"]),
+    ]
+    for chart in charts:
+        assert not chart.alt.startswith("Nothing to show"), chart.name
+        assert chart.csv().count("\n") == chart.data.height + 1
 
 
 def test_models_named_by_numbers_survive_the_way_through_a_file() -> None:
     names = ["1", "2", "10"]
     made = {name: pl.read_csv(make(names).write_csv().encode()) for name, make in MAKERS.items()}
     assert made["places"]["model"].dtype == pl.Int64
-    chart = significance_map(made["pairs"], made["summary"], made["places"])
-    assert row_order(chart) == ["1", "2, baseline", "10"]
+    assert row_order(board(made["places"], made["stability"])) == ["1. 1", "(2.) 2, baseline", "3. 10"]
+    charts = [
+        significance_map(made["pairs"], made["summary"], made["places"]),
+    ]
+    assert not [chart.name for chart in charts if chart.alt.startswith("Nothing to show")]
 
 
-MAKERS = {"places": places, "pairs": pairs, "summary": summary}
+MAKERS = {
+    "places": places, "stability": stability, "buckets": buckets, "pairs": pairs,
+    "summary": summary,
+}  # fmt: skip
+
+
+def test_the_interval_of_the_macro_accuracy_stands_on_the_board() -> None:
+    result = rank(focus_table(4, seed=3), "focus", board="technical", replicates=60)
+    chart = board(result.places, result.stability, summary=result.summary)
+    first = result.summary.sort("place").row(0, named=True)
+    assert f"({first['macro_low']:.3f} to {first['macro_high']:.3f})" in chart.alt
+    assert {mark.high for _, mark in marks_of(chart)} == set(result.summary["macro_high"])
+    assert {mark.high for _, mark in marks_of(board(result.places))} == {None}
+
+
+def test_entries_outside_the_competition_are_marked_as_such() -> None:
+    result = rank(
+        focus_table(4, seed=3), "focus", board="technical", replicates=60, outside=[focus_table(4, seed=3).models[0]]
+    )
+    chart = board(result.places, result.stability)
+    assert [row for row in row_order(chart) if row.endswith(", outside")]
+    assert "3 competitors and 1 outside the competition" in chart.alt
+    assert "Triangles" in chart.caption

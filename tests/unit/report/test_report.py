@@ -86,9 +86,9 @@ def test_every_picture_of_a_challenge_can_be_drawn(challenge: Report) -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_is_a_sentence() -> None:
-    block = picture("significance_map", pl.DataFrame({"model_a": [1], "model_b": [None], "significant": ["perhaps"]}))
+    block = picture("board", pl.DataFrame({"board": ["x"], "model": [None], "place": ["first"]}))
     assert isinstance(block, Note)
-    assert "'significance_map' could not be drawn" in block.text
+    assert "'board' could not be drawn" in block.text
 
 
 def test_the_summary_says_who_leads_and_how_firmly(challenge: Report) -> None:

@@ -16,7 +16,7 @@ __all__ = ["CHARTS", "leaderboard", "tables"]
 
 _FAMILIES = {
     "intervals": ("value_intervals", "difference_intervals"),
-    "leaderboard": ("significance_map",),
+    "leaderboard": ("board", "significance_map"),
     "leads": ("paired_patients", "lead_intervals", "group_leads"),
     "strata": ("strata_deltas", "patient_values"),
     "answers": ("calibration",),

@@ -129,3 +129,13 @@ def listed(items: Sequence[str], most: int = 3) -> str:
     """
     more = len(items) - most
     return "; ".join([*items[:most], *([f"and {more} more"] if more > 0 else [])])
+
+
+def bucket_evidence(buckets: pl.DataFrame | None) -> str:
+    """How many questions and videos stand behind a leaderboard, for captions; empty where that is not known."""
+    if buckets is None or buckets.is_empty() or not {"questions", "videos"} <= set(buckets.columns):
+        return ""
+    each = with_bucket(buckets).unique(BUCKET)
+    few, many = min(each["videos"].to_list()), max(each["videos"].to_list())
+    videos = f"{few}" if few == many else f"{few} to {many}"
+    return f" n = {each['questions'].sum():,} questions in {each.height} buckets of {videos} videos."

@@ -1,4 +1,4 @@
-"""Who beats whom in a ranking, as a matrix; the leaderboards themselves are a table of the page."""
+"""The leaderboard: who comes where on which evidence, who beats whom, and what other rules would say."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from surgvalid.report.chart import Chart, nothing_to_show
 from surgvalid.report.charts._ranking import (
     BUCKET,
     ChartPart,
+    bucket_evidence,
     listed,
     model_labels,
     ordered_models,
@@ -18,10 +19,131 @@ from surgvalid.report.charts._ranking import (
     shown_of,
     with_bucket,
 )
+from surgvalid.report.charts.tables import LABEL, labelled, number, reach
 from surgvalid.report.drawing.grid import GridCell, GridImage
+from surgvalid.report.drawing.rows import Mark, RowsImage
+from surgvalid.report.words import count_of
 
 MATRIX_MODELS = 40
 """Most rows of a matrix of models: of more, nothing could be read."""
+_KINDS = {"competitor": ("blue", "circle"), "baseline": ("quiet", "diamond"), "outside": ("quiet", "up")}
+
+
+def board(
+    places: pl.DataFrame,
+    stability: pl.DataFrame | None = None,
+    *,
+    summary: pl.DataFrame | None = None,
+    buckets: pl.DataFrame | None = None,
+    group: str | None = None,
+    name: str = "board",
+    title: str = "Final ranks and what they rest on",
+) -> Chart:
+    """One row per model, the winner on top: macro accuracy, Copeland score, final rank and the range it takes.
+
+    Args:
+        places: Columns `board, model, place, copeland, macro_accuracy, baseline`.
+        stability: Columns `board, model, place_low, place_high`; adds the ranges of final ranks.
+        summary: Columns `board, model, macro_low, macro_high`; adds the intervals of macro accuracies.
+        buckets: Columns `board, capability, ood, questions, videos`; adds n to the caption.
+        group: Which leaderboard; the first of the table by default.
+        name: Of the chart.
+        title: Of the chart; the leaderboard's name is added.
+    """
+    chosen = part_of(places, group)
+    title += chosen.suffix
+    if chosen.frame.is_empty():
+        return nothing_to_show(name, title, "no model has a final rank")
+    rows = _with_intervals(_rows(chosen, stability), same_part(summary, chosen))
+    firm = "place_low" in rows.columns
+    marks = []
+    for place, row in enumerate(rows.iter_rows(named=True)):
+        ends = row.get("macro_low"), row.get("macro_high")
+        words = f"{row[LABEL]}: {reach(row['macro_accuracy'], *ends)}"
+        look, shape = _KINDS[row["kind"]]
+        marks.append(Mark(place, row["macro_accuracy"], *ends, look, shape, words=words))
+    beside = [
+        ("accuracy", tuple(number(value) for value in rows["macro_accuracy"])),
+        ("Copeland", tuple(_net(score) for score in rows["copeland"])),
+    ]
+    if firm:
+        beside.append(
+            ("in redraws", tuple(_span(*ends) for ends in rows.select("place_low", "place_high").iter_rows()))
+        )
+    image = RowsImage(
+        tuple(rows["row"]),
+        tuple(marks),
+        axis="macro accuracy (bars: 95 %)" if "macro_low" in rows.columns else "macro accuracy",
+        beside=tuple(beside),
+    )
+    caption = _caption(rows, firm) + bucket_evidence(same_part(buckets, chosen))
+    return Chart(name, title, _spoken(rows, chosen, firm), caption, chosen.frame, image)
+
+
+def _net(score: float | None) -> str:
+    return "–" if score is None else "0" if not score else f"{score:+g}".replace("-", "\u2212")
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _rows(chosen: ChartPart, stability: pl.DataFrame | None) -> pl.DataFrame:
+    rows, spread = labelled(chosen.frame), same_part(stability, chosen)
+    competes = ~pl.col("baseline")
+    if spread is not None:
+        ends = spread.select("model", "place_low", "place_high")
+        rows = rows.join(ends, on="model", how="left", maintain_order="left")
+        competes &= pl.col("place_low").is_not_null()
+    kind = pl.when(competes).then(pl.lit("competitor")).when("baseline").then(pl.lit("baseline"))
+    rows = rows.with_columns(kind.otherwise(pl.lit("outside")).alias("kind"))
+    place = pl.col("place").cast(pl.String)
+    inside = place + ". " + pl.col(LABEL)
+    would_be = "(" + place + ".) " + pl.col(LABEL) + ", " + pl.col("kind")
+    return rows.with_columns(pl.when(pl.col("kind") == "competitor").then(inside).otherwise(would_be).alias("row"))
+
+
+def _with_intervals(rows: pl.DataFrame, summary: pl.DataFrame | None) -> pl.DataFrame:
+    """The rows with the ends of the macro accuracy's interval; null for baselines, which are not in the summary."""
+    if summary is None or not {"macro_low", "macro_high"} <= set(summary.columns):
+        return rows
+    return rows.join(summary.select("model", "macro_low", "macro_high"), on="model", how="left", maintain_order="left")
+
+
+def _caption(rows: pl.DataFrame, firm: bool) -> str:
+    words = "Macro accuracy: the mean over buckets of the share of questions answered rightly"
+    words += "; bars: its middle 95 % when whole videos are resampled." if "macro_low" in rows.columns else "."
+    words += " Copeland score: models dominated minus models dominating."
+    if firm:
+        words += (
+            " In redraws: the middle 95 % of final ranks in the same resamples, where ties are shared and not "
+            "broken, so that a final rank that rests on a tie-break can lie outside."
+        )
+    kinds = set(rows["kind"])
+    if "baseline" in kinds:
+        words += (
+            " Diamonds and final ranks in brackets: baselines, which do not compete, at the final rank each would take."
+        )
+    if "outside" in kinds:
+        words += " Triangles: other entries outside the competition, likewise."
+    return words
+
+
+def _spoken(rows: pl.DataFrame, chosen: ChartPart, firm: bool) -> str:
+    competitors = rows.filter(pl.col("kind") == "competitor")
+    phrases = []
+    for row in competitors.head(3).iter_rows(named=True):
+        value = reach(row["macro_accuracy"], row.get("macro_low"), row.get("macro_high"))
+        words = f"final rank {row['place']}: {row[LABEL]}, macro accuracy {value}"
+        if firm and row["place_low"] is not None:
+            words += f", final ranks {row['place_low']:g} to {row['place_high']:g} in 95 % of resamples"
+        phrases.append(words)
+    phrases += [""] * (competitors.height - len(phrases))
+    baselines = rows.filter(pl.col("kind") == "baseline").height
+    beside = f" and {count_of(baselines, 'baseline')}" if baselines else ""
+    others = rows.height - competitors.height - baselines
+    beside += f" and {others} outside the competition" if others else ""
+    return f"{competitors.height} competitors{beside}{chosen.suffix}: {listed(phrases)}."
 
 
 def significance_map(
