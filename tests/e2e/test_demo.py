@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,26 @@ def test_every_planted_weakness_is_found(demo: tuple[Path, str, str]) -> None:
     lines = printed[printed.index("What was planted") :].splitlines()[3:7]
     assert [line.split()[0] for line in lines] == ["smoke-blind", "stay-at-home", "cannot-count", "slow-thinker"]
     assert all(line.endswith("yes") for line in lines), lines
+    shares = [re.search(r"of 100 .* (\d+) wrong, (?:of 100 others|by all-rounder) (\d+) ", line) for line in lines[:3]]
+    assert all(found and 100 >= int(found[1]) > int(found[2]) >= 0 for found in shares), lines
+
+
+def test_the_page_shows_what_was_planted_in_words_of_a_surgeon(demo: tuple[Path, str, str]) -> None:
+    page = (demo[0] / "report.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]+>", " ", page.partition("<h1>")[2].partition("Look closer")[0]).split())
+    best = max(COMPETITORS, key=lambda model: model.skill).name
+    assert re.match(rf"{best} is clearly the best on [2-5] of 6 leaderboards", text), (
+        "some ranks differ, some cannot be told"
+    )
+    for words in (
+        "smoke-blind : it fails on background smoke: of 100 such questions it gets ",
+        "stay-at-home : it fails on cases unlike the training data: of 100 such questions it gets ",
+        "cannot-count : it is behind the mean of the other models on counting",
+        "slow-thinker : 8.3 % of its answers came too late",
+        f"{best} : it shows no weakness of its own",
+    ):
+        assert words in text, words
+    assert len(page.encode()) < 400_000
 
 
 def test_the_baselines_of_the_gate_are_said_to_be_simulated(demo: tuple[Path, str, str]) -> None:
@@ -75,7 +96,7 @@ def test_every_part_of_the_chain_leaves_its_files(demo: tuple[Path, str, str]) -
 def test_scores_carry_the_strata_of_their_questions(demo: tuple[Path, str, str]) -> None:
     table = pl.read_parquet(demo[0] / "scores" / "segment" / "all-rounder" / "scores.parquet")
     assert set(table["track"]) == {"segment"}
-    assert table.filter("ood")["center"].unique().to_list() == ["Center F"]
+    assert set(table.filter("ood")["center"]) == {"Center E", "Center F"}
 
 
 def test_nothing_is_overwritten_unless_asked(demo: tuple[Path, str, str]) -> None:

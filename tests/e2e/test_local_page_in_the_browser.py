@@ -94,7 +94,7 @@ def test_a_table_is_dropped_corrected_judged_and_the_rest_copied(browser: Any, s
 
     waiting.click()
     way = page.locator("#ways button").filter(has_text="Patient or video")
-    playwright.expect(way).to_contain_text("10 videos instead of 12 patients")
+    playwright.expect(way).to_contain_text("10 groups instead of 12 patients")
     picture(page, "offers-1440")
     way.click()
     playwright.expect(page.locator("#first")).to_have_text(study(table, columns={"video": "frame"}).verdict[0])

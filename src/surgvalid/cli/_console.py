@@ -30,6 +30,13 @@ def talk(text: str) -> None:
     print(visible(text), file=sys.stderr, flush=True)
 
 
+def agreed(question: str) -> bool:
+    """Whether a person at the terminal says yes; nobody is asked where nobody is there."""
+    import typer
+
+    return sys.stdin.isatty() and typer.confirm(question, err=True)
+
+
 def emit(text: str) -> None:
     """Print a result."""
     hush()

@@ -10,14 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from surgvalid.cli._console import emit, emit_table, new_folder, progress_bar, talk
 from surgvalid.errors import ExtraNeeded
 
 if TYPE_CHECKING:
     from surgvalid.cli._demo.chain import Demo
     from surgvalid.questions.benchmark import Benchmark
+    from surgvalid.report.section import Section
     from surgvalid.simulation.simulate import Simulation
 
 _PARTS = ("procedures", "questions", "answers", "submission", "scores", "floors", "rank", "failures", "audit")
@@ -40,19 +39,17 @@ def demo(out: Path | None, seed: int, quick: bool, pdf: bool, force: bool) -> No
     with say.step("letting models of known skill answer"):
         chain.answered(run, made)
     _asked_for_real(run, simulation, made, say)
-    boards = {}
     with say.step("scoring and ranking three tracks", len(chain.TRACKS)) as step:
         for track in chain.TRACKS:
             chain.floored(run, track)
-            boards[track] = chain.ranked(run, track, chain.scored(run, track)).places
+            chain.ranked(run, track, chain.scored(run, track))
             step(1)
     with say.step("asking why models fail"):
         why = chain.explained(run)
     with say.step("writing the report"):
         chain.audited(run)
-        page = _report(folder, pdf=pdf)
-    _show_leaderboards(boards)
-    emit(f"\n{WHO}\n")
+        page, verdict = _report(folder, pdf=pdf)
+    emit(f"{verdict.title}. {verdict.lead}\n\n{WHO}\n")
     emit_table(clue_table(clues(run, why)), title="What was planted, and what was found of it:")
     emit("")
     emit(f"report: {page}")
@@ -128,14 +125,8 @@ class _Speaker:
         talk(f"      {time.monotonic() - began:.1f} s")
 
 
-def _show_leaderboards(boards: dict[str, pl.DataFrame]) -> None:
-    for track, places in boards.items():
-        shown = places.filter(board="technical").select("place", "model", "copeland", "macro_accuracy", "baseline")
-        emit_table(shown, title=f"\n{track.upper()} track, technical leaderboard:")
-
-
-def _report(folder: Path, *, pdf: bool) -> Path:
-    """Write the page, and the PDF where wanted."""
+def _report(folder: Path, *, pdf: bool) -> tuple[Path, Section]:
+    """Write the page, and the PDF where wanted; the page and its verdict."""
     from surgvalid.cli._console import manifest_path
     from surgvalid.report.report import make_report
     from surgvalid.results.manifest import write_manifest
@@ -144,4 +135,4 @@ def _report(folder: Path, *, pdf: bool) -> Path:
     write_manifest(manifest_path(folder / "report.html"), made.manifest)
     if pdf:
         made.to_pdf(folder / "report.pdf")
-    return made.to_html(folder / "report.html")
+    return made.to_html(folder / "report.html"), made.sections[0]

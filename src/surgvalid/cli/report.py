@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from surgvalid.cli._console import deliver, emit, emit_json, manifest_path, new_folder, progress_bar, talk
+from surgvalid.cli._console import agreed, deliver, emit, emit_json, manifest_path, new_folder, progress_bar, talk
 from surgvalid.cli._waiting import held
 from surgvalid.errors import Misuse, WouldOverwrite
 from surgvalid.results.manifest import write_manifest
+from surgvalid.results.reading import folders_without_results
 from surgvalid.schema.findings import Severity
 
 PAGE = "report.html"
@@ -37,6 +38,7 @@ def report(
     record = manifest_path(out)
     _check([*targets, record], force=force)
     _check_images(images, frames=frames)
+    _check_tree(source)
     if pdf:
         printing_browser()
     steps = max(len(kind.sections) for kind in TEMPLATES.values()) + 1 + len(targets)
@@ -87,6 +89,7 @@ def serve(source: Path, images: Path | None, template: str | None, title: str | 
     from surgvalid.report.serving import ReportServer
 
     _check_images(images, frames=True)
+    _check_tree(source)
     with progress_bar("making the report") as step:
         report = make_report(source, template=template, title=title, progress=step)
         server = ReportServer(report, port=port, images=images)
@@ -109,6 +112,14 @@ def _check_images(images: Path | None, *, frames: bool) -> None:
         raise Misuse(f"--images {images}: no such folder")
     if not frames:
         raise Misuse("--images: images are shown only where frames are asked for; add --with frames")
+
+
+def _check_tree(source: Path) -> None:
+    """Ask before a tree is read that looks like no project's; refuse it where nobody agrees."""
+    if source.is_dir() and (count := folders_without_results(source)):
+        found = f"{source}: no result of surgvalid in its first {count} folders"
+        if not agreed(f"{found}. Read everything below it?"):
+            raise Misuse(f"{found}; name the folder that holds the results")
 
 
 def _page(out: Path) -> Path:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from surgvalid.cli._console import asking_line, deliver, emit, emit_json, emit_table, manifest_path, new_folder, talk
+from surgvalid.cli._console import (
+    agreed,
+    asking_line,
+    deliver,
+    emit,
+    emit_json,
+    emit_table,
+    manifest_path,
+    new_folder,
+    talk,
+)
 from surgvalid.errors import InputInvalid, Misuse, UnknownName, WouldOverwrite
 from surgvalid.schema.shown_text import without_secrets
 
@@ -121,13 +130,12 @@ def run(
         if worded:
             given["name"] = opened.name + suffix
         opened.close()
-        agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
         asked: dict[str, Any] = {
             "model": spec,
             "root": root,
             "store": store,
             "max_cost": left,
-            "send_media_to": agreed,
+            "send_media_to": _sent_to(host, send_media_to),
             "accept_blind": accept_blind,
             **options,
         }
@@ -326,14 +334,14 @@ def ask(
         if host is not None:
             talk(f"images or video would be sent to {host}")
         return
-    agreed = [*send_media_to, *([host] if host is not None and agreed_at_terminal(host, send_media_to) else [])]
+    allowed = _sent_to(host, send_media_to)  # before the line that counts is drawn
     with asking_line(f"asking {without_secrets(model)}", store=store) as meter:
         result = run(
             model,
             requests,
             **asked,
             max_cost=max_cost,
-            send_media_to=agreed,
+            send_media_to=allowed,
             accept_blind=accept_blind,
             progress=meter,
             **options,
@@ -351,11 +359,12 @@ def ask(
         raise typer.Exit(1)
 
 
-def agreed_at_terminal(host: str, send_media_to: list[str]) -> bool:
-    """Whether a person at the terminal agrees that images go to a host; nobody is asked where nobody is there."""
-    if host.lower() in {name.strip().lower() for name in send_media_to} or not sys.stdin.isatty():
-        return False
-    return typer.confirm(f"Images or video of patients would be sent to {host}. Is that allowed for these data?")
+def _sent_to(host: str | None, send_media_to: list[str]) -> list[str]:
+    """Hosts that images may go to: those named, and this one where a person at the terminal agrees."""
+    if host is None or host.lower() in {name.strip().lower() for name in send_media_to}:
+        return send_media_to
+    allowed = agreed(f"Images or video of patients would be sent to {host}. Is that allowed for these data?")
+    return [*send_media_to, *([host] if allowed else [])]
 
 
 def _check_out(out: Path | None, *, force: bool) -> None:

@@ -31,7 +31,7 @@ MOST_GRAVE = 3
 _WIDE = 0.5
 """A final rank that can be anywhere in half of the field says little."""
 _MANY_UNSCORED = 0.05
-_NONE_SIGNIFICANT = "No two models differ clearly on any kind of question; the order rests on tie-breaks."
+_NONE_SIGNIFICANT = "No two models differ clearly on any kind of question."
 
 
 class Limit(NamedTuple):

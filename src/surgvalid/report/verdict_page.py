@@ -48,7 +48,7 @@ def verdict_page(
     first = Section("verdict", "", (*opening(judged, tables, cases, findings), steps), layer="verdict")
     kind = f"Study \u00b7 {plain(source, limit=60)}" if source else "Study"
     sections = [first, *_further(judged, tables, prose, findings)]
-    lead = sentences_of(judged)[0].replace(" (--unit)", "")  # the steps say it
+    lead = re.sub(r" \(--unit\)|; say it with .*(?=\.)", "", sentences_of(judged)[0])  # the steps say it
     return page(title_of(judged), kind, evidence(judged), sections, lead=lead)
 
 
@@ -93,7 +93,9 @@ def opening(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame, findings:
 
 def _spoken(finding: Finding) -> str:
     """A finding without the number of its pitfall and the words of its test, which the methods have."""
-    return re.sub(r": intervals rest on .*", " cannot show a difference.", re.sub(r"^P\d\.\d ", "", finding.text))
+    text = re.sub(r": intervals rest on .*", " cannot show a difference.", re.sub(r"^P\d\.\d ", "", finding.text))
+    text = re.sub(r" \(rank correlation .*", ": every case counts alike here, so long videos weigh more.", text)
+    return re.sub(r"(?<=\w)=(?=\w)", " ", re.sub(r"; (?=\w+=)", " and ", text))
 
 
 def _other_margins(judged: ModelVerdict) -> list[str]:
@@ -127,7 +129,9 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
     """
     metric, unit, first = judged.metric, judged.unit.word, judged.statements[0]
-    values = dict(tables["values"].select("model", "value").drop_nulls().iter_rows())
+    values = {
+        model: reached for model, *reached in tables["values"].select("model", "value", "low", "high").iter_rows()
+    }
     if not judged.leading:
         shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
         return [picture("patient_values", tables["patients"], title=f"Every {unit}", **shown)]
@@ -154,7 +158,7 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         "other": pair.other,
         "larger": metric.sign > 0,
         "interval": _interval(judged, pair),
-        "means": (values.get(pair.other), values.get(pair.model)),
+        "means": (values[pair.other][0], values[pair.model][0]),
     }
     units = tables["patients"] if judged.kind != "no_unit" else cases.rename({"case": "video"})
     return [picture("paired_patients", units, **options, **shared)]
@@ -195,6 +199,8 @@ def steps_of(judged: ModelVerdict, tables: Tables) -> list[str]:
         return ["Make sure that two models were run: equal scores in every case are mostly one file under two names."]
     if judged.kind == "no_unit":
         steps.append("Name the column that holds the patient (--unit): without it no winner can be named.")
+    if "depends_on_missing" in codes:
+        steps.append("Say what a score that is not there means, as the next study will count it (--missing).")
     if "relevance" in codes:
         steps.append("Say what difference matters to a patient (--margin): then the page says whether this one does.")
     if "size" in codes:
@@ -206,7 +212,7 @@ def steps_of(judged: ModelVerdict, tables: Tables) -> list[str]:
     if "depends_on_metric" in codes:
         steps.append("Say which metric matters to a patient (--metric), and report the others beside it.")
     means = tables["patients"].group_by("video").agg(pl.col("value").mean()).drop_nulls("value").sort("value")
-    if means.height > 1 and judged.leading and word != "case":
+    if means.height > 1 and judged.leading and word != "case" and "depends_on_stratum" not in codes:
         hard = means.row(0 if metric.sign > 0 else -1, named=True)
         apart = abs(means["value"][-1] - means["value"][0])
         gap, models = (

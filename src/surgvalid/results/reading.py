@@ -34,6 +34,8 @@ from surgvalid.schema.tables.tabular import first_line
 DEEPEST = 4
 MOST_FOLDERS = 3_000
 MOST_ENTRIES = 200_000
+MOST_UNASKED = 50
+"""Folders without a result that are read before somebody is asked: the tree may be no project's."""
 MOST_BYTES = 300_000_000
 """Of one table; documents may have a sixth of it."""
 KEPT_FINDINGS = 200
@@ -103,6 +105,17 @@ def read(folder: str | Path) -> StoredResult:
     if problems or result is None:
         raise FileUnreadable(str(place), problems)
     return replace(result, findings=(*result.findings, *notes))
+
+
+def folders_without_results(root: Path) -> int:
+    """How many folders of a tree were looked into without meeting a result; 0 where one is near, or the tree small."""
+    reader = FolderReader(root)
+    for seen, folder in enumerate(reader.folders()):
+        if next(reader.results(folder), None) is not None:
+            return 0
+        if seen == MOST_UNASKED:
+            return seen
+    return 0
 
 
 def _kind(verb: str, stored: Mapping[str, Any]) -> str:

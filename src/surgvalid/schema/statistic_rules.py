@@ -35,7 +35,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("rows-selected", _W, "Models lost different numbers of rows, so effects rest on selected ones."),
         ("not-pooled", _W, "Values per video stand for a metric whose value of all videos is not their mean."),
         ("no-videos", _W, "No column names videos or patients, so each case counts as independent."),
-        ("no-unit", _W, "Nothing says which rows belong together: no interval, p-value or rank set is given."),
+        ("no-unit", _W, "Nothing says which rows belong together: no interval, p-value or winner is given."),
         (
             "numbers-in-thirds",
             _N,

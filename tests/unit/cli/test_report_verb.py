@@ -89,3 +89,22 @@ def test_misuse_is_refused_before_any_work(table: Path, tmp_path: Path) -> None:
     wrong = refused(table, "--model-column", "algorithm", "--template", "single-model", "--out", tmp_path / "x.html")
     assert isinstance(wrong, UnknownName)
     assert not (tmp_path / "x.html").exists()
+
+
+def test_a_tree_that_is_no_project_is_not_read_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(60):
+        (tmp_path / "home" / f"of-somebody-{number:02}").mkdir(parents=True)
+    home, out = tmp_path / "home", tmp_path / "page.html"
+    assert "name the folder that holds the results" in str(refused(home, "--out", out))
+    (home / "manifest.json").write_text('{"name": "an app of the web"}')
+    assert "no result of surgvalid in its first 50 folders" in str(refused(home, "--out", out))
+    asked: list[str] = []
+    monkeypatch.setattr("surgvalid.cli.report.agreed", lambda question: asked.append(question) is not None)
+    assert isinstance(refused(home, "--out", out), Misuse)
+    monkeypatch.setattr("surgvalid.cli.report.agreed", lambda _: True)
+    assert isinstance(refused(home, "--out", out), FileUnreadable)
+    assert asked == [f"{home}: no result of surgvalid in its first 50 folders. Read everything below it?"]
+    surgvalid.study(
+        {"patient": list("abcdefg"), "A": [0.1 * n for n in range(7)], "B": [0.5] * 7}, better="larger"
+    ).to_dir(home / "of-somebody-07")
+    assert run(home, "--out", out) == f"{out}\n"

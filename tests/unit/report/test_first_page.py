@@ -136,6 +136,11 @@ def test_what_would_overturn_a_ranking_is_said_of_all_leaderboards_at_once() -> 
         "Without a single patient another model ranks first on one of the two leaderboards (2 such patients on each).",
         "Of two ways of counting pairs, some put another model first on two of two leaderboards.",
     ]
+    few = influence.with_columns(first_changes=pl.col("name").is_in(["v1"]) & (pl.col("board") == "one"))
+    given = inputs(replace(ranked, tables={**ranked.tables, "influence": few}))
+    assert overturning(given, "video")[0].endswith("on one of the two leaderboards (1 such video on each).")
+    given = inputs(replace(boards("one"), tables={**boards("one").tables, "influence": few.filter(board="one")}))
+    assert overturning(given, "video") == ["Without a single video another model ranks first (1 such video)."]
     steady = influence.with_columns(first_changes=pl.lit(False))
     given = inputs(replace(ranked, tables={**ranked.tables, "influence": steady}))
     assert overturning(given, "video") == ["No single video decides who ranks first on any of the two leaderboards."]

@@ -192,6 +192,26 @@ def test_groups_that_differ_are_to_be_reported_apart() -> None:
     assert "Report the groups apart: one number for all of them hides what differs." in text
     assert re.search(r" · differences by center, p [<=] ", text)
     assert "Who is ahead, by center" in text
+    assert "before choosing" not in text, "of models that change sides the mean difference says nothing"
+
+
+def test_the_interval_of_a_single_model_is_drawn() -> None:
+    alone = study(planted(3, (0.0,), 12).rename({"A": "unet"}), metric="dice", models=("unet",))
+    [chart] = figure_of(alone.judged, alone.tables, cases_of(alone))
+    row = alone.table.row(0, named=True)
+    assert [mark[1:4] for mark in chart.image.marks if mark.shape == "tick"] == [
+        (row["value"], row["low"], row["high"])
+    ]
+    assert "Tick and bar: the value of the model with its interval." in chart.caption
+
+
+def test_what_missing_scores_mean_is_asked_among_the_steps_in_plain_words() -> None:
+    frame = planted(7, (0.0, 0.01), 14).with_columns(B=pl.when(pl.col("frame") == 0).then(None).otherwise("B"))
+    result = study(frame, metric="dice")
+    text = visible(result.html())
+    assert "--missing worst" in result.verdict[0]
+    assert "say it with" not in text
+    assert "Say what a score that is not there means, as the next study will count it (--missing)." in text
 
 
 def test_metrics_that_disagree_are_to_be_chosen_from() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from surgvalid.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTER, RULE_BASED, TRAINED
+from surgvalid.cli._demo.cast import BASELINES, BLIND, COMPETITORS, HELD_OUT_CENTERS, RULE_BASED, TRAINED
 from surgvalid.questions.benchmark import Benchmark
 from surgvalid.questions.make import make_questions
 from surgvalid.schema.questions.questions import Response
@@ -76,12 +76,12 @@ def simulated(demo: Demo) -> Simulation:
 
 
 def asked(demo: Demo, step: Step) -> Benchmark:
-    """Questions for three tracks; one centre is kept for testing."""
+    """Questions for three tracks; two centres are kept for testing."""
     made = make_questions(
         demo.folder / "procedures" / "procedures",
         per_video=demo.size.per_video,
         test_share=TEST_SHARE,
-        ood_centers=[HELD_OUT_CENTER],
+        ood_centers=HELD_OUT_CENTERS,
         seed=demo.seed,
         progress=step,
     )

@@ -82,7 +82,7 @@ def has_term(term: str, columns: list[str]) -> pl.Expr | None:
     return pl.col(name).is_in(wanted).fill_null(False)
 
 
-MOST_CASES = 400
+MOST_CASES = 300
 """Cases that a page carries; `surgvalid report serve` has all."""
 _WORST = 200
 """Cases per model that count as its worst, where scores are no right or wrong."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -135,7 +135,7 @@ def patient_values(
     metric: str = "value",
     unit: str = "patient",
     largest_is_best: bool = True,
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, Sequence[float | None]] | None = None,
 ) -> Chart:
     """One dot per patient in the row of each model, and a tick at their mean; the best model on top.
 
@@ -146,7 +146,7 @@ def patient_values(
         metric: What the values are.
         unit: What a dot is.
         largest_is_best: Which end of the axis is good.
-        values: What each model reaches, where that is not the mean over patients.
+        values: What each model reaches with the ends of its interval, where that is not the mean over patients.
     """
     frame = typed(frame, name, texts=("model", "video"), numbers=("value",))
     known = frame.filter(pl.col("value").is_finite())
@@ -154,7 +154,9 @@ def patient_values(
         return nothing_to_show(name, title, f"no {unit} has a value")
     means = known.group_by("model", maintain_order=True).agg(mean=pl.col("value").mean())
     if values is not None:
-        means = means.with_columns(mean=pl.col("model").replace_strict(values, default=None))
+        shown = [(model, *reached) for model, reached in values.items()]
+        given = pl.DataFrame(shown, [*means.schema.items(), ("low", pl.Float64), ("high", pl.Float64)], orient="row")
+        means = means.select("model").join(given, on="model", how="left", maintain_order="left")
     means = labelled(means.sort("mean", descending=largest_is_best, maintain_order=True))
     order = means[LABEL].to_list()
     rows = known.join(means.select("model", LABEL), on="model", how="left")
@@ -162,15 +164,20 @@ def patient_values(
         Mark(order.index(label), value, words=f"{plain(video, limit=40)}: {number(value)}", hollow=True)
         for label, video, value in rows.select(LABEL, "video", "value").iter_rows()
     ]
-    marks += [Mark(place, mean, look="ink", shape="tick") for place, mean in enumerate(means["mean"])]
+    for place, row in enumerate(means.iter_rows(named=True)):
+        marks.append(Mark(place, row["mean"], row.get("low"), row.get("high"), "ink", "tick"))
     low, high = extremes(known["value"])
-    over = f"the mean over {unit}s" if values is None else "the value of the model"
+    over = f"Ticks: the mean over {unit}s."
+    if values is not None:
+        over = "Tick and bar: the value of the model with its interval."
+    if means.height > 1:
+        over += " The best model on top."
     return Chart(
         name,
         title,
         f"{title}. {count_of(means.height, 'model')}, {count_of(known['video'].n_unique(), unit)}; "
         f"{plain(metric)} of single {unit}s from {number(low)} to {number(high)}.",
-        f"Each dot is a {unit}: the mean of its cases. Ticks: {over}. The best model on top.",
+        f"Each dot is a {unit}: the mean of its cases. {over}",
         frame,
         RowsImage(
             tuple(order),

@@ -8,6 +8,7 @@ import polars as pl
 
 from surgvalid.report.inputs import ReportInputs, StoredResult, competitions
 from surgvalid.report.wording import competitors, leaderboards_of, on_leaderboard
+from surgvalid.report.words import count_of
 from surgvalid.schema.tables.shown_tables import spelled
 
 
@@ -44,9 +45,10 @@ def _single_units(boards: list[tuple[StoredResult, str]], unit: str) -> Iterator
     elif of:
         span = f"{min(moved)}" if min(moved) == max(moved) else f"{min(moved)} to {max(moved)}"
         where = "all" if len(moved) == len(changing) else spelled(len(moved))
-        yield f"Without a single {unit} another model ranks first on {where} {of} ({span} such {unit}s on each)."
+        such = f"{span} such {unit}{'' if span == '1' else 's'} on each"
+        yield f"Without a single {unit} another model ranks first on {where} {of} ({such})."
     else:
-        yield f"Without a single {unit} another model ranks first; there are {moved[0]} such {unit}s."
+        yield f"Without a single {unit} another model ranks first ({count_of(int(moved[0]), f'such {unit}')})."
 
 
 def _other_ways(boards: list[tuple[StoredResult, str]]) -> Iterator[str]:

@@ -76,7 +76,7 @@ class ScoreMatrix:
             return []
         text = (
             f"Nothing says how many patients these {len(self.values):,} {self.unit.word}s come from, so no interval, "
-            "p-value or rank set is given: name the column of patients with --unit COLUMN, say which part of the names "
+            "p-value or winner is given: name the column of patients with --unit COLUMN, say which part of the names "
             "is the patient with --unit prefix:N, or --unit case if every one is another patient."
         )
         return [remark("no-unit", text)]

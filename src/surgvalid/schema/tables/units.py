@@ -76,7 +76,7 @@ class Unit:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything says what is independent; without that no interval, p-value or rank set is given."""
+        """Whether anything says what is independent; without that no interval, p-value or winner is given."""
         return self.level != "E5"
 
     def called(self, text: str) -> str:

@@ -155,7 +155,7 @@ def _no_unit(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair = verdict.deciding
     return (
         f"{pair.model} leads in {_count(verdict)} by {_size(pair, verdict.metric)} {verdict.metric.name}; how many "
-        "patients are they from? (--unit) No unit of independence is named: no interval, no p-value, no winner."
+        "patients are they from? (--unit) Nobody said: no interval, no p-value, no winner."
     )
 
 
@@ -319,7 +319,7 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "relevance": lambda v, _: (
         f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
     ),
-    "margin_unapplied": lambda v, _: f"So nothing is said about the margin {v.margin_said}.",
+    "margin_unapplied": lambda v, _: f"While that is open, nothing is said about the margin {v.margin_said}.",
     "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",
     "few_differ": lambda v, n: (
         f"They differ in {n['differing']} of {_count(v)} only, which cannot show more than {p_phrase(n['smallest_p'])}."

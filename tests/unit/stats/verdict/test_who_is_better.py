@@ -104,8 +104,8 @@ def test_where_no_unit_is_known_nobody_wins_and_nothing_is_tested() -> None:
     assert (found.kind, found.winner, found.n) == ("no_unit", None, 80)
     assert title_of(found) == "A scores higher in 80 images; how many patients are they?"
     assert sentences_of(found) == (
-        "A leads in 80 images by 0.050 dice; how many patients are they from? (--unit) No unit of independence is "
-        "named: no interval, no p-value, no winner.",
+        "A leads in 80 images by 0.050 dice; how many patients are they from? (--unit) Nobody said: no "
+        "interval, no p-value, no winner.",
     )
     assert "p =" not in evidence_of(found)
 
