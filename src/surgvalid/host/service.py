@@ -13,19 +13,21 @@ from surgvalid.errors import ExtraNeeded, Misuse
 from surgvalid.host import places
 
 
-def set_up(folder: str | Path, *, backup: Path | None = None) -> Path:
+def set_up(folder: str | Path, *, backup: Path | None = None, first: bool = False) -> Path:
     """The folder of a service, whose tables can now be read and written.
 
     Args:
         folder: Where it is.
         backup: What it will be brought back from, with the key by which its rows are sealed.
+        first: Whether an empty folder will do, in which a challenge is made on a page.
 
     Raises:
         ExtraNeeded: Django is not installed.
         Misuse: There is no challenge in the folder.
     """
     home = Path(folder).resolve()
-    if backup is None and not (home / places.CHALLENGE).is_file():
+    begun = first and (not home.exists() or {one.name for one in home.iterdir()} <= {*places.DATABASE_FILES, places.KEY, "store"})
+    if backup is None and not begun and not (home / places.CHALLENGE).is_file():
         raise Misuse(f"{home} holds no {places.CHALLENGE}; make one with `surgvalid host new {folder}`")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if backup is not None and (backup / places.KEY).is_file() and not (home / places.KEY).exists():
@@ -98,6 +100,16 @@ def server_at(host: str, port: int, *, threads: int) -> Any:
     )
     server.channel_class = LimitedChannel
     return server
+
+
+def first_address(url: str) -> str:
+    """Where the first owner comes in; empty once there is one."""
+    from django.conf import settings
+
+    from surgvalid.host.people.acts import first_secret
+
+    base = settings.ADDRESS.geturl() if settings.ADDRESS.hostname else url
+    return f"{base}/begin/{secret}/" if (secret := first_secret()) else ""
 
 
 def adopt(note: str) -> int:

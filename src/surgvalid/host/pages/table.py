@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.urls import URLPattern, path
 
 from surgvalid.host.api import monitoring
-from surgvalid.host.pages import accounts, administration, boards, organise, public, publishing, submissions, team
+from surgvalid.host.pages import accounts, administration, boards, desk, organise, public, publishing, submissions, team
 from surgvalid.host.pages.permissions import Allow, View, guarded
 
 READ, WRITE, BOTH = ("GET",), ("POST",), ("GET", "POST")
@@ -110,6 +110,10 @@ PAGES = (
     Page("organise/exports/<str:name>", administration.export_file, "export_file", Allow.EDITOR),
     Page("organise/coauthors/", administration.listed, "organise_coauthors", Allow.VIEWER),
     Page("organise/coauthors/table.csv", administration.listed_table, "coauthors_table", Allow.VIEWER),
+    Page("organise/challenge/", desk.desk, "desk", Allow.EDITOR),
+    Page("organise/challenge/draft/", desk.change_draft, "change_draft", Allow.EDITOR, WRITE),
+    Page("organise/challenge/adopt/", desk.adopt_draft, "adopt_draft", Allow.EDITOR, WRITE),
+    Page("begin/<str:secret>/", desk.begin, "begin", Allow.SIGNED_IN, BOTH),
     Page("organise/log/", organise.log, "organise_log", Allow.VIEWER),
 )
 
