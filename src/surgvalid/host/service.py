@@ -65,6 +65,7 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
         threads: Requests at once.
         ready: Called with the address, once it listens.
     """
+    from surgvalid.host.crew import Crew
     from surgvalid.host.housekeeping import Housekeeping
 
     spool = places.store() / places.SPOOL
@@ -72,9 +73,14 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
     spool.mkdir(parents=True, mode=0o700)
     tempfile.tempdir = str(spool)
     server = server_at(host, port, threads=threads)
-    ready(f"http://{host}:{server.effective_port}")
-    with Housekeeping():
-        server.run()
+    url = f"http://{host}:{server.effective_port}"
+    ready(url)
+    crew = Crew(_public() or f"http://127.0.0.1:{server.effective_port}")
+    try:
+        with Housekeeping(crew.keep):
+            server.run()
+    finally:
+        crew.end()
 
 
 def server_at(host: str, port: int, *, threads: int) -> Any:
@@ -102,14 +108,18 @@ def server_at(host: str, port: int, *, threads: int) -> Any:
     return server
 
 
-def first_address(url: str) -> str:
-    """Where the first owner comes in; empty once there is one."""
+def _public() -> str:
+    """Where people reach the service; empty where nobody said so."""
     from django.conf import settings
 
+    return settings.ADDRESS.geturl().rstrip("/") if settings.ADDRESS.hostname else ""
+
+
+def first_address(url: str) -> str:
+    """Where the first owner comes in; empty once there is one."""
     from surgvalid.host.people.acts import first_secret
 
-    base = settings.ADDRESS.geturl() if settings.ADDRESS.hostname else url
-    return f"{base}/begin/{secret}/" if (secret := first_secret()) else ""
+    return f"{_public() or url}/begin/{secret}/" if (secret := first_secret()) else ""
 
 
 def adopt(note: str) -> int:

@@ -23,7 +23,7 @@ from surgvalid.host.pages.permissions import person
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Team
 from surgvalid.host.people.teams import open_teams
-from surgvalid.host.runs.models import GateDecision, JobKind, WorkerToken
+from surgvalid.host.runs.models import GateDecision, WorkerToken
 from surgvalid.schema.shown_text import as_cell
 
 
@@ -110,12 +110,6 @@ def _authors() -> list[Authors]:
     return sorted(rows, key=lambda row: not row.passed)
 
 
-DUTIES = {
-    "inference": sorted(tokens.UNTRUSTED),
-    "trusted": sorted(set(JobKind.values) - tokens.UNTRUSTED),
-}
-
-
 def workers(request: HttpRequest) -> HttpResponse:
     """Every worker that has a token, those whose token was taken back too."""
     return page(
@@ -135,13 +129,19 @@ def make_worker(request: HttpRequest) -> HttpResponse:
     def act() -> None:
         given = form.cleaned_data
         made, text = tokens.make_worker_token(
-            actor(person(request)), given["name"], DUTIES[given["kind"]], phases=given["phases"]
+            actor(person(request)), given["name"], tokens.KINDS[given["kind"]], phases=given["phases"]
         )
         request.session["new_worker_token"] = {"name": made.name, "text": text, "kind": given["kind"]}
 
     return with_form(
         request, form, act, done="The token is made. Copy it now: it is shown once.", to="organise_workers"
     )
+
+
+def worker_here(request: HttpRequest) -> HttpResponse:
+    """Lets the service start a worker beside itself."""
+    act = lambda: tokens.worker_here(actor(person(request)), request.POST.get("kind", ""))  # noqa: E731
+    return attempted(request, act, done="It starts in a few seconds.", to="organise_workers")
 
 
 def revoke_worker(request: HttpRequest, token: int) -> HttpResponse:

@@ -103,6 +103,7 @@ PAGES = (
     Page("organise/roles/give/", organise.give_role, "give_role", Allow.OWNER, WRITE),
     Page("organise/workers/", administration.workers, "organise_workers", Allow.VIEWER),
     Page("organise/workers/make/", administration.make_worker, "make_worker", Allow.OWNER, WRITE),
+    Page("organise/workers/here/", administration.worker_here, "worker_here", Allow.OWNER, WRITE),
     Page("organise/workers/<int:token>/revoke/", administration.revoke_worker, "revoke_worker", Allow.OWNER, WRITE),
     Page("organise/costs/", administration.costs, "organise_costs", Allow.VIEWER),
     Page("organise/exports/", administration.exports, "organise_exports", Allow.EDITOR),
