@@ -267,10 +267,10 @@ def _watched(home: Path) -> Iterator[Row]:
         used = _cpu_s(pid) + _cpu_s(second) - begun
     p95 = statistics.quantiles(waits, n=20)[-1]
     note = (
-        f"{TEAMS:,} teams, {VIEWERS} viewers who look every {RELOAD_S:g} s, {acts} acts in {WATCHED_S:g} s, 2 processes; "
-        f"CPU of the table {1e3 * table:.1f} ms, of the first after an act {1e3 * after:.1f} ms, of a picture "
-        f"{1e3 * picture:.1f} ms; p95 by a queue of these {modelled:.2f} s; really {len(waits)} requests, p95 {p95:.2f} s "
-        f"with viewers on the same cores, median {statistics.median(waits):.3f} s; promised: below 1 s; "
+        f"{TEAMS:,} teams, {VIEWERS} viewers who look every {RELOAD_S:g} s, {acts} acts in {WATCHED_S:g} s, "
+        f"2 processes; CPU of the table {1e3 * table:.1f} ms, of the first after an act {1e3 * after:.1f} ms, of a picture "
+        f"{1e3 * picture:.1f} ms; p95 by a queue of these {modelled:.2f} s; really {len(waits)} requests, "
+        f"p95 {p95:.2f} s with viewers on the same cores, median {statistics.median(waits):.3f} s; promised: below 1 s; "
         f"{'kept' if max(p95, modelled) < 1 else 'NOT kept'}"
     )
     yield Row("host: leaderboard watched by 500 during acts", used / len(waits), "-", None, note=note)
@@ -315,7 +315,7 @@ def _queue(costs: tuple[float, float, float], *, processes: int = 2, seconds: in
 
 
 def _keep_looking(url: str, number: int, stop: float) -> list[float]:
-    """How long a viewer waited for each table and picture; a picture that he has is only asked about, as browsers do."""
+    """How long a viewer waited for each table and picture; one asks only about a picture that one has."""
     draw, waits, marks = random.Random(number), [], {BOARD: "", f"{BOARD}picture.svg": ""}
     time.sleep(draw.uniform(0, RELOAD_S))
     while time.perf_counter() < stop:

@@ -58,7 +58,9 @@ def test_a_changed_deadline_holds_after_its_adoption_and_everybody_reads_why(wor
 def test_a_draft_says_what_it_takes_from_teams(world: World) -> None:
     for _ in range(2):
         scored(world.team, PRE)
-    text = keep(world.client("editor"), **{f"phases__{PRE}__quota": "3", f"phases__{PRE}__closes": "2026-01-01T00:00:00"})
+    text = keep(
+        world.client("editor"), **{f"phases__{PRE}__quota": "3", f"phases__{PRE}__closes": "2026-01-01T00:00:00"}
+    )
     assert "closes must be after it opens" in text
     text = keep(world.client("editor"), **{f"phases__{PRE}__quota": "3"})
     assert "every team has 7 scored submissions fewer; 1 used as many already." in text
@@ -84,7 +86,7 @@ def test_what_has_problems_is_not_adopted_and_leaves_the_file_as_it_was(world: W
 def test_a_phase_in_which_somebody_took_part_stays_although_a_draft_drops_it(world: World) -> None:
     owner, kept = world.client("owner"), (world.home / "challenge.toml").read_bytes()
     keep(owner, do="copy", kind="phases", slug=PRE, new="smoke")
-    keep(owner, **{"phases__final__gate__phase": "smoke"})
+    keep(owner, phases__final__gate__phase="smoke")
     keep(owner, do="drop", kind="phases", slug=PRE)
     assert "must stay" in adopt(owner)
     assert (world.home / "challenge.toml").read_bytes() == kept

@@ -142,7 +142,7 @@ def test_a_challenge_is_begun_changed_run_and_closed_without_a_shell(browser: An
         ada.open("/submit/").get_by_label("Image archive").set_input_files(str(image(tmp_path)))
         ada.press("Hand in")
         ada.page.wait_for_url("**/submissions/*/")
-        ada.reads("mean accuracy over buckets")
+        ada.reads("mean accuracy over buckets", patience_s=300)
         for _ in range(240):  # until the leaderboard is made
             if "Analytical Engines" in ada.open("/boards/pre-evaluation/technical/").locator("main").inner_text():
                 break
@@ -157,7 +157,9 @@ def test_a_challenge_is_begun_changed_run_and_closed_without_a_shell(browser: An
         ada.open("/submit/")
         ada.reads("Scored: 1 of 3 used")
         boss.open("/organise/challenge/")
-        setting(boss, "phases.pre-evaluation.closes", f"{datetime.now(UTC) - timedelta(hours=4):%Y-%m-%dT%H:%M:%S}+00:00")
+        setting(
+            boss, "phases.pre-evaluation.closes", f"{datetime.now(UTC) - timedelta(hours=4):%Y-%m-%dT%H:%M:%S}+00:00"
+        )
         boss.press("Keep as a draft")
         boss.reads("closes at once; 1 were handed in.")
         adopt(boss, "enough")

@@ -34,10 +34,10 @@ class Visitor:
         self.fill(Email=email, Password=password)
         self.press("Sign In")
 
-    def reads(self, words: str) -> None:
+    def reads(self, words: str, *, patience_s: int = 60) -> None:
         """Wait for words: a page of something that runs keeps itself fresh."""
         main = self.page.locator("main")
-        for _ in range(240):
+        for _ in range(4 * patience_s):
             if words in main.inner_text():
                 return
             self.page.wait_for_timeout(250)

@@ -26,7 +26,9 @@ def set_up(folder: str | Path, *, backup: Path | None = None, first: bool = Fals
         Misuse: There is no challenge in the folder.
     """
     home = Path(folder).resolve()
-    begun = first and (not home.exists() or {one.name for one in home.iterdir()} <= {*places.DATABASE_FILES, places.KEY, "store"})
+    begun = first and (
+        not home.exists() or {one.name for one in home.iterdir()} <= {*places.DATABASE_FILES, places.KEY, "store"}
+    )
     if backup is None and not begun and not (home / places.CHALLENGE).is_file():
         raise Misuse(f"{home} holds no {places.CHALLENGE}; make one with `surgvalid host new {folder}`")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -77,7 +77,9 @@ class Draft:
 
     def effects(self) -> Iterator[str]:
         """What it means for those who take part, a sentence each."""
-        before = {phase.slug: phase for phase in current_challenge().phases} if ChallengeVersion.objects.exists() else {}
+        before = (
+            {phase.slug: phase for phase in current_challenge().phases} if ChallengeVersion.objects.exists() else {}
+        )
         for phase in self.read().phases:
             if phase.slug in before:
                 yield from _effects(before[phase.slug], phase)
