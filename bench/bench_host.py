@@ -268,10 +268,10 @@ def _watched(home: Path) -> Iterator[Row]:
     p95 = statistics.quantiles(waits, n=20)[-1]
     note = (
         f"{TEAMS:,} teams, {VIEWERS} viewers who look every {RELOAD_S:g} s, {acts} acts in {WATCHED_S:g} s, "
-        f"2 processes; CPU of the table {1e3 * table:.1f} ms, of the first after an act {1e3 * after:.1f} ms, of a picture "
-        f"{1e3 * picture:.1f} ms; p95 by a queue of these {modelled:.2f} s; really {len(waits)} requests, "
-        f"p95 {p95:.2f} s with viewers on the same cores, median {statistics.median(waits):.3f} s; promised: below 1 s; "
-        f"{'kept' if max(p95, modelled) < 1 else 'NOT kept'}"
+        f"2 processes; CPU of the table {1e3 * table:.1f} ms, of the first after an act {1e3 * after:.1f} ms, "
+        f"of a picture {1e3 * picture:.1f} ms; p95 by a queue of these {modelled:.2f} s; really {len(waits)} requests, "
+        f"p95 {p95:.2f} s with viewers on the same cores, median {statistics.median(waits):.3f} s; "
+        f"promised: below 1 s; {'kept' if max(p95, modelled) < 1 else 'NOT kept'}"
     )
     yield Row("host: leaderboard watched by 500 during acts", used / len(waits), "-", None, note=note)
 

@@ -1,4 +1,4 @@
-"""A challenge begun, changed, run and closed in Chromium after one command, `surgvalid host serve` on an empty folder."""
+"""A challenge begun, changed, run and closed in Chromium after `surgvalid host serve` on an empty folder."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -340,16 +339,3 @@ def clear_scratch(scratch: Path) -> None:
     for left in scratch.glob("job-*") if scratch.is_dir() else ():
         if time.time() - left.stat().st_mtime > 24 * 3600:
             shutil.rmtree(left, ignore_errors=True)
-
-
-def main(url: str, scratch: str, challenge: str = "") -> None:
-    """Work beside a service until it ends, which is when nothing can come from its side of the pipe any more."""
-    stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
-    clear_scratch(Path(scratch))
-    options = WorkerOptions(scratch=Path(scratch), challenge=Path(challenge) if challenge else None, poll_s=2.0)
-    work(Host(url, os.environ["SURGVALID_TOKEN"]), options, stop=stop, notice=print)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

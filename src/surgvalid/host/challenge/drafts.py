@@ -59,37 +59,24 @@ def changed(text: str, values: Mapping[str, str]) -> str:
     return tomlkit.dumps(content)
 
 
-def with_copy(text: str, kind: str, slug: str, new: str) -> str:
-    """The file with another phase or baseline, like the one of this short name but for its own.
+def with_item(text: str, kind: str, slug: str, new: str | None) -> str:
+    """The file with another phase or baseline, like the one of this short name but for its own; without it for None.
 
     Raises:
         UnknownName: There is none of this short name.
     """
     content = _parsed(text)
     rows = content.get(kind, [])
-    made = copy.deepcopy(rows[_index(rows, kind, slug)])
-    made["slug"] = new
-    rows.append(made)
-    return tomlkit.dumps(content)
-
-
-def without(text: str, kind: str, slug: str) -> str:
-    """The file without a phase or baseline.
-
-    Raises:
-        UnknownName: There is none of this short name.
-    """
-    content = _parsed(text)
-    rows = content.get(kind, [])
-    del rows[_index(rows, kind, slug)]
-    return tomlkit.dumps(content)
-
-
-def _index(rows: Any, kind: str, slug: str) -> int:
     known = [one.get("slug") for one in rows]
     if slug not in known:
         raise UnknownName(kind.removesuffix("s"), slug, known)
-    return known.index(slug)
+    if new is None:
+        del rows[known.index(slug)]
+    else:
+        made = copy.deepcopy(rows[known.index(slug)])
+        made["slug"] = new
+        rows.append(made)
+    return tomlkit.dumps(content)
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:

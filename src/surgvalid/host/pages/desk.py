@@ -17,7 +17,7 @@ from surgvalid.host.acting import actor
 from surgvalid.host.acts.drafts import Draft, new_draft
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.challenge.challenge import COUNTED, VISIBILITIES
-from surgvalid.host.challenge.drafts import Setting, changed, settings_of, with_copy, without
+from surgvalid.host.challenge.drafts import Setting, changed, settings_of, with_item
 from surgvalid.host.challenge.example import new_challenge
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import BeginForm
@@ -26,6 +26,7 @@ from surgvalid.host.pages.site import as_html
 from surgvalid.host.people.acts import first_secret, give_role, has_role
 from surgvalid.host.people.models import MemberRole
 
+_KINDS = ("phases", "baselines")
 _CHOICES = {"visibility": VISIBILITIES, "counted": COUNTED, "yes_no": {"true": "", "false": ""}}
 
 
@@ -62,14 +63,14 @@ def _make(given: dict[str, Any]) -> None:
 def desk(request: HttpRequest) -> HttpResponse:
     """Every setting and text as a form, and the draft that waits: what is wrong in it, or what it would change."""
     draft, problem = _draft(request), ""
-    effects, owners = [], []
+    listed: list[Any] = []
+    changes, effects, owners = [], [], []
     try:
-        draft.read()
-        effects, owners = list(draft.effects()), draft.for_owners()
         groups = groupby(settings_of(draft.text), key=_group)
         listed = [(name, [_field(one, name) for one in settings]) for name, settings in groups]
+        changes, effects, owners = draft.changes(), list(draft.effects()), draft.for_owners()
     except SurgvalidError as error:
-        problem, listed = sentence(error), _listed_anyway(draft)
+        problem = sentence(error)
     texts = [(name, text, as_html(text)) for name, text in draft.files.items() if name != places.CHALLENGE]
     return page(
         request,
@@ -79,35 +80,23 @@ def desk(request: HttpRequest) -> HttpResponse:
         texts=texts,
         text=draft.text,
         problem=problem,
-        changes=[] if problem else draft.changes(),
+        changes=changes,
         effects=effects,
         owners=owners,
         drafted="draft" in request.session,
-        kinds={kind: _slugs(listed, kind) for kind in ("phases", "baselines")},
+        kinds={kind: [name.partition(".")[2] for name, _ in listed if name.startswith(f"{kind}.")] for kind in _KINDS},
     )
-
-
-def _listed_anyway(draft: Draft) -> list[Any]:
-    """The settings of a file that has problems, where it is TOML at least."""
-    try:
-        return [(name, [_field(one, name) for one in some]) for name, some in groupby(settings_of(draft.text), _group)]
-    except SurgvalidError:
-        return []
 
 
 def _group(setting: Setting) -> str:
     parts = setting.name.split(".")
-    return ".".join(parts[: 2 if parts[0] in ("phases", "baselines") else 1]) if len(parts) > 1 else ""
+    return ".".join(parts[: 2 if parts[0] in _KINDS else 1]) if len(parts) > 1 else ""
 
 
 def _field(setting: Setting, group: str) -> dict[str, Any]:
     label = setting.name.removeprefix(f"{group}.")
     choices = _CHOICES.get(label, _CHOICES.get(setting.kind, {}))
     return {"one": setting, "label": label.replace(".", ": ").replace("_", " "), "choices": list(choices)}
-
-
-def _slugs(groups: list[Any], kind: str) -> list[str]:
-    return [name.partition(".")[2] for name, _ in groups if name.startswith(f"{kind}.")]
 
 
 def change_draft(request: HttpRequest) -> HttpResponse:
@@ -119,9 +108,9 @@ def change_draft(request: HttpRequest) -> HttpResponse:
         text, texts = draft.text, {}
         match given.get("do"):
             case "copy":
-                text = with_copy(text, kind, slug, given.get("new", "").strip())
+                text = with_item(text, kind, slug, given.get("new", "").strip())
             case "drop":
-                text = without(text, kind, slug)
+                text = with_item(text, kind, slug, None)
             case "whole":
                 text = given.get("text", "").replace("\r\n", "\n")
             case _:
