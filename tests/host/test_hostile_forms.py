@@ -67,7 +67,6 @@ def world(home: Path) -> Iterator[World]:
         _, secret = teams.invite(world.team, "loner@example.org", by=world.people["member"], rules=rules)
         teams.join(world.people["loner"], secret, rules)
         teams.invite(world.team, "new@example.org", by=world.people["member"], rules=rules)
-        teams.ask_to_merge(world.rival, world.team, by=world.people["rival"], rules=rules)
         make_access_token("system", world.people["member"], "laptop")
         make_worker_token("system", "box", sorted(UNTRUSTED))
         for name in ("member", "rival"):

@@ -143,10 +143,13 @@ def test_a_challenge_is_begun_changed_run_and_closed_without_a_shell(browser: An
         ada.press("Hand in")
         ada.page.wait_for_url("**/submissions/*/")
         ada.reads("mean accuracy over buckets", patience_s=300)
-        for _ in range(240):  # until the leaderboard is made
-            if "Analytical Engines" in ada.open("/boards/pre-evaluation/technical/").locator("main").inner_text():
+        board = ada.open("/boards/pre-evaluation/technical/").locator("main")
+        for _ in range(600):  # until it is made
+            if "Analytical Engines" in board.inner_text():
                 break
             ada.page.wait_for_timeout(500)
+            ada.page.reload()
+        assert "Analytical Engines" in board.inner_text(), console.text
 
         boss.open("/organise/challenge/")
         setting(boss, "phases.pre-evaluation.quota", "3")

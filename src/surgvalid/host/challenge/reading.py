@@ -229,10 +229,10 @@ def _teams(table: Entries, zone: ZoneInfo) -> TeamRules:
         most_members=table.whole("most_members", 10, least=1),
         registration_opens=table.instant("registration_opens", zone),
         registration_closes=table.instant("registration_closes", zone),
-        merges_until=table.instant("merges_until", zone),
         countries_refused=table.texts("countries_refused"),
         coauthors=table.whole("coauthors", 3),
     )
+    table.known.add("merges_until")  # of older files: teams become one by leaving and by invitation
     table.done()
     return teams
 

@@ -13,7 +13,6 @@ from django.utils.text import slugify
 
 from surgvalid.errors import SurgvalidError
 from surgvalid.host import places
-from surgvalid.host.acting import actor
 from surgvalid.host.acts.drafts import Draft, new_draft
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.challenge.challenge import COUNTED, VISIBILITIES
@@ -21,7 +20,7 @@ from surgvalid.host.challenge.drafts import Setting, changed, settings_of, with_
 from surgvalid.host.challenge.example import new_challenge
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import BeginForm
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import me, person, said
 from surgvalid.host.pages.site import as_html
 from surgvalid.host.people.acts import first_secret, give_role, has_role
 from surgvalid.host.people.models import MemberRole
@@ -133,7 +132,7 @@ def adopt_draft(request: HttpRequest) -> HttpResponse:
         draft.read()
         if (names := draft.for_owners()) and not has_role(request.user, MemberRole.OWNER):
             raise Refused("owner-needed", f"only an owner changes {', '.join(names)}.")
-        draft.adopt(actor(person(request)), request.POST.get("note", ""))
+        draft.adopt(me(request), said(request, "note"))
         request.session.pop("draft", None)
 
     return attempted(request, act, done="It holds from now on; everybody reads the change and your note.", to="desk")

@@ -85,8 +85,6 @@ PAGES = (
         ("team/leave/", team.leave),
         ("team/lead/", team.hand_lead),
         ("team/coauthors/", team.coauthors),
-        ("team/merge/", team.ask_to_merge),
-        ("team/merge/<int:asked>/", team.answer_merge),
     ),
     *_pages(
         Allow.ITS_TEAM,
