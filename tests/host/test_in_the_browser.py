@@ -189,7 +189,8 @@ READ = {
     "owner": ("/organise/", "/organise/submissions/", "/organise/submissions/1/", "/organise/descriptions/",
               "/organise/teams/", "/organise/teams/1/", "/organise/boards/", "/organise/boards/1/", "/organise/gate/",
               "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/workers/", "/organise/costs/",
-              "/organise/coauthors/", "/organise/exports/", "/organise/log/"),
+              "/organise/coauthors/", "/organise/exports/", "/organise/log/", "/organise/challenge/",
+              "/organise/baselines/"),
 }  # fmt: skip
 
 

@@ -92,10 +92,10 @@ def adopt(visitor: Visitor, note: str) -> None:
     visitor.reads("It holds from now on")
 
 
-def image(folder: Path) -> Path:
-    new_pack(folder / "pack")
-    entrant(folder / "pack", "ours", 0.9)
-    return python_archive(folder / "image.tar", folder / "pack")
+def image(folder: Path, name: str, skill: float) -> str:
+    new_pack(folder / name)
+    entrant(folder / name, name, skill)
+    return str(python_archive(folder / f"{name}.tar", folder / name))
 
 
 @pytest.mark.podman
@@ -128,6 +128,9 @@ def test_a_challenge_is_begun_changed_run_and_closed_without_a_shell(browser: An
             boss.open("/organise/workers/")
             boss.press(name)
             boss.reads("It starts in a few seconds.")
+        boss.open("/organise/baselines/").get_by_label("Image archive").set_input_files(image(tmp_path, "base", 0.5))
+        boss.press("Hand in")
+        boss.page.wait_for_url("**/organise/submissions/*/")
 
         register(ada, console, "ada@example.org")
         ada.reads("Find every sponge.")
@@ -139,7 +142,7 @@ def test_a_challenge_is_begun_changed_run_and_closed_without_a_shell(browser: An
         ada.press("Accept")
         ada.open("/team/").get_by_label("Name of the team").fill("Analytical Engines")
         ada.press("Found the team")
-        ada.open("/submit/").get_by_label("Image archive").set_input_files(str(image(tmp_path)))
+        ada.open("/submit/").get_by_label("Image archive").set_input_files(image(tmp_path, "ours", 0.9))
         ada.press("Hand in")
         ada.page.wait_for_url("**/submissions/*/")
         ada.reads("mean accuracy over buckets", patience_s=300)

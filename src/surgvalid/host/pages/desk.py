@@ -21,7 +21,7 @@ from surgvalid.host.challenge.example import new_challenge
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import BeginForm
 from surgvalid.host.pages.permissions import me, person, said
-from surgvalid.host.pages.site import as_html
+from surgvalid.host.pages.site import as_html, challenge_here
 from surgvalid.host.people.acts import first_secret, give_role, has_role
 from surgvalid.host.people.models import MemberRole
 
@@ -96,6 +96,11 @@ def _field(setting: Setting, group: str) -> dict[str, Any]:
     label = setting.name.removeprefix(f"{group}.")
     choices = _CHOICES.get(label, _CHOICES.get(setting.kind, {}))
     return {"one": setting, "label": label.replace(".", ": ").replace("_", " "), "choices": list(choices)}
+
+
+def baselines(request: HttpRequest) -> HttpResponse:
+    """The baselines that the file names, and the form that hands one in."""
+    return page(request, "organise/baselines", "Baselines", here=challenge_here())
 
 
 def change_draft(request: HttpRequest) -> HttpResponse:

@@ -27,7 +27,7 @@ class Page(NamedTuple):
 def _pages(allow: Allow, methods: tuple[str, ...], *rows: tuple[Any, ...]) -> Iterator[Page]:
     """Pages that the same people may open: address, view, and its name where it is not that of the view."""
     for route, view, *name in rows:
-        yield Page(route, view, *(name or [view.__name__]), allow, methods)
+        yield Page(route, view, name[0] if name else view.__name__, allow, methods)
 
 
 PAGES = (
@@ -132,6 +132,7 @@ PAGES = (
         ("organise/exports/", administration.exports, "organise_exports"),
         ("organise/exports/<str:name>", administration.export_file),
         ("organise/challenge/", desk.desk),
+        ("organise/baselines/", desk.baselines),
     ),
     *_pages(
         Allow.EDITOR,
