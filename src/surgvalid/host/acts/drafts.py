@@ -73,7 +73,7 @@ class Draft:
 
     def for_owners(self) -> list[str]:
         """The changed settings that only an owner changes."""
-        return [one["name"] for one in self.changes() if any(part in one["name"] for part in _OWNERS)]
+        return [one["name"] for one in self.changes() if any(ending in one["name"] for ending in _OWNERS)]
 
     def effects(self) -> Iterator[str]:
         """What it means for those who take part, a sentence each."""

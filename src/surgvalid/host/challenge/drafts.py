@@ -31,8 +31,8 @@ def settings_of(text: str) -> list[Setting]:
         >>> settings_of('name = "Sponges"  # what else\\n[[phases]]\\nslug = "final"\\nquota = 3\\n')[-1]
         Setting(name='phases.final.quota', value='3', kind='whole')
     """
-    found = ((name, holder[key]) for name, holder, key in leaves(_parsed(text)))
-    return [Setting(name, _shown(value), _kind(value)) for name, value in found if _kind(value)]
+    values = ((name, holder[key]) for name, holder, key in leaves(_parsed(text)))
+    return [Setting(name, _shown(value), _kind(value)) for name, value in values if _kind(value)]
 
 
 def changed(text: str, values: Mapping[str, str]) -> str:
