@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from django.test import Client, override_settings
 
-from host_service import FINAL, PRE
+from host_service import FINAL, PRE, at_once
 from host_world import World, scored, small_world
 from surgvalid.errors import Misuse
 from surgvalid.host import service
 from surgvalid.host.acts.challenge import current_challenge, current_version
 from surgvalid.host.acts.drafts import new_draft
+from surgvalid.host.acts.refused import Refused
 from surgvalid.host.people.acts import first_secret
 from surgvalid.host.people.models import MemberRole, OrganiserRole
 from surgvalid.host.runs.models import ChallengeVersion
@@ -136,13 +137,16 @@ def test_what_names_files_is_for_owners_and_no_page_shows_a_secret(world: World)
     assert current_version().number == 1
 
 
-def test_twenty_adoptions_at_once_are_one(world: World) -> None:
-    from host_service import at_once
-
-    draft = new_draft().having(**{"challenge.toml": new_draft().text.replace("Example challenge", "Once")})
-    came = at_once(20, lambda _: draft.adopt("user-1", "at once"))
-    assert len({one.number for one in came if isinstance(one, ChallengeVersion)}) == 1
+@pytest.mark.database
+def test_of_twenty_drafts_that_are_adopted_at_once_one_holds(world: World) -> None:
+    begun = new_draft()
+    texts = [begun.text.replace("Example challenge", f"Draft {number}") for number in range(20)]
+    came = at_once(20, lambda number: begun.having(**{"challenge.toml": texts[number]}).adopt("user-1", "at once"))
+    held = [number for number, one in enumerate(came) if isinstance(one, ChallengeVersion)]
+    assert len(held) == 1
+    assert {one.code for one in came if isinstance(one, Refused)} == {"draft-outdated"}
     assert ChallengeVersion.objects.count() == 2
+    assert (world.home / "challenge.toml").read_text() == current_version().text == texts[held[0]]
 
 
 def test_the_first_owner_comes_in_by_the_address_and_nobody_after(home: Path) -> None:

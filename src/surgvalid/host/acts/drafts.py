@@ -91,9 +91,12 @@ class Draft:
             Refused: Somebody changed the files since it was begun.
             InputInvalid: With a sentence for every problem.
         """
-        if begun() != self.base:
-            raise Refused("draft-outdated", "the files of the challenge were changed by somebody else meanwhile.")
-        return adopt_challenge(actor, note, files=self.files)
+
+        def check() -> None:
+            if begun() != self.base:
+                raise Refused("draft-outdated", "the files of the challenge were changed by somebody else meanwhile.")
+
+        return adopt_challenge(actor, note, files=self.files, check=check)
 
 
 def begun() -> str:
