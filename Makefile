@@ -99,9 +99,8 @@ audit:
 test-cluster:
 	$(PYTHON) -m venv .venv-cluster
 	.venv-cluster/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster,host]' --group test --group host
+	.venv-cluster/bin/python -m pip install --quiet --editable '.[cluster]' --group test
 	.venv-cluster/bin/python -m pytest tests/slow/test_ray_cluster.py tests/slow/test_ray_tasks.py
-	.venv-cluster/bin/python -m pytest -o addopts= -ra --strict-markers --import-mode=importlib tests/host/test_launchers.py
 
 # Needs the tools that results are written for (inspect, Hub, Weights & Biases; MLFLOW='mlflow lmms-eval' adds these, 850 MB and torch).
 test-bridges: system

@@ -21,6 +21,7 @@ from chromium import CHROMIUM
 from host_people import PASSWORD
 from host_server import Crew, entrant, pusher, serving, tiny_image
 from host_service import FINAL, PRE, Service, let_stand
+from host_visitors import Visitor
 from host_world import small_world
 from python_image import python_archive, reason_not_to_build
 from repository import REPOSITORY
@@ -45,43 +46,6 @@ def _same_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "DJANGO_ALLOW_ASYNC_UNSAFE", "true"
     )  # the driver has a loop in this thread, which waits meanwhile
-
-
-class Visitor:
-    """A person at a browser; anything that the page complains of is kept."""
-
-    def __init__(self, browser: Any, url: str, **options: Any) -> None:
-        self.url, self.messages = url, []
-        self.page = browser.new_context(viewport={"width": 1280, "height": 900}, **options).new_page()
-        self.page.on("console", lambda message: self.messages.append(message.text))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("dialog", lambda dialog: dialog.accept())
-
-    def open(self, path: str) -> Any:
-        self.page.goto(self.url + path)
-        return self.page
-
-    def press(self, name: str) -> None:
-        self.page.get_by_role("button", name=name, exact=True).click()
-        self.page.wait_for_load_state()
-
-    def fill(self, **fields: str) -> None:
-        for label, value in fields.items():
-            self.page.get_by_label(label.replace("_", " "), exact=True).fill(value)
-
-    def sign_in(self, email: str, password: str = PASSWORD) -> None:
-        self.open("/accounts/login/")
-        self.fill(Email=email, Password=password)
-        self.press("Sign In")
-
-    def reads(self, words: str) -> None:
-        """Wait for words: a page of something that runs keeps itself fresh."""
-        main = self.page.locator("main")
-        for _ in range(240):
-            if words in main.inner_text():
-                return
-            self.page.wait_for_timeout(250)
-        assert words in main.inner_text(), main.inner_text()
 
 
 def register(visitor: Visitor, email: str) -> None:
@@ -225,7 +189,8 @@ READ = {
     "owner": ("/organise/", "/organise/submissions/", "/organise/submissions/1/", "/organise/descriptions/",
               "/organise/teams/", "/organise/teams/1/", "/organise/boards/", "/organise/boards/1/", "/organise/gate/",
               "/organise/flags/", "/organise/news/", "/organise/roles/", "/organise/workers/", "/organise/costs/",
-              "/organise/coauthors/", "/organise/exports/", "/organise/log/"),
+              "/organise/coauthors/", "/organise/exports/", "/organise/log/", "/organise/challenge/",
+              "/organise/baselines/"),
 }  # fmt: skip
 
 
@@ -258,3 +223,38 @@ def test_everybody_can_read_every_page(browser: Any, home: Path, scheme: str) ->
                 problems += [f"{path} {problem}" for problem in complaints(visitor.page, scheme)]
             problems += [f"{persona}: {words}" for words in visitor.messages if "404" not in words]
     assert problems == [], "\n".join(problems)
+
+
+def test_a_passkey_is_a_second_factor(browser: Any, home: Path) -> None:
+    """Chromium's virtual authenticator holds the key; the page's policy lets allauth's own scripts run and no other."""
+    world = small_world(home)
+    with override_settings(**LOCAL | {"ORGANISERS_NEED_SECOND_FACTOR": True}), serving() as url:
+        boss = Visitor(browser, url.replace("127.0.0.1", "localhost"))  # keys are of names, not of numbers
+        devtools = boss.page.context.new_cdp_session(boss.page)
+        devtools.send("WebAuthn.enable")
+        kind = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
+        given = devtools.send(
+            "WebAuthn.addVirtualAuthenticator",
+            {"options": kind | {"isUserVerified": True, "automaticPresenceSimulation": True}},
+        )
+        boss.sign_in(world.people["owner"].email)
+        boss.open("/organise/")
+        boss.reads("second factor")
+        boss.page.get_by_role("link", name="A passkey or security key").click()
+        boss.fill(Password=PASSWORD)
+        boss.press("Confirm")
+        boss.press("Add")
+        boss.page.wait_for_url(lambda address: "/add/" not in address)
+        boss.open("/organise/")
+        boss.reads("free on the disk")
+        for key_there in (True, False):
+            boss.page.context.clear_cookies()
+            if not key_there:
+                devtools.send("WebAuthn.clearCredentials", given)
+            boss.sign_in(world.people["owner"].email)
+            boss.open("/organise/")
+            assert "/2fa/authenticate/" in boss.page.url  # the password alone opens nothing
+            boss.page.get_by_role("button", name="Use a security key").click()
+            boss.page.wait_for_timeout(2000)
+            boss.open("/organise/")
+            assert ("/organise/" in boss.page.url) == key_there

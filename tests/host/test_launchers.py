@@ -1,26 +1,15 @@
-"""Launchers against the real client libraries."""
+"""The Job for a cluster, against the real client libraries."""
 
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from host_server import Crew, entrant, pusher, serving, tiny_image
-from host_service import PRE, Service
 from repository import REPOSITORY
-from surgvalid.errors import Misuse
-from surgvalid.host.client import push_submission
-from surgvalid.host.launchers import ray_workers
-from surgvalid.host.launchers.ray_workers import launch
-from surgvalid.host.runs.models import Submission
-
-NO_RAY = "Ray is not installed; `make test-cluster` has it"
 
 
 def worker_job() -> dict[str, Any]:
@@ -83,57 +72,3 @@ def test_the_kubernetes_job_keeps_to_the_schema_of_the_server() -> None:
     wrong = made | {"spec": made["spec"] | {"parallelism": "many"}}
     with pytest.raises(validate.ValidationError):
         validate.validate(wrong, version, strict=True)
-
-
-def test_ray_runs_workers_until_none_waits(service: Service, tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray", reason=NO_RAY)
-    program = entrant(tmp_path / "program", "one", 0.8)
-    with serving() as url:
-        crew = Crew(service, url, tmp_path / "scratch")
-        push_submission(pusher(url, service.team("a")), tiny_image(tmp_path / "a.tar", "a"), phase=PRE)
-        crew.trusted()
-        try:
-            done = launch(
-                url, crew.texts["inference"], workers=2, gpus=0, engine="process", program=program,
-                scratch=str(tmp_path / "ray"),
-            )  # fmt: skip
-        finally:
-            ray.shutdown()
-        assert sum(done) == 2
-        assert Submission.objects.get().stage == "inferred"
-
-
-def test_a_ray_worker_that_fails_does_not_end_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray", reason=NO_RAY)
-
-    def one_worker(_: str, __: str, options: dict[str, Any], ___: int) -> int:
-        import time
-        from pathlib import Path
-
-        try:
-            Path(options["scratch"], "first").mkdir()
-        except FileExistsError:
-            time.sleep(2)
-            Path(options["scratch"], "second-ended").touch()
-            return 1
-        raise OSError("its disk is full")
-
-    monkeypatch.setattr(ray_workers, "one_worker", one_worker)
-    try:
-        with pytest.raises(OSError, match="its disk is full"):
-            launch("http://127.0.0.1:1", "token", workers=2, gpus=0, scratch=str(tmp_path))
-    finally:
-        ray.shutdown()
-    assert (tmp_path / "second-ended").exists()
-
-
-def test_ray_workers_share_no_gpu_and_ask_for_their_token(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(Misuse, match="has its GPU to itself"):
-        launch("http://127.0.0.1:1", "token", gpus=0.5)
-    monkeypatch.delenv("SURGVALID_TOKEN", raising=False)
-    monkeypatch.setattr(sys, "argv", ["ray_workers", "--url", "http://127.0.0.1:1"])
-    with pytest.raises(SystemExit):
-        ray_workers.main()
-    assert "SURGVALID_TOKEN must hold" in capsys.readouterr().err

@@ -198,19 +198,16 @@ def test_registration_closes_at_the_second(seconds: int, code: str, monkeypatch:
     assert code_of(lambda: teams.found_team(ada, "Lovelace lab", rules)) == code
 
 
-def test_two_teams_become_one_until_the_deadline_and_before_a_submission() -> None:
+def test_two_teams_become_one_by_leaving_and_invitation_before_a_submission() -> None:
     small = teams.found_team(ready_person("ada"), "Lovelace lab", RULES)
     large = teams.found_team(ready_person("bob"), "Babbage lab", RULES)
-    over = replace(RULES, merge_until=timezone.now() - timedelta(seconds=2))
-    assert code_of(lambda: teams.ask_to_merge(small, large, by=small.leader, rules=over)) == "merging-closed"
-    request = teams.ask_to_merge(small, large, by=small.leader, rules=RULES)
-    assert code_of(lambda: teams.merge(request, by=small.leader, rules=RULES)) == "not-the-leader"
-    teams.merge(request, by=large.leader, rules=RULES)
+    ada = small.leader
+    teams.leave(ada)
+    joined(large, ada)
     assert [user.name for user in teams.members_of(large)] == ["bob", "ada"]
+    assert teams.unready(small, RULES)[0][0] == "team-empty"
+    Team.objects.filter(pk=small.pk).update(merged_into=large)  # as an older version merged them
     assert teams.unready(Team.objects.get(pk=small.pk), RULES)[0][0] == "team-merged"
-    third = teams.found_team(ready_person("carol"), "Third lab", RULES)
-    submitted(third)
-    assert code_of(lambda: teams.ask_to_merge(third, large, by=third.leader, rules=RULES)) == "merge-after-submission"
 
 
 def test_a_colleague_of_the_organisers_is_listed_without_awards() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -149,3 +150,29 @@ def test_a_token_that_is_not_for_us_or_of_another_person_lets_nobody_in(
 def test_a_form_may_lead_to_the_providers_and_nowhere_else() -> None:
     assert "form-action 'self' https://id.example.org;" in content_policy(("https://id.example.org",))
     assert "form-action 'self';" in content_policy()
+
+
+@pytest.mark.filterwarnings("ignore")  # those of the provider
+def test_a_provider_of_a_package_lets_a_person_in_and_a_denial_does_not(home: Path) -> None:
+    """Authlib's provider, which nobody here wrote: discovery, keys, PKCE, token and profile are its own."""
+    packaged = pytest.importorskip("oidc_provider_mock", reason="oidc-provider-mock is not installed")
+    import requests
+
+    claims = packaged.User(sub="grace", claims={"email": "grace@clinic.example", "email_verified": True})
+    world = small_world(home)
+    with packaged.run_server_in_thread(user_claims=[claims]) as server:
+        url = f"http://localhost:{server.server_port}"
+        app = {"provider_id": "clinic", "name": "Clinic", "client_id": "us", "secret": "s",
+               "settings": {"server_url": url}}  # fmt: skip
+        file = world.home / "oidc.json"
+        file.write_text(json.dumps([app]))
+        known = {"openid_connect": {"APPS": oidc_apps(str(file))}}
+        mails = "django.core.mail.backends.locmem.EmailBackend"
+        with override_settings(SOCIALACCOUNT_PROVIDERS=known, EMAIL_BACKEND=mails):
+            for answer, inside in (({"sub": "grace"}, True), ({"action": "deny"}, False)):
+                client = Client()
+                sent = requests.post(sent_to(client, "clinic"), answer, allow_redirects=False, timeout=10)
+                back = {name: one[0] for name, one in parse_qs(urlsplit(sent.headers["Location"]).query).items()}
+                come_back(client, "clinic", **back)
+                assert is_inside(client) == inside
+    assert EmailAddress.objects.get(email="grace@clinic.example").verified

@@ -100,7 +100,7 @@ def test_a_hidden_result_is_not_called_in_and_says_when_it_will_be(world: World)
     assert "shown when its leaderboard is published" in read(member, "submission", number=first.pk)
     assert "See where your team stands" not in read(member, "submission", number=first.pk)
     publishing.publish("user-1", final_board(second), reason="the conference")
-    other = "The leaderboards of this phase have another submission of your team: the last one counts."
+    other = "The leaderboards of this phase have another submission of your team: the last submission counts."
     assert other in read(member, "submission", number=first.pk)
     assert "0.612 mean accuracy over buckets" in read(member, "submission", number=second.pk)
     assert "See where your team stands" in read(member, "submission", number=world.submission.pk)

@@ -116,14 +116,21 @@ def _read(path: Path) -> Challenge:
 
 
 def serve(folder: Path, everywhere: bool, port: int = 8000, workers: int = 8) -> None:
-    """Serve the challenge in a folder."""
+    """Serve the challenge in a folder; in an empty one it is made on a page."""
     from surgvalid.host import service
 
-    service.set_up(folder)
+    home = service.set_up(folder, first=True)
     service.migrate()
-    service.adopt("adopted when the service was started")
+    if (home / "challenge.toml").exists():
+        service.adopt("adopted when the service was started")
+
+    def ready(url: str) -> None:
+        emit(url)
+        if address := service.first_address(url):
+            talk(f"whoever opens {address} first, with an account, owns the challenge")
+
     with held():
-        service.serve(_SECURED if everywhere else "127.0.0.1", port, threads=workers, ready=lambda url: emit(url))
+        service.serve(_SECURED if everywhere else "127.0.0.1", port, threads=workers, ready=ready)
 
 
 def worker(url: str, token: str, scratch: Path, program: str | None, limit: int | None = None, **asked: Any) -> None:

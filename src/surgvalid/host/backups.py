@@ -30,8 +30,6 @@ _DUMP, _LIST = "database", "files.json"
 _SQLITE = b"SQLite format 3\0"
 _PASSING = tuple(f"store/{name}" for name in ("uploads", "incoming", places.SPOOL, places.PICTURES))
 """Folders whose files are under way, or are made again; a backup does without them."""
-_DATABASE = ("host.sqlite3", "host.sqlite3-wal", "host.sqlite3-shm", "host.sqlite3-journal")
-"""Files of the database itself, which is copied by its own means."""
 
 
 def back_up(target: str | Path) -> Path:
@@ -92,7 +90,7 @@ def _files(home: Path, draft: Path) -> dict[str, Path]:
             continue
         seen.add(Path(folder).resolve())
         for name in files:
-            if not (place == Path() and name in _DATABASE) and (home / place / name).is_file():
+            if not (place == Path() and name in places.DATABASE_FILES) and (home / place / name).is_file():
                 kept[(place / name).as_posix()] = home / place / name
     return kept
 

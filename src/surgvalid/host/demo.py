@@ -9,13 +9,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from allauth.account.models import EmailAddress
 
 from surgvalid.host import places, service
 from surgvalid.host.acts import boards, challenge, tokens
+from surgvalid.host.acts.refused import Refused
+from surgvalid.host.acts.tokens import KINDS
 from surgvalid.host.challenge.example import ENTRANT
 from surgvalid.host.client import Host, push_submission
 from surgvalid.host.people.acts import give_role, save_profile
@@ -46,8 +48,10 @@ def run_demo(folder: Path, *, port: int, say: Callable[[str], None]) -> None:
             say("filling the leaderboards; this takes a minute, and goes on where it was stopped")
             fill(url, folder)
         say(f"{url}\nsign in as {OWNER} (organiser) or aurora@example.org (team), password {PASSWORD}; Ctrl-C ends it")
-        with _workers(url, folder):
-            threading.Event().wait()
+        for kind in KINDS:
+            with suppress(Refused):  # from an earlier start
+                tokens.worker_here("system", kind)
+        threading.Event().wait()
 
 
 @contextmanager
@@ -134,26 +138,12 @@ class _Crew:
 def worker_tokens() -> dict[str, str]:
     """Fresh tokens of the two workers; those of an earlier start are revoked."""
     texts = {}
-    for name, duties in (("inference", ["inference"]), ("trusted", ["intake", "scoring", "board"])):
+    for name, duties in KINDS.items():
         for old in WorkerToken.objects.filter(name__startswith=f"demo-{name}", revoked_at=None):
             tokens.revoke_worker_token("system", old)
         number = WorkerToken.objects.count() + 1
         texts[name] = tokens.make_worker_token("system", f"demo-{name}-{number}", duties)[1]
     return texts
-
-
-@contextmanager
-def _workers(url: str, folder: Path) -> Iterator[None]:
-    stop, texts = threading.Event(), worker_tokens()
-    for name, more in (("inference", {}), ("trusted", {"challenge": places.home()})):
-        options = WorkerOptions(scratch=folder / "workers" / name, poll_s=1.0, **more)  # type: ignore[arg-type]
-        threading.Thread(
-            target=work, args=(Host(url, texts[name]), options), kwargs={"stop": stop}, daemon=True
-        ).start()
-    try:
-        yield
-    finally:
-        stop.set()
 
 
 def boards_are_filled() -> bool:

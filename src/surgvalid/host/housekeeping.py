@@ -19,7 +19,8 @@ DUTIES: dict[Callable[[], object], float] = {send_waiting: 2.0, sweep: 600.0}
 class Housekeeping:
     """A thread beside the server; what goes wrong in it is logged, and tried again the next time."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Callable[[], object]) -> None:
+        self._duties = {**DUTIES, keep: 2.0}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -31,9 +32,9 @@ class Housekeeping:
         self._thread.join()
 
     def _run(self) -> None:
-        last = dict.fromkeys(DUTIES, time.monotonic())
-        while not self._stop.wait(min(DUTIES.values())):
-            for duty in [one for one, pause in DUTIES.items() if time.monotonic() - last[one] >= pause]:
+        last = dict.fromkeys(self._duties, time.monotonic())
+        while not self._stop.wait(min(self._duties.values())):
+            for duty in [one for one, pause in self._duties.items() if time.monotonic() - last[one] >= pause]:
                 last[duty] = time.monotonic()
                 try:
                     duty()

@@ -18,6 +18,8 @@ from surgvalid.results.manifest import sha256_of
 
 FOLDER, DATABASE = "SURGVALID_HOST", "SURGVALID_HOST_DATABASE"
 CHALLENGE, KEY = "challenge.toml", "secret.key"
+DATABASE_FILES = tuple(f"host.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal"))
+"""Files of the database itself, which is copied by its own means."""
 SPOOL, PICTURES = "spool", "pictures"
 """Folders of the store for what can be made again: bodies on their way in, and images of leaderboards."""
 

@@ -13,19 +13,23 @@ from surgvalid.errors import ExtraNeeded, Misuse
 from surgvalid.host import places
 
 
-def set_up(folder: str | Path, *, backup: Path | None = None) -> Path:
+def set_up(folder: str | Path, *, backup: Path | None = None, first: bool = False) -> Path:
     """The folder of a service, whose tables can now be read and written.
 
     Args:
         folder: Where it is.
         backup: What it will be brought back from, with the key by which its rows are sealed.
+        first: Whether an empty folder will do, in which a challenge is made on a page.
 
     Raises:
         ExtraNeeded: Django is not installed.
         Misuse: There is no challenge in the folder.
     """
     home = Path(folder).resolve()
-    if backup is None and not (home / places.CHALLENGE).is_file():
+    begun = first and (
+        not home.exists() or {one.name for one in home.iterdir()} <= {*places.DATABASE_FILES, places.KEY, "store"}
+    )
+    if backup is None and not begun and not (home / places.CHALLENGE).is_file():
         raise Misuse(f"{home} holds no {places.CHALLENGE}; make one with `surgvalid host new {folder}`")
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if backup is not None and (backup / places.KEY).is_file() and not (home / places.KEY).exists():
@@ -63,6 +67,7 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
         threads: Requests at once.
         ready: Called with the address, once it listens.
     """
+    from surgvalid.host.crew import Crew
     from surgvalid.host.housekeeping import Housekeeping
 
     spool = places.store() / places.SPOOL
@@ -70,9 +75,14 @@ def serve(host: str, port: int, *, threads: int = 8, ready: Callable[[str], None
     spool.mkdir(parents=True, mode=0o700)
     tempfile.tempdir = str(spool)
     server = server_at(host, port, threads=threads)
-    ready(f"http://{host}:{server.effective_port}")
-    with Housekeeping():
-        server.run()
+    url = f"http://{host}:{server.effective_port}"
+    ready(url)
+    crew = Crew(_public() or f"http://127.0.0.1:{server.effective_port}")
+    try:
+        with Housekeeping(crew.keep):
+            server.run()
+    finally:
+        crew.end()
 
 
 def server_at(host: str, port: int, *, threads: int) -> Any:
@@ -98,6 +108,20 @@ def server_at(host: str, port: int, *, threads: int) -> Any:
     )
     server.channel_class = LimitedChannel
     return server
+
+
+def _public() -> str:
+    """Where people reach the service; empty where nobody said so."""
+    from django.conf import settings
+
+    return settings.ADDRESS.geturl().rstrip("/") if settings.ADDRESS.hostname else ""
+
+
+def first_address(url: str) -> str:
+    """Where the first owner comes in; empty once there is one."""
+    from surgvalid.host.people.acts import first_secret
+
+    return f"{_public() or url}/begin/{secret}/" if (secret := first_secret()) else ""
 
 
 def adopt(note: str) -> int:

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",  # its words are on allauth's page of security keys
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -113,7 +114,8 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if SECURE else "http"
 ACCOUNT_LOGOUT_REDIRECT_URL = "home"
 ACCOUNT_LOGIN_ON_PASSWORD_RESET = True  # who is shut out by others comes in by the mailed link
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]  # security keys need scripts inside pages, which the policy forbids
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SECURE and not ADDRESS.hostname  # on this machine alone
 MFA_TOTP_ISSUER = "surgvalid"
 ORGANISERS_NEED_SECOND_FACTOR = os.environ.get("SURGVALID_HOST_SECOND_FACTOR", "yes") != "no"
 SOCIALACCOUNT_ADAPTER = "surgvalid.host.people.adapter.ProviderAdapter"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,18 +19,26 @@ from surgvalid.host.runs.models import Announcement, ChallengeVersion, Submissio
 from surgvalid.host.seals import every_row, is_sealing
 
 
-def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
+def adopt_challenge(
+    actor: object, note: str, *, files: Mapping[str, str] | None = None, check: Callable[[], None] | None = None
+) -> ChallengeVersion:
     """The version that now holds: the file in the folder of the service, with every change for all to read.
 
     Nothing is done where nothing changed. Submissions keep the rules under which they were handed in.
+
+    Args:
+        actor: Who adopts it.
+        note: Why, for everybody.
+        files: Texts by their names in the folder, written before it is read; as they were where it is refused.
+        check: Raises where the folder is not as it has to be, while nobody else acts.
 
     Raises:
         InputInvalid: The file has problems, or lacks a phase in which somebody took part; the version before goes on
             holding.
     """
-    read = read_challenge(places.home() / places.CHALLENGE)
-    _check_phases_stay(read)
-    with acting(actor, "adopt-challenge", note=reason_of(note)) as doing:
+    with acting(actor, "adopt-challenge", note=reason_of(note)) as doing, _written(files or {}, check):
+        read = read_challenge(places.home() / places.CHALLENGE)
+        _check_phases_stay(read)
         last = ChallengeVersion.objects.last()
         if not is_sealing():  # a service of an older version: its rows count as they are now
             doing.rows.update(every_row())
@@ -46,6 +56,33 @@ def adopt_challenge(actor: object, note: str) -> ChallengeVersion:
         )
         doing.about(f"version-{version.number}", digest=read.digest, changes=changes)
     return version
+
+
+@contextmanager
+def _written(files: Mapping[str, str], check: Callable[[], None] | None) -> Iterator[None]:
+    """These texts in the folder, and what was there before if something fails."""
+    if check is not None:
+        check()
+    paths = {places.home() / name: text.encode() for name, text in files.items()}
+    before = {path: path.read_bytes() if path.is_file() else None for path in paths}
+    try:
+        for path, data in paths.items():
+            _replace(path, data)
+        yield
+    except BaseException:
+        for path, old in before.items():
+            _replace(path, old)
+        raise
+
+
+def _replace(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_bytes(data)
+    draft.replace(path)
 
 
 def _check_phases_stay(read: Challenge) -> None:

@@ -30,8 +30,37 @@ UNTRUSTED = frozenset({JobKind.INFERENCE.value})
 """Duties that run what strangers wrote; no token has one of these and one of the others."""
 
 
+KINDS = {
+    "inference": sorted(UNTRUSTED),
+    "trusted": sorted(set(JobKind.values) - UNTRUSTED),
+}
+HERE = "here-"
+"""How the names of workers begin that the service starts itself."""
+
+
+def worker_here(actor: object, kind: str) -> WorkerToken:
+    """The worker of a kind that the service starts on its own machine, until its token is taken back.
+
+    Raises:
+        Refused: There is one already.
+    """
+    if kind not in KINDS or WorkerToken.objects.filter(name__startswith=f"{HERE}{kind}", revoked_at=None).exists():
+        raise Refused("not-now", f"one worker of each kind ({', '.join(KINDS)}) runs on the machine of the service.")
+    name = f"{HERE}{kind}-{WorkerToken.objects.count() + 1}"
+    return make_worker_token(actor, name, KINDS[kind], here=True)[0]
+
+
+def renew_worker_token(actor: object, token: WorkerToken) -> str:
+    """Another text of a worker's token, which is never shown; the one before opens nothing any more."""
+    text = f"sgw_{new_secret()}"
+    with acting(actor, "renew-worker-token", f"worker-{token.pk}"):
+        token.digest = digest(text)
+        token.save(update_fields=("digest",))
+    return text
+
+
 def make_worker_token(
-    actor: object, name: str, duties: Collection[str], *, phases: Sequence[str] = ()
+    actor: object, name: str, duties: Collection[str], *, phases: Sequence[str] = (), here: bool = False
 ) -> tuple[WorkerToken, str]:
     """A new token and its text, which is never shown again.
 
@@ -43,6 +72,8 @@ def make_worker_token(
         raise Refused("not-now", f"duties are some of {', '.join(JobKind.values)}; got {', '.join(sorted(wanted))}.")
     if wanted & UNTRUSTED and wanted - UNTRUSTED:
         raise Refused("not-now", "inference runs strangers' programs: its worker has no other duty.")
+    if name.strip().startswith(HERE) and not here:
+        raise Refused("not-now", f"names that begin with {HERE} are of workers that the service starts itself.")
     text = f"sgw_{new_secret()}"
     with acting(actor, "make-worker-token", name=name, duties=sorted(wanted), phases=list(phases)) as doing:
         if WorkerToken.objects.filter(name=name.strip()).exists():

@@ -1,3 +1,3 @@
 """The challenge as one versioned file. No web framework is needed to read or check it."""
 
-__all__ = ["challenge", "example", "reading"]
+__all__ = ["challenge", "drafts", "example", "reading"]

@@ -120,7 +120,6 @@ class TeamRules:
     most_members: int = 10
     registration_opens: datetime | None = None
     registration_closes: datetime | None = None
-    merges_until: datetime | None = None
     countries_refused: tuple[str, ...] = ()
     coauthors: int = 3
 

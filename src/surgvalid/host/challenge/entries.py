@@ -116,7 +116,7 @@ class Entries:
             return []
         return [Entries(f"{name} {number}:", one, self.problems) for number, one in enumerate(value, start=1)]
 
-    def file(self, name: str, folder: Path, *, kind: str = "file") -> str:
+    def file(self, name: str, folder: Path, *, kind: str = "file", endings: tuple[str, ...] = ()) -> str:
         """The name of something in the folder of the challenge; empty where there is no entry."""
         value = self.text(name)
         if not value:
@@ -124,6 +124,8 @@ class Entries:
         place = (folder / value).resolve()
         if not place.is_relative_to(folder.resolve()):
             self.wrong(name, "in the folder of the challenge")
+        elif endings and place.suffix not in endings:
+            self.wrong(name, f"a file that ends in {' or '.join(endings)}, for everybody reads it")
         elif not (place.is_dir() if kind == "folder" else place.exists()):
             self.wrong(name, f"a {kind} that exists")
         return value

@@ -30,6 +30,7 @@ from surgvalid.submissions.phase import SubmissionPhase, phase_of
 
 SCHEMA = "surgvalid/challenge/1"
 PAGES = ("overview", "rules", "data")
+_READ = (".md", ".txt")
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _RULE, _REQUEST = "focus", "request.json"
 _RANKING = ("merge", "test", "alpha", "correction", "replicates", "seed", "missing")
@@ -78,8 +79,8 @@ def challenge_of(text: str, *, folder: Path, where: str = "challenge.toml") -> C
         "teams": _teams(top.table("teams"), zone),
         "baselines": baselines,
         "terms_version": terms.text("version", None),
-        "terms": terms.file("file", folder),
-        "texts": {page: texts.file(page, folder) for page in PAGES},
+        "terms": terms.file("file", folder, endings=_READ),
+        "texts": {page: texts.file(page, folder, endings=_READ) for page in PAGES},
     }
     for table in (terms, texts, top):
         table.done()
@@ -228,10 +229,10 @@ def _teams(table: Entries, zone: ZoneInfo) -> TeamRules:
         most_members=table.whole("most_members", 10, least=1),
         registration_opens=table.instant("registration_opens", zone),
         registration_closes=table.instant("registration_closes", zone),
-        merges_until=table.instant("merges_until", zone),
         countries_refused=table.texts("countries_refused"),
         coauthors=table.whole("coauthors", 3),
     )
+    table.known.add("merges_until")  # of older files: teams become one by leaving and by invitation
     table.done()
     return teams
 
@@ -290,16 +291,19 @@ def _settings(content: dict[str, Any]) -> dict[str, Any]:
             return value if isinstance(value, str | int | float | bool | list) else str(value)
         return f"{(value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
-    return {name: in_words(value) for name, value in _flat(content)}
+    return {name: in_words(holder[key]) for name, holder, key in leaves(content)}
 
 
-def _flat(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of a file under its whole name; items of lists are named by their slug, or counted."""
-    if isinstance(content, Mapping):
-        for key, value in content.items():
-            yield from _flat(value, f"{name}.{key}" if name else key)
-    elif isinstance(content, list) and content and isinstance(content[0], Mapping):
-        for number, value in enumerate(content, start=1):
-            yield from _flat(value, f"{name}.{value.get('slug', number)}")
-    else:
-        yield name, content
+def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Every value of a file: its whole name, what holds it, and under which key; tables of a list are named by their
+    slug, or counted.
+    """
+    for key, value in content.items():
+        here = f"{name}.{key}" if name else key
+        if isinstance(value, Mapping):
+            yield from leaves(value, here)
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for number, one in enumerate(value, start=1):
+                yield from leaves(one, f"{here}.{one.get('slug', number)}")
+        else:
+            yield here, content, key

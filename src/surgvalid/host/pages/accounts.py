@@ -18,7 +18,7 @@ from surgvalid.host.acts import tokens
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import DeleteForm, ProfileForm, TokenForm
-from surgvalid.host.pages.permissions import lacks_second_factor, person
+from surgvalid.host.pages.permissions import lacks_second_factor, me, person
 from surgvalid.host.pages.site import as_html
 from surgvalid.host.people import acts, privacy
 from surgvalid.host.people.acts import has_role
@@ -70,7 +70,7 @@ def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     stored = AccessToken.objects.filter(pk=token, user=person(request)).first()
     if stored is None:
         raise Http404
-    act = lambda: tokens.revoke_access_token(actor(person(request)), stored)  # noqa: E731
+    act = lambda: tokens.revoke_access_token(me(request), stored)  # noqa: E731
     return attempted(request, act, done="The token opens nothing any more.", to="account")
 
 

@@ -13,17 +13,17 @@ from django.shortcuts import get_object_or_404
 
 from surgvalid.errors import SurgvalidError
 from surgvalid.host import places
-from surgvalid.host.acting import acting, actor
+from surgvalid.host.acting import acting
 from surgvalid.host.acts import tokens
 from surgvalid.host.costs import cost_of
 from surgvalid.host.exports import export, export_place
 from surgvalid.host.pages.answers import attempted, page, sentence, whole_number, with_form
 from surgvalid.host.pages.forms import WorkerForm
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import me, said
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Team
 from surgvalid.host.people.teams import open_teams
-from surgvalid.host.runs.models import GateDecision, JobKind, WorkerToken
+from surgvalid.host.runs.models import GateDecision, WorkerToken
 from surgvalid.schema.shown_text import as_cell
 
 
@@ -39,7 +39,7 @@ def make_export(request: HttpRequest) -> HttpResponse:
 
     def act() -> None:
         place = export_place(with_hidden=hidden)
-        with acting(actor(person(request)), "export", place.name, with_hidden=hidden):
+        with acting(me(request), "export", place.name, with_hidden=hidden):
             pass  # noted before it is written, which takes longer than an act may
         export(place, with_hidden=hidden)
         shutil.rmtree(place)  # the archive has it all
@@ -110,12 +110,6 @@ def _authors() -> list[Authors]:
     return sorted(rows, key=lambda row: not row.passed)
 
 
-DUTIES = {
-    "inference": sorted(tokens.UNTRUSTED),
-    "trusted": sorted(set(JobKind.values) - tokens.UNTRUSTED),
-}
-
-
 def workers(request: HttpRequest) -> HttpResponse:
     """Every worker that has a token, those whose token was taken back too."""
     return page(
@@ -135,7 +129,7 @@ def make_worker(request: HttpRequest) -> HttpResponse:
     def act() -> None:
         given = form.cleaned_data
         made, text = tokens.make_worker_token(
-            actor(person(request)), given["name"], DUTIES[given["kind"]], phases=given["phases"]
+            me(request), given["name"], tokens.KINDS[given["kind"]], phases=given["phases"]
         )
         request.session["new_worker_token"] = {"name": made.name, "text": text, "kind": given["kind"]}
 
@@ -144,10 +138,16 @@ def make_worker(request: HttpRequest) -> HttpResponse:
     )
 
 
+def worker_here(request: HttpRequest) -> HttpResponse:
+    """Lets the service start a worker beside itself."""
+    act = lambda: tokens.worker_here(me(request), said(request, "kind"))  # noqa: E731
+    return attempted(request, act, done="It starts in a few seconds.", to="organise_workers")
+
+
 def revoke_worker(request: HttpRequest, token: int) -> HttpResponse:
     """Takes the token of a worker back."""
     stored = get_object_or_404(WorkerToken, pk=token)
-    act = lambda: tokens.revoke_worker_token(actor(person(request)), stored)  # noqa: E731
+    act = lambda: tokens.revoke_worker_token(me(request), stored)  # noqa: E731
     done = f"{stored.name} gets no more jobs. What it does now goes to another worker when its lease ends."
     return attempted(request, act, done=done, to="organise_workers")
 

@@ -27,7 +27,7 @@ from surgvalid.host.acts.boards import last_publication, public_leaderboard, rou
 from surgvalid.host.acts.challenge import current_challenge
 from surgvalid.host.challenge.challenge import VISIBILITIES, Challenge, ChallengePhase
 from surgvalid.host.pages.answers import page
-from surgvalid.host.pages.site import challenge_now
+from surgvalid.host.pages.site import challenge_here
 from surgvalid.host.people.models import Eligibility, Team, User
 from surgvalid.host.people.teams import team_of
 from surgvalid.host.runs.models import BoardSnapshot, LogHead, PrizeProposal
@@ -127,7 +127,7 @@ COLUMNS = ("place", "name", "macro_accuracy", "macro_low", "macro_high", "copela
 
 def boards(request: HttpRequest) -> HttpResponse:
     """Every leaderboard, and whether it is published."""
-    challenge = _challenge()
+    challenge = challenge_here()
     listed = [
         {"phase": phase, "boards": [(board, public_leaderboard(phase.slug, board)) for board in phase.boards]}
         for phase in challenge.phases
@@ -223,18 +223,11 @@ def _drawn_picture(snapshot: BoardSnapshot, decimals: int, names: Mapping[str, s
 
 
 def _published(phase: str, board: str) -> tuple[ChallengePhase, BoardSnapshot | None]:
-    challenge = _challenge()
+    challenge = challenge_here()
     rules = next((one for one in challenge.phases if one.slug == phase), None)
     if rules is None or board not in rules.boards:
         raise Http404
     return rules, public_leaderboard(phase, board)
-
-
-def _challenge() -> Challenge:
-    challenge = challenge_now()
-    if challenge is None:
-        raise Http404
-    return challenge
 
 
 def _cell(value: Any) -> Any:

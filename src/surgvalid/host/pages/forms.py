@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zoneinfo import available_timezones
 
 from django import forms
 from django_countries import countries
@@ -62,6 +63,17 @@ class TokenForm(forms.Form):
 
     name = forms.CharField(label="What it is for", max_length=60, widget=forms.TextInput({"placeholder": "laptop"}))
     scope = forms.ChoiceField(label="It may", choices=SCOPES)
+
+
+class BeginForm(forms.Form):
+    """What a new challenge is called, and when it begins; all of it can be changed later."""
+
+    name = forms.CharField(label="Name of the challenge", max_length=100)
+    contact = forms.EmailField(label="Whom participants ask")
+    time_zone = forms.ChoiceField(
+        label="Time zone of its dates", choices=[(one, one) for one in sorted(available_timezones())], initial="UTC"
+    )
+    start = forms.DateField(label="First day", widget=forms.DateInput({"type": "date"}))
 
 
 class RoleForm(forms.Form):

@@ -26,7 +26,7 @@ from surgvalid.host.pages.forms import (
     RoleForm,
 )
 from surgvalid.host.pages.history import shown_to_team, text_of_containers
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import me, person, said
 from surgvalid.host.pages.public import phase_facts
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people import acts as people_acts
@@ -143,10 +143,10 @@ def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpRespon
     if act not in _ACTS:
         raise Http404
     done, words = _ACTS[act]
-    reason = request.POST.get("reason", "")
+    reason = said(request, "reason")
     return attempted(
         request,
-        lambda: done(actor(person(request)), stored, reason=reason),
+        lambda: done(me(request), stored, reason=reason),
         done=words,
         to="organise_submission",
         parts={"number": number},
@@ -156,10 +156,10 @@ def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpRespon
 def judge(request: HttpRequest, number: int) -> HttpResponse:
     """Stores what a judge thinks of a description."""
     stored = get_object_or_404(Submission, pk=number)
-    verdict, reason = request.POST.get("verdict", ""), request.POST.get("reason", "")
+    verdict, reason = said(request, "verdict"), said(request, "reason")
     return attempted(
         request,
-        lambda: acts.judge_description(actor(person(request)), stored, verdict, reason=reason),
+        lambda: acts.judge_description(me(request), stored, verdict, reason=reason),
         done="The verdict is stored.",
         to="organise_descriptions",
     )
@@ -208,7 +208,7 @@ def grant(request: HttpRequest, team: int) -> HttpResponse:
     stored, form = get_object_or_404(Team, pk=team), QuotaForm(request.POST)
 
     def act() -> None:
-        acts.grant_quota(actor(person(request)), stored, **form.cleaned_data)
+        acts.grant_quota(me(request), stored, **form.cleaned_data)
 
     return with_form(request, form, act, done="The grant holds from now on.", to="organise_team", parts={"team": team})
 

@@ -25,6 +25,7 @@ from django.http import (
 )
 from django.urls import reverse
 
+from surgvalid.host.acting import actor
 from surgvalid.host.people.acts import has_role
 from surgvalid.host.people.models import MemberRole, User
 from surgvalid.host.people.teams import team_of
@@ -56,6 +57,16 @@ def person(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
+
+
+def me(request: HttpRequest) -> str:
+    """Who is signed in, as entries of the log say it."""
+    return actor(person(request))
+
+
+def said(request: HttpRequest, name: str) -> str:
+    """What a form that was sent has under a name; nothing where it has nothing."""
+    return request.POST.get(name, "")
 
 
 def guarded(view: View, allow: Allow, methods: tuple[str, ...]) -> View:

@@ -16,7 +16,7 @@ from surgvalid.host.acts.gates import is_gate_open
 from surgvalid.host.acts.quotas import usage_of, why_no_more
 from surgvalid.host.challenge.challenge import COUNTED, VISIBILITIES, Challenge, ChallengePhase
 from surgvalid.host.pages.answers import page
-from surgvalid.host.pages.site import as_html, challenge_now, text_of
+from surgvalid.host.pages.site import as_html, challenge_here, challenge_now, text_of
 from surgvalid.host.people.models import Team, User
 from surgvalid.host.people.rules import accepted_terms, rules_now
 from surgvalid.host.people.teams import has_verified_mail, team_of, unready
@@ -156,7 +156,7 @@ def gate_words(phase: ChallengePhase) -> str:
 
 def rules(request: HttpRequest) -> HttpResponse:
     """The rules, every limit, and every change of them."""
-    challenge = _challenge()
+    challenge = challenge_here()
     return page(
         request,
         "rules",
@@ -171,7 +171,7 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 def data(request: HttpRequest) -> HttpResponse:
     """What data there is; the text and files only for those who accepted the terms."""
-    challenge = _challenge()
+    challenge = challenge_here()
     user = request.user
     accepted = isinstance(user, User) and accepted_terms(user, rules_now())
     text = text_of(challenge.texts.get("data", "")) if accepted else ""
@@ -216,10 +216,3 @@ def _files() -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(one for one in folder.iterdir() if one.is_file() and not one.is_symlink())
-
-
-def _challenge() -> Challenge:
-    challenge = challenge_now()
-    if challenge is None:
-        raise Http404
-    return challenge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
@@ -21,6 +21,13 @@ def challenge_now() -> Challenge | None:
         return current_challenge()
     except ChallengeVersion.DoesNotExist:
         return None
+
+
+def challenge_here() -> Challenge:
+    """The challenge that holds, for pages that there are not before one was adopted."""
+    if (challenge := challenge_now()) is None:
+        raise Http404
+    return challenge
 
 
 def challenge_name() -> str:

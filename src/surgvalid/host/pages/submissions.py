@@ -7,7 +7,7 @@ from typing import Any
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from surgvalid.host.acting import actor, now
+from surgvalid.host.acting import now
 from surgvalid.host.acts import submissions as acts
 from surgvalid.host.acts.gates import is_gate_open
 from surgvalid.host.acts.quotas import usage_of, why_no_more
@@ -15,7 +15,7 @@ from surgvalid.host.acts.uploads import received_path
 from surgvalid.host.challenge.challenge import Challenge
 from surgvalid.host.pages.answers import attempted, page
 from surgvalid.host.pages.history import reads_own_text, rows_of_team, shown_to_team, text_of_containers
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import me, person
 from surgvalid.host.pages.public import gate_words, next_step
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Team
@@ -96,7 +96,7 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
     stored = Submission.objects.get(pk=number)
     if stored.team != team_of(person(request)):
         raise Http404
-    act = lambda: acts.cancel(actor(person(request)), stored, reason="cancelled by its team")  # noqa: E731
+    act = lambda: acts.cancel(me(request), stored, reason="cancelled by its team")  # noqa: E731
     return attempted(request, act, done="The submission is cancelled.", to="submission", parts={"number": number})
 
 

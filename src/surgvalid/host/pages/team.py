@@ -1,4 +1,4 @@
-"""Pages of one's team: members, invitations, merging, history, and two submissions side by side."""
+"""Pages of one's team: members, invitations, history, and two submissions side by side."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from surgvalid.host.pages import site
 from surgvalid.host.pages.answers import attempted, page, whole_number, with_form
 from surgvalid.host.pages.forms import CoauthorsForm, InviteForm, TeamForm
 from surgvalid.host.pages.history import comparison, rows_of_team
-from surgvalid.host.pages.permissions import person
+from surgvalid.host.pages.permissions import person, said
 from surgvalid.host.people import teams
-from surgvalid.host.people.models import Eligibility, Invitation, MergeRequest, Team, User
+from surgvalid.host.people.models import Eligibility, Invitation, Team, User
 from surgvalid.host.people.rules import accepted_terms, rules_now
 
 MAIL = """{who} invites you to the team "{team}" in {challenge}.
@@ -50,9 +50,6 @@ def team(request: HttpRequest) -> HttpResponse:
         invite_form=InviteForm(),
         coauthors_form=CoauthorsForm(initial={"names": mine.coauthors}),
         eligibility=Eligibility.objects.filter(team=mine).first(),
-        others=[one for one in teams.open_teams() if one != mine] if rules.merging_is_open() else [],
-        asked=mine.merges_asked.filter(decided_at__isnull=True).select_related("target").first(),
-        offers=mine.merges_offered.filter(decided_at__isnull=True).select_related("source"),
         rules=rules,
         submissions=rows_of_team(mine),
     )
@@ -106,7 +103,7 @@ def leave(request: HttpRequest) -> HttpResponse:
 
 def hand_lead(request: HttpRequest) -> HttpResponse:
     """Hands the lead to another member."""
-    heir = User.objects.filter(pk=whole_number(request.POST.get("member", ""))).first()
+    heir = User.objects.filter(pk=whole_number(said(request, "member"))).first()
 
     def act() -> None:
         if heir is None:
@@ -124,31 +121,6 @@ def coauthors(request: HttpRequest) -> HttpResponse:
         teams.name_coauthors(mine, form.cleaned_data["names"].splitlines(), by=person(request), rules=rules_now())
 
     return with_form(request, form, act, done="The co-authors are stored.", to="team")
-
-
-def ask_to_merge(request: HttpRequest) -> HttpResponse:
-    """Asks another team to take one's own in."""
-    target = Team.objects.filter(pk=whole_number(request.POST.get("team", ""))).first()
-
-    def act() -> None:
-        if target is None:
-            raise Refused("merge-target", "choose another team.")
-        teams.ask_to_merge(_mine(request), target, by=person(request), rules=rules_now())
-
-    return attempted(request, act, done="The other team is asked.", to="team")
-
-
-def answer_merge(request: HttpRequest, asked: int) -> HttpResponse:
-    """Agrees to a request to merge, declines it, or withdraws one's own."""
-    mine = _mine(request)
-    stored = MergeRequest.objects.filter(pk=asked).select_related("source", "target").first()
-    if stored is None or mine not in (stored.source, stored.target):
-        raise Http404
-    if request.POST.get("answer") == "agree":
-        act = lambda: teams.merge(stored, by=person(request), rules=rules_now())  # noqa: E731
-        return attempted(request, act, done="The teams are one.", to="team")
-    act = lambda: teams.close_merge(stored, by=person(request))  # type: ignore[assignment, return-value]  # noqa: E731
-    return attempted(request, act, done="The request is closed.", to="team")
 
 
 def compare(request: HttpRequest) -> HttpResponse:

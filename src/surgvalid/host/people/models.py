@@ -77,8 +77,6 @@ class Team(models.Model):
     merged_into_id: int | None
     memberships: Any
     invitations: Any
-    merges_asked: Any
-    merges_offered: Any
     submissions: Any
 
     class Meta:

@@ -24,7 +24,6 @@ class PeopleRules:
     largest_team: int = 10
     registration_opens: datetime | None = None
     registration_closes: datetime | None = None
-    merge_until: datetime | None = None
     excluded_countries: frozenset[str] = frozenset()
     largest_coauthors: int = 3
 
@@ -36,10 +35,6 @@ class PeopleRules:
     def registration_is_open(self) -> bool:
         """Whether teams can be founded and joined at this moment; the closing second still belongs to it."""
         return is_within(now(), self.registration_opens, self.registration_closes)
-
-    def merging_is_open(self) -> bool:
-        """Whether two teams may still become one."""
-        return is_within(now(), None, self.merge_until)
 
 
 def rules_now() -> PeopleRules:
@@ -57,7 +52,6 @@ def rules_now() -> PeopleRules:
         largest_team=teams.most_members,
         registration_opens=teams.registration_opens,
         registration_closes=teams.registration_closes,
-        merge_until=teams.merges_until,
         excluded_countries=frozenset(teams.countries_refused),
         largest_coauthors=teams.coauthors,
     )

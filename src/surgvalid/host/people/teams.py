@@ -1,4 +1,4 @@
-"""Acts on teams: found, invite, join, leave, hand the lead on, merge, name co-authors; and whether a team may submit.
+"""Acts on teams: found, invite, join, leave, hand the lead on, name co-authors; and whether a team may submit.
 
 Acts happen one after another (`surgvalid.host.acting`), so what one of them checks still holds when it writes.
 """
@@ -17,7 +17,7 @@ from surgvalid.host.acting import acting, actor
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.acts.tokens import digest, new_secret
 from surgvalid.host.people.acts import accounts_of, look, narrow_eligibility, readable
-from surgvalid.host.people.models import Eligibility, Invitation, Membership, MergeRequest, Team, User
+from surgvalid.host.people.models import Eligibility, Invitation, Membership, Team, User
 from surgvalid.host.people.rules import PeopleRules, accepted_terms, rules_now
 
 MOST_INVITATIONS = 20
@@ -259,59 +259,6 @@ def _add_member(team: Team, user: User) -> None:
     Membership.objects.create(user=user, team=team)
     if user.organiser_lab:
         narrow_eligibility(team)
-
-
-def ask_to_merge(source: Team, target: Team, *, by: User, rules: PeopleRules) -> MergeRequest:
-    """The open request of one team to be taken in by another."""
-    with acting(actor(by), "ask to merge", f"team-{source.pk}", into=f"team-{target.pk}"):
-        check_leads(source, by)
-        _check_may_merge(source, target, rules)
-        if source.merges_asked.filter(decided_at__isnull=True).exists():
-            raise Refused("merge-asked", "your team has asked another one already. Withdraw that request first.")
-        return MergeRequest.objects.create(source=source, target=target, asked_by=by)
-
-
-def close_merge(request: MergeRequest, *, by: User) -> None:
-    """Nothing; the request is withdrawn or declined by one of the two leaders."""
-    with acting(actor(by), "close merge", f"team-{request.source_id}", into=f"team-{request.target_id}"):
-        if by.pk not in {request.source.leader_id, request.target.leader_id}:
-            raise Refused("not-the-leader", "only the two leaders can close a request to merge.")
-        MergeRequest.objects.filter(pk=request.pk, decided_at__isnull=True).update(decided_at=timezone.now())
-
-
-def merge(request: MergeRequest, *, by: User, rules: PeopleRules) -> Team:
-    """The team that took the other's members in; the other one is closed."""
-    source: Team = request.source
-    target: Team = request.target
-    with acting(actor(by), "merge teams", f"team-{target.pk}", source=f"team-{source.pk}"):
-        check_leads(target, by)
-        now = timezone.now()
-        if not MergeRequest.objects.filter(pk=request.pk, decided_at__isnull=True).update(decided_at=now):
-            raise Refused("merge-decided", "this request was decided already.")
-        _check_may_merge(source, target, rules)
-        joining = members_of(source)
-        end_memberships(team=source)
-        for user in joining:
-            Membership.objects.create(user=user, team=target)
-        source.merged_into = target
-        source.save(update_fields=("merged_into",))
-        if any(user.organiser_lab for user in joining):
-            narrow_eligibility(target)
-    return target
-
-
-def _check_may_merge(source: Team, target: Team, rules: PeopleRules) -> None:
-    if not rules.merging_is_open():
-        raise Refused("merging-closed", f"teams could merge until {rules.merge_until:%-d %B %Y, %H:%M} UTC.")
-    if source.pk == target.pk or source.merged_into_id or target.merged_into_id:
-        raise Refused("merge-target", "choose another team.")
-    if has_submitted(source):
-        raise Refused(
-            "merge-after-submission",
-            "a team that has submitted cannot be taken in, or its attempts would come on top. Let the other team ask.",
-        )
-    if len(members_of(source)) + len(members_of(target)) > rules.largest_team:
-        raise Refused("team-full", f"together you are more than the {rules.largest_team} members that a team may have.")
 
 
 def why_not_submit(team: Team) -> list[str]:

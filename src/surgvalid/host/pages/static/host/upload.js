@@ -55,11 +55,12 @@
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = form.querySelector("button"), phase = form.elements.phase.value;
-    const image = form.elements.image.files[0], description = form.elements.description.files[0];
+    const image = form.elements.image.files[0], description = form.elements.description?.files[0];
     button.disabled = true;
     try {
       const content = { phase, image: await send(image, "image.tar", phase) };
       if (description) content.description = await send(description, description.name, phase);
+      if (form.elements.baseline) content.baseline = form.elements.baseline.value;
       say("Handing in");
       const made = await ask("POST", "submissions", content);
       window.location.assign(`${form.dataset.done}${made.submission}/`);
