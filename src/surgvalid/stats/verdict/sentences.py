@@ -285,6 +285,7 @@ def _other_metric(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 def reaches(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
     """What a model that stands alone reaches, from its row of `interval`."""
     value, count = f"{row['model']} reaches {facts.name} {amount(row['value'], facts)}", row["videos"]
+    count = row["cases"] if count is None else count
     units = f"{count:,} {_plural(unit, count)}"
     if row["low"] is None:
         return f"{value} in {units}, without an interval; there is no other model to compare with."

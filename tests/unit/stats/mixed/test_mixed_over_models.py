@@ -97,7 +97,8 @@ def test_what_surely_helps_one_model_and_harms_another_has_no_p_value_on_average
     shown = row(found)
     assert [shown[name] for name in ("p_value", "p_holm", "low", "high", "symbol")] == [None] * 4 + ["x"]
     assert "helps one model and harms another" in " ".join(found.warnings)
-    harmed = frame.with_columns(value=pl.col("value") - pl.col("smoke") * pl.col("model").replace_strict({"m0": 1, "m1": 3}))
+    moved = {"m0": -1.0, "m1": -3.0}
+    harmed = frame.with_columns(value=pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved))
     both = failures(harmed, family="gaussian", **ASKED)
     assert "depends-on-model" in codes(both)
     assert row(both)["p_value"] < 0.01  # type: ignore[operator]
