@@ -204,6 +204,10 @@ def _missing(numbers: Mapping[str, Any]) -> str:
     return listed([f"{count:,} missing {_plural('score', count)} of {model}" for model, count in counts])
 
 
+def _counts(numbers: Mapping[str, Any]) -> str:
+    return "counts" if sum(numbers["counts"].values()) == 1 else "count"
+
+
 def _left_out(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     is_or_are = "is" if sum(numbers["counts"].values()) == 1 else "are"
     return f"{_missing(numbers)} {is_or_are} left out; counted as worst, it is no clearer."
@@ -308,15 +312,13 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "depends_on_metric": _depends_on_metric,
     "depends_on_missing": _depends_on_missing,
     "depends_on_counting": _depends_on_counting,
-    "also_if_worst": lambda _, n: f"The same if {_missing(n)} count as the worst value, {n['worst']:g}.",
+    "also_if_worst": lambda _, n: f"The same if {_missing(n)} {_counts(n)} as the worst value, {n['worst']:g}.",
     "missing_left_out": _left_out,
     "beside_baseline": _beside_baseline,
     "chance_wrong": _chance_wrong,
     "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
     "shared": _shared,
-    "missing_as_asked": lambda _, n: (
-        f"{_missing(n)} count{'s' * (sum(n['counts'].values()) == 1)} as was asked: {n['rule']}."
-    ),
+    "missing_as_asked": lambda _, n: f"{_missing(n)} {_counts(n)} as was asked: {n['rule']}.",
     "relevance": lambda v, _: (
         f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
     ),
