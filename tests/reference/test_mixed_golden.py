@@ -163,10 +163,9 @@ def test_means_pairs_trends_and_joint_tests_of_a_linear_model_equal_emmeans() ->
 
 def test_means_pairs_and_joint_tests_of_a_logit_model_equal_emmeans() -> None:
     found, reference = fit(table("phases"), "correct ~ phase*smoke + w + (1 | video)"), stored("categories")
-    for weights, name in (("equal", "means"), ("proportional", "proportional")):
-        means = emm(found, "phase", weights=weights).table()  # type: ignore[arg-type]
-        np.testing.assert_allclose(means["mean"], column(reference[name], "emmean"), atol=1e-4)
-        np.testing.assert_allclose(means["std_error"], column(reference[name], "SE"), atol=1e-4)
+    means = emm(found, "phase").table()
+    np.testing.assert_allclose(means["mean"], column(reference["means"], "emmean"), atol=1e-4)
+    np.testing.assert_allclose(means["std_error"], column(reference["means"], "SE"), atol=1e-4)
     cells = emm(found, ["phase", "smoke"]).table().sort("smoke", "phase")
     np.testing.assert_allclose(cells["mean"], column(reference["cells"], "emmean"), atol=1e-4)
     for df, name in ((float("inf"), "pairs"), (6.0, "pairs_df6")):

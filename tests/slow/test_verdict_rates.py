@@ -1,4 +1,4 @@
-"""How often a verdict is wrong: a thousand simulated pages with their figures, coverage and power of joint intervals, contradictions."""
+"""How often a verdict is wrong: a thousand pages, joint intervals, contradictions, and every printed probability."""
 
 from __future__ import annotations
 
