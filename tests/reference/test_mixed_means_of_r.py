@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from mixed_data import stored_inference as stored
-from mixed_predictions import slopes_over
+from mixed_predictions import means_table, slopes_over
 from surgvalid.stats.mixed.fit.fit import fit
 from surgvalid.stats.mixed.fit.result import MixedFit
 from surgvalid.stats.mixed.inference.grid import Means, emm, joint_test
@@ -35,14 +35,14 @@ def close(
 
 def test_means_of_a_factor_with_an_interaction_equal_those_of_emmeans() -> None:
     found, reference = fitted("set1_counts")
-    close(emm(found, "A").table(), reference["A_link_equal"], "mean", "emmean")
+    close(means_table(emm(found, "A"), ["A"]), reference["A_link_equal"], "mean", "emmean")
 
 
 def test_means_of_combinations_and_at_values_equal_those_of_emmeans() -> None:
     found, reference = fitted("set1_counts")
-    both = emm(found, ["A", "B"]).table().sort("B", "A")
+    both = means_table(emm(found, ["A", "B"]), ["A", "B"]).sort("B", "A")
     close(both, reference["AB_link"], "mean", "emmean")
-    sized = emm(found, ["A", "size"], at={"size": [1.0, 3.0, 5.0]}).table().sort("size", "A")
+    sized = means_table(emm(found, ["A", "size"], at={"size": [1.0, 3.0, 5.0]}), ["A", "size"]).sort("size", "A")
     close(sized, reference["A_at_size"], "mean", "emmean")
 
 
@@ -60,7 +60,7 @@ def test_pairs_equal_those_of_emmeans(df: float | None) -> None:
 def test_slopes_per_level_equal_the_trends_of_emmeans() -> None:
     found, reference = fitted("set1_counts")
     trends = slopes_over(found, "size", "A")
-    close(trends.table(), reference["size_trend_by_A"], "mean", "size.trend")
+    close(means_table(trends, ["A"], is_slope=True), reference["size_trend_by_A"], "mean", "size.trend")
     close(trends.pairs(), reference["size_trend_pairs"], "estimate", "estimate")
 
 
@@ -69,7 +69,7 @@ def test_differences_of_differences_equal_those_of_emmeans() -> None:
     means = emm(found, ["A", "B"]).linear.reshape(3, 2, -1)
     apart = means[:, 0] - means[:, 1]
     rows = np.array([apart[a] - apart[b] for a, b in ((0, 1), (0, 2), (1, 2))])
-    table = Means(("pair",), (("ab",), ("ac",), ("bc",)), rows, 0.0, found).table()
+    table = means_table(Means((("ab",), ("ac",), ("bc",)), rows, found), ["pair"], is_slope=True)
     close(table, reference["interaction_contrast"], "mean", "estimate")
 
 
@@ -88,8 +88,8 @@ def test_joint_tests_of_a_linear_model_are_at_the_mean_and_not_at_zero() -> None
         test = joint_test(found, row["model term"], df=row["df2"])
         assert test.statistic == pytest.approx(row["F.ratio"], abs=6e-4)
         assert test.rank == row["df1"]
-    close(emm(found, "A").table(), reference["A_equal"], "mean", "emmean", tolerance=1e-5)
-    close(emm(found, "w").table(), reference["w"], "mean", "emmean", tolerance=1e-5)
+    close(means_table(emm(found, "A"), ["A"]), reference["A_equal"], "mean", "emmean", tolerance=1e-5)
+    close(means_table(emm(found, "w"), ["w"]), reference["w"], "mean", "emmean", tolerance=1e-5)
 
 
 @pytest.mark.parametrize("name", ["phase", "smoke"])
@@ -105,5 +105,5 @@ def test_averages_over_the_data_equal_those_of_r(name: str, scale: str) -> None:
 
 def test_four_phases_equal_those_of_emmeans() -> None:
     found, reference = fitted("set2_binary")
-    close(emm(found, "phase").table(), reference["phase_link_equal"], "mean", "emmean")
+    close(means_table(emm(found, "phase"), ["phase"]), reference["phase_link_equal"], "mean", "emmean")
     close(emm(found, "phase").pairs(), reference["phase_pairs_tukey"], "estimate", "estimate")

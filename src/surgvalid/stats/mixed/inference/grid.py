@@ -35,22 +35,11 @@ _MANY = 1e5
 class Means:
     """Marginal means as linear functions of the coefficients."""
 
-    over: tuple[str, ...]
     values: tuple[tuple[Value, ...], ...]
     """The combination of values that every row stands for."""
     linear: np.ndarray
     """One row of coefficients' weights per mean; NaN where no case of the data is like that."""
-    offset: float
     fit: MixedFit
-
-    def table(self, *, level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
-        """Rows of the columns asked for, and `mean, std_error, low, high` on the scale of the linear predictor."""
-        error = np.sqrt(np.einsum("ij,jk,ik->i", self.linear, self.fit.covariance, self.linear))
-        mean, width = self.linear @ self.fit.beta + self.offset, float(special.stdtrit(df, 0.5 + level / 2)) * error
-        columns = {name: [row[k] for row in self.values] for k, name in enumerate(self.over)}
-        return pl.DataFrame(
-            {**columns, "mean": mean, "std_error": error, "low": mean - width, "high": mean + width}, strict=False
-        ).fill_nan(None)
 
     def pairs(self, *, level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
         """Differences of all pairs of means, Tukey's: `contrast, estimate, std_error, df, t, p_value, low, high`."""
@@ -112,7 +101,7 @@ def emm(
     rows = design_rows(fitted, frame).reshape(len(values), len(combos), -1)
     linear = rows.mean(axis=1)
     linear[~_has_rows(fitted, asked, values)] = np.nan
-    return Means(asked, values, linear, float(np.mean(fitted.design.offset)), fitted)
+    return Means(values, linear, fitted)
 
 
 def grid_values(fitted: MixedFit, at: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
