@@ -301,11 +301,8 @@ def _video_score(matrix: ScoreMatrix) -> dict[str, int | None]:
     """In how many videos the mean of the first model is better, worse and equal."""
     sums = np.bincount(matrix.videos, weights=matrix.values[:, 0] - matrix.values[:, 1])
     gaps = matrix.metric.sign * np.where(np.abs(sums) < 1e-12, 0.0, sums)
-    return {
-        "videos_won": matrix.unit.counted(int((gaps > 0).sum())),
-        "videos_lost": matrix.unit.counted(int((gaps < 0).sum())),
-        "videos_tied": matrix.unit.counted(int((gaps == 0).sum())),
-    }
+    held = {"videos_won": gaps > 0, "videos_lost": gaps < 0, "videos_tied": gaps == 0}
+    return {name: matrix.unit.counted(int(some.sum())) for name, some in held.items()}
 
 
 def _prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
