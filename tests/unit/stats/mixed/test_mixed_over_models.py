@@ -161,3 +161,9 @@ def test_an_age_is_a_number_and_never_one_category_per_patient() -> None:
     parted = failures(aged, fixed=["C(age)"], **asked)
     assert parted.table.height == 3
     assert "quantity-in-thirds" in codes(parted)
+
+
+def test_without_properties_it_is_told_how_they_are_named() -> None:
+    prose = failures(answers(Truth(2, 9, real=True), 3), family="gaussian", outcome="value", better="larger").prose
+    assert "No property was named (--fixed)" in prose
+    assert "Of 0" not in prose
