@@ -86,9 +86,10 @@ def p_value(truth: Truth, like_these: bool, *, repetition: int) -> float:
     model = ModelFormula("value", None, ("smoke",), ("model", "video"), family="gaussian" if truth.real else "binomial")
     fitted, tests = tested(design_of(frame, model, separation="keep"), "video", TestRule())
     asked_of: dict[str, Any] = {"column": "model", "level": 0.95, "like_these": like_these}
-    if like_these:
+    if like_these or tests.table["p_value"][1] <= 0.05:  # else it is not found either way, and slopes take long
         tests = over_models(fitted, tests, frame, **asked_of).tests
-    return float(tests.table["p_value"][1])
+    found = tests.table["p_value"][1]
+    return float("nan") if found is None else float(found)
 
 
 def rejected(truth: Truth, *, like_these: bool, repetitions: int) -> float:

@@ -26,6 +26,7 @@ from surgvalid.report.sections.verdict import section as first_page
 from surgvalid.results.result import Result
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_reading import TableReading, read_scores
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.verdict.sentences import sentences_of, title_of
 
 FOLDER = TESTS / "data" / "tables"
@@ -115,6 +116,29 @@ def _of_two(file: str, truth: dict[str, Any]) -> Result:
     return surgvalid.compare(FOLDER / file, first, second, **said(truth))
 
 
+def _strata(file: str, truth: dict[str, Any]) -> Result:
+    read = reading(file)
+    of_cases = read.table.strata[:1] if isinstance(read, TableReading) else ["any"]
+    if not of_cases:
+        pytest.skip("nothing describes its cases")
+    return surgvalid.strata(FOLDER / file, of_cases, **said(truth))
+
+
+def _monitored(file: str, truth: dict[str, Any]) -> Result:
+    """With dates of their own for all units, where a column of the file names these."""
+    read, german = reading(file), file == "german.csv"
+    if isinstance(read, SurgvalidError) or not file.endswith(".csv") or not read.unit.is_known:
+        pytest.skip("nothing to date")
+    how: dict[str, Any] = {"separator": ";", "encoding": "cp1252"} if german else {}
+    rows = pl.read_csv(FOLDER / file, infer_schema_length=None, **how)
+    if read.unit.level == "E4" or read.unit.column not in rows.columns:
+        pytest.skip("no column names units")
+    units = rows[read.unit.column].unique(maintain_order=True).to_list()
+    dates = {unit: f"{2001 + place}-01-01" for place, unit in enumerate(units)}
+    dated = rows.with_columns(date=pl.col(read.unit.column).replace_strict(dates, return_dtype=pl.String))
+    return surgvalid.monitor(dated, since=f"{2001 + len(units) // 2}-01-01", **said(truth))
+
+
 def _pilot(file: str, truth: dict[str, Any]) -> Result:
     return surgvalid.plan(FOLDER / file, width=0.2, models=truth["models"][:1], simulations=100, **said(truth))
 
@@ -128,6 +152,8 @@ VERBS: dict[str, Callable[[str, dict[str, Any]], Result]] = {
     "profiles": lambda file, truth: surgvalid.profiles(FOLDER / file, **said(truth)),
     "dependence": lambda file, truth: surgvalid.dependence(FOLDER / file, **said(truth)),
     "plan": _pilot,
+    "strata": _strata,
+    "monitor": _monitored,
 }
 ASKS_FOR_SPREAD = {"dependence", "plan"}
 """Verbs whose answer is the spread between units: without a known unit, or with one, they have none."""
@@ -136,6 +162,11 @@ ASKS_FOR_SPREAD = {"dependence", "plan"}
 def units_of(result: Result) -> set[int]:
     """How many units a result says that it rests on."""
     tables = [result.tables["values"]] if "values" in result.tables else [result.table]
+    if "videos_new" in result.table.columns:
+        watched = result.table.filter(pl.col("kind") == "value")
+        return set((watched["videos_validation"] + watched["videos_new"]).to_list())
+    if "baseline_videos" in result.table.columns:
+        return set(result.table["baseline_videos"].drop_nulls())
     named = [frame["videos"] for frame in tables if "videos" in frame.columns and "goal" not in frame.columns]
     return {int(count) for column in named for count in column.drop_nulls()}
 
@@ -152,10 +183,18 @@ def test_every_verb_reads_it_so(file: str, verb: str) -> None:
     assert not isinstance(read, SurgvalidError), f"{verb} reads what cannot be read"
     counts = units_of(result)
     if read.unit.is_known:
+        if verb == "monitor" and not truth["units"]:
+            return  # each model is watched alone, and these have no unit in common
         assert counts <= {*expected_units(truth)} - {None}, f"{verb} counts {counts}"
         return
     codes = {finding.code for finding in result.findings}
     assert "no-unit" in codes
+    assert not counts
+    assert not re.search(r"\b(videos?|units?)\b|95 ?%", result.prose), result.prose
+    for frame in result.tables.values():
+        assert "video" not in frame.columns or frame["video"].null_count() == frame.height
+        notes = set(frame["note"].drop_nulls()) if "note" in frame.columns else set()
+        assert notes <= {UNSAID, "every score reaches it by definition"}
     for name in ("low", "high", "p_value"):
         frame = result.tables.get("pairs", result.table)
         assert name not in frame.columns or "threshold" in frame.columns or frame[name].null_count() == frame.height

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from clubsandwich import their_cr2
-from mixed_predictions import slopes_over
+from mixed_predictions import means_table, slopes_over
 from repository import REPOSITORY
 from surgvalid.stats.mixed.failures import failures
 from surgvalid.stats.mixed.fit.fit import fit
@@ -148,13 +148,13 @@ def test_the_freedom_of_a_property_of_whole_videos_is_about_that_of_kenward_and_
 
 def test_means_pairs_trends_and_joint_tests_of_a_linear_model_equal_emmeans() -> None:
     found, reference = fit(table("phases"), LINEAR, family="gaussian"), stored("linear")
-    means = emm(found, "phase").table()
+    means = means_table(emm(found, "phase"), ["phase"])
     np.testing.assert_allclose(means["mean"], column(reference["means"], "emmean"), atol=1e-5)
     np.testing.assert_allclose(means["std_error"], column(reference["means"], "SE"), atol=1e-5)
     pairs = emm(found, "phase").pairs(df=float(column(reference["pairs"], "df")[0]))
     np.testing.assert_allclose(pairs["estimate"], column(reference["pairs"], "estimate"), atol=1e-5)
     np.testing.assert_allclose(pairs["p_value"][:1], column(reference["pairs"], "p.value")[:1], atol=1e-4)
-    trends = slopes_over(found, "size", "phase").table()
+    trends = means_table(slopes_over(found, "size", "phase"), ["phase"], is_slope=True)
     np.testing.assert_allclose(trends["mean"], column(reference["trends"], "size.trend"), atol=1e-5)
     for row in reference["joint"]:
         test = joint_test(found, row["model term"], df=row["df2"])
@@ -163,11 +163,10 @@ def test_means_pairs_trends_and_joint_tests_of_a_linear_model_equal_emmeans() ->
 
 def test_means_pairs_and_joint_tests_of_a_logit_model_equal_emmeans() -> None:
     found, reference = fit(table("phases"), "correct ~ phase*smoke + w + (1 | video)"), stored("categories")
-    for weights, name in (("equal", "means"), ("proportional", "proportional")):
-        means = emm(found, "phase", weights=weights).table()  # type: ignore[arg-type]
-        np.testing.assert_allclose(means["mean"], column(reference[name], "emmean"), atol=1e-4)
-        np.testing.assert_allclose(means["std_error"], column(reference[name], "SE"), atol=1e-4)
-    cells = emm(found, ["phase", "smoke"]).table().sort("smoke", "phase")
+    means = means_table(emm(found, "phase"), ["phase"])
+    np.testing.assert_allclose(means["mean"], column(reference["means"], "emmean"), atol=1e-4)
+    np.testing.assert_allclose(means["std_error"], column(reference["means"], "SE"), atol=1e-4)
+    cells = means_table(emm(found, ["phase", "smoke"]), ["phase", "smoke"]).sort("smoke", "phase")
     np.testing.assert_allclose(cells["mean"], column(reference["cells"], "emmean"), atol=1e-4)
     for df, name in ((float("inf"), "pairs"), (6.0, "pairs_df6")):
         pairs = emm(found, "phase").pairs(df=df)

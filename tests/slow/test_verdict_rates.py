@@ -1,10 +1,11 @@
-"""How often a verdict is wrong: a thousand simulated pages, coverage and power of joint intervals, contradictions."""
+"""How often a verdict is wrong: a thousand pages, joint intervals, contradictions, and every printed probability."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 import pytest
+from docs.validate_verdicts import held_by_bound, held_by_improvement, held_by_range, held_elsewhere
 
 from surgvalid.stats.comparing.paired_tests import pair_indices
 from surgvalid.stats.verdict.contradictions import conditions
@@ -56,3 +57,10 @@ def test_it_depends_is_said_as_seldom_and_as_often_as_measured(sizes: tuple[int,
     assert np.mean([depends(rng, sizes, (1.0, 1.0)) for _ in range(runs)]) <= 0.02
     assert np.mean([depends(rng, sizes, (2.5, 0.0)) for _ in range(runs)]) <= 0.10
     assert np.mean([depends(rng, sizes, (1.2, -1.2)) for _ in range(runs)]) >= opposite - 0.08
+
+
+def test_every_probability_that_is_printed_is_kept() -> None:
+    assert [held_by_range("normal", units) for units in (3, 4, 5)] == pytest.approx([0.75, 0.875, 0.9375], abs=0.01)
+    assert min(held_by_bound(units) for units in (6, 12, 40)) >= 0.95
+    assert min(held_elsewhere(centres, 1500) for centres in (5, 12)) >= 0.94
+    assert min(held_by_improvement(videos, 200) for videos in (6, 20)) >= 0.91

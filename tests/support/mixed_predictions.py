@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,4 +63,12 @@ def _effects(labels: pl.Series, mean: np.ndarray, table: pl.DataFrame, name: str
 def slopes_over(fitted: MixedFit, column: str, over: str) -> Means:
     """The slope of a numeric column at each level of another."""
     high, low = (emm(fitted, over, at={column: [value]}) for value in reversed(around_the_mean(fitted, column)))
-    return Means((over,), high.values, high.linear - low.linear, 0.0, fitted)
+    return Means(high.values, high.linear - low.linear, fitted)
+
+
+def means_table(means: Means, over: Sequence[str], *, is_slope: bool = False) -> pl.DataFrame:
+    """The values of columns, and `mean, std_error` on the scale of the linear predictor; a slope has no offset."""
+    error = np.sqrt(np.einsum("ij,jk,ik->i", means.linear, means.fit.covariance, means.linear))
+    mean = means.linear @ means.fit.beta + (0.0 if is_slope else float(np.mean(means.fit.design.offset)))
+    columns = {name: [row[place] for row in means.values] for place, name in enumerate(over)}
+    return pl.DataFrame({**columns, "mean": mean, "std_error": error}, strict=False)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from surgvalid.errors import WouldOverwrite
 from surgvalid.results.folder import write_files
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.studies.study import StudyResult
 
 
@@ -21,7 +22,7 @@ class ModelValue(NamedTuple):
     low: float | None
     high: float | None
     level: float
-    units: int
+    units: int | None
     unit: str
     absent: str = ""
     """What scores that are not there count as."""
@@ -34,6 +35,8 @@ class ModelValue(NamedTuple):
             >>> ModelValue("a", "dice", 0.8, 0.7, 0.9, 0.95, 12, "patient").words
             '95% interval 0.7 to 0.9 over 12 patients (surgvalid)'
         """
+        if self.units is None:
+            return f"no interval: {UNSAID} (surgvalid){self.absent}"
         over = f"over {self.units:,} {self.unit}{'s' if self.units != 1 else ''} (surgvalid)"
         if self.low is None or self.high is None:
             return f"no interval {over}{self.absent}"

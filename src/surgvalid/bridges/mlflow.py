@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from surgvalid.bridges.measured import measured, numbers
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.studies.study import StudyResult
 
 
@@ -24,7 +25,7 @@ def write(result: StudyResult, client: Any, run_id: str) -> dict[str, float]:
         client.log_metric(run_id, name, value)
     first = measured(result)[0]
     client.set_tag(run_id, "surgvalid.unit", first.unit)
-    client.set_tag(run_id, "surgvalid.units", str(first.units))
+    client.set_tag(run_id, "surgvalid.units", str(first.units or UNSAID))
     interval = f"{first.level:.0%}, over {first.unit}s; names end in _low and _high"
     client.set_tag(run_id, "surgvalid.interval", f"{interval}{first.absent}")
     client.set_tag(run_id, "surgvalid.verdict", result.verdict[0])

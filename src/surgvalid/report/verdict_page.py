@@ -129,12 +129,12 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
     """
     metric, unit, first = judged.metric, judged.unit.word, judged.statements[0]
-    values = {
-        model: reached for model, *reached in tables["values"].select("model", "value", "low", "high").iter_rows()
-    }
+    units = tables["patients"] if judged.unit.is_known else cases.rename({"case": "video"})
+    held = tables["values"].select("model", "value", "low", "high").filter(pl.col("value").is_not_null())
+    values = {model: reached for model, *reached in held.iter_rows()}
     if not judged.leading:
         shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
-        return [picture("patient_values", tables["patients"], title=f"Every {unit}", **shown)]
+        return [picture("patient_values", units, title=f"Every {unit}", **shown)]
     if first.code == "same":
         return []
     shared = {"margin": judged.margin, "metric": metric.name, "unit": unit}
@@ -158,9 +158,8 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         "other": pair.other,
         "larger": metric.sign > 0,
         "interval": _interval(judged, pair),
-        "means": (values[pair.other][0], values[pair.model][0]),
+        "means": tuple(values.get(name, (None,))[0] for name in (pair.other, pair.model)),
     }
-    units = tables["patients"] if judged.kind != "no_unit" else cases.rename({"case": "video"})
     return [picture("paired_patients", units, **options, **shared)]
 
 
@@ -248,7 +247,8 @@ def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequenc
     if tables["pairs"].height:
         sections.append(Section("pairs", "Differences of pairs", (_table("pairs", "Differences", tables["pairs"]),)))
     every, worst = (_unit_named(tables[name], judged.unit.word) for name in ("patients", "hard_cases"))
-    sections.append(Section("patients", f"All {unit}", (_table("patients", f"Every {unit[:-1]}", every),)))
+    if every.height:
+        sections.append(Section("patients", f"All {unit}", (_table("patients", f"Every {unit[:-1]}", every),)))
     hard = ReportTable("hard-cases", "Hardest for the typical model", worst, "Median over models.")
     sections.append(Section("cases", "Which cases are hard", (hard,)))
     if "strata" in tables:

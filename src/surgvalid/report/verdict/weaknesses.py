@@ -330,7 +330,7 @@ def _against(matrix: ScoreMatrix, model: str, rivals: Sequence[str], column: str
             "p": row["p_value"],
         }
         for row in listed
-        if row["videos"] >= _FEWEST_VIDEOS
+        if (row["videos"] or 0) >= _FEWEST_VIDEOS
     ]
 
 

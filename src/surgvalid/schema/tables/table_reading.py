@@ -500,7 +500,8 @@ class _PlainFrame:
             named = roles.named or {column: (unnamed_metric, column) for column in roles.models}
             called = {same_metric(metric): metric for metric, _ in reversed(list(named.values()))}
             metrics = {column: called[same_metric(metric)] for column, (metric, _) in named.items()}
-            return {column: model for column, (_, model) in named.items()}, self._measured(metrics)
+            of_columns = self._measured(metrics) if roles.named else metrics  # what is behind a model is no unit
+            return {column: model for column, (_, model) in named.items()}, of_columns
         if not roles.model:
             after = "sheet" if sheet else "file"
             self.taken.append(f"no column names a model: the table is one, called {stem!r} after its {after}")

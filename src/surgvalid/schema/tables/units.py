@@ -41,6 +41,8 @@ from surgvalid.schema.tables.tabular import told_apart_by
 
 NOT_SAID = "(not said)"
 """What every row's unit is called where none is known: one unit, of which nothing varies."""
+UNSAID = "nobody said what is independent"
+"""Why a row has no interval and no number of units, where that is so."""
 BELOW = "unit-below"
 """The code of the line that patients have several of what was stated to be independent."""
 _VIDEO = re.compile(
@@ -78,6 +80,10 @@ class Unit:
     def is_known(self) -> bool:
         """Whether anything says what is independent; without that no interval, p-value or winner is given."""
         return self.level != "E5"
+
+    def counted(self, number: Any) -> Any:
+        """A number of units, or of what else they are needed for; None where nothing says what is independent."""
+        return number if self.is_known else None
 
     def called(self, text: str) -> str:
         """A text about videos with what is independent called as the table calls it."""

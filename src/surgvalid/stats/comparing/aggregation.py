@@ -36,6 +36,7 @@ from surgvalid.schema.metric_facts import Better
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.comparing.paired_tests import pair_indices
 from surgvalid.stats.intervals.interval import known, matrix_notes
 from surgvalid.stats.intervals.statistic import Statistic, divided, unweighted
@@ -113,12 +114,16 @@ def aggregate(
         without_weights = "No weights were given, so the weighted phase-wise strategy is not shown."
         notes.append(remark("strategies-left-out", without_weights if has_phase else without_phase))
     values = strategy_values(matrix, statistic, phase if has_phase else None, combine, weights)
+    levels = "videos and phases"
+    if not matrix.unit.is_known:
+        values, levels = {name: some for name, some in values.items() if "video" not in name}, "phases"
+        notes.append(remark("strategies-left-out", f"No strategy that looks at single patients is shown: {UNSAID}."))
     frame, agreement = summarise(
         matrix.models, values, better=better_of_strategies(matrix, combine), default=FRAME_WISE
     )
     prose = (
         f"Models were ranked by the {operator} of {matrix.metric.name!r} under {len(values)} aggregation strategies, "
-        f"combining {combine} over videos and phases; ties share the smallest rank, and agreement with frame-wise "
+        f"combining {combine} over {levels}; ties share the smallest rank, and agreement with frame-wise "
         "aggregation is Kendall's tau-b. Ranks and winners follow the values alone: whether models differ by more than "
         "chance, `compare` and `rank` say."
     )

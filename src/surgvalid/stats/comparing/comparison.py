@@ -32,6 +32,7 @@ from surgvalid.results.tables.statistics import COMPARE
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.intervals.engine import Difference, auto_difference
 from surgvalid.stats.intervals.few_videos import (
     few_videos,
@@ -235,7 +236,7 @@ def pair_row(
         difference = difference._replace(low=float("nan"), high=float("nan"), method="none")
     note = None
     if np.isnan(difference.low) and difference.findings:
-        note = matrix.unit.called(difference.findings[0].message)
+        note = matrix.unit.called(difference.findings[0].message) if matrix.unit.is_known else UNSAID
     if settings.method != AUTO:
         difference, note = _drawn(sample, difference, settings, slice_.name)
     row = {
@@ -253,8 +254,8 @@ def pair_row(
         "min_detectable": known(_detectable(difference, settings)),
         **_video_score(matrix),
         "cases": len(matrix.values),
-        "videos": len(matrix.video_names),
-        "effective_videos": known(difference.effective),
+        "videos": matrix.unit.counted(len(matrix.video_names)),
+        "effective_videos": matrix.unit.counted(known(difference.effective)),
         "resample": label_of(settings.resample),
         "method": difference.method,
         **settings.recorded,
@@ -296,15 +297,12 @@ def _drawn(
     return difference._replace(low=low, high=high, sd=sd, df=unknown, method=BOOTSTRAP, findings=findings), None
 
 
-def _video_score(matrix: ScoreMatrix) -> dict[str, int]:
+def _video_score(matrix: ScoreMatrix) -> dict[str, int | None]:
     """In how many videos the mean of the first model is better, worse and equal."""
     sums = np.bincount(matrix.videos, weights=matrix.values[:, 0] - matrix.values[:, 1])
     gaps = matrix.metric.sign * np.where(np.abs(sums) < 1e-12, 0.0, sums)
-    return {
-        "videos_won": int((gaps > 0).sum()),
-        "videos_lost": int((gaps < 0).sum()),
-        "videos_tied": int((gaps == 0).sum()),
-    }
+    held = {"videos_won": gaps > 0, "videos_lost": gaps < 0, "videos_tied": gaps == 0}
+    return {name: matrix.unit.counted(int(some.sum())) for name, some in held.items()}
 
 
 def _prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
@@ -312,9 +310,11 @@ def _prose(settings: IntervalSettings, matrix: ScoreMatrix) -> str:
     both = f"{len(matrix.values):,} {'videos' if scores_videos(matrix) else 'cases'} " + (
         "of both, stand-ins for missing scores included" if matrix.absent.filled else "both were scored on"
     )
+    head = f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}."
+    if not matrix.unit.is_known:
+        return f"{head} {values_prose(settings, matrix, what='values')} No interval and no test: {UNSAID}."
     return (
-        f"{matrix.models[0]!r} minus {matrix.models[1]!r} on the {both}. "
-        f"{how} {_test_prose(settings, matrix)} "
+        f"{head} {how} {_test_prose(settings, matrix)} "
         f"The minimum detectable difference has {POWER:.0%} power at level {1 - settings.level:.2g} and takes the SD "
         "as given."
     )

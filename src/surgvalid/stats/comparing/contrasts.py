@@ -22,6 +22,7 @@ import numpy as np
 
 from surgvalid.errors import Misuse
 from surgvalid.schema.tables.score_table import ScoreMatrix
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.comparing.class_contrasts import ClassContrast, class_contrast
 from surgvalid.stats.intervals.engine import pooled_cases, row_owners, values_without
 from surgvalid.stats.intervals.interval import known, slice_keys
@@ -147,6 +148,7 @@ def _jackknife_rows(
         ends = {end: None if refused else known(getattr(spread, end)[i]) for end in ("low", "high", "sd", "df")}
         none = ends["low"] is None
         why = _why_none(one, videos, gap, settings, spread.note) if none else spread.note
+        why = why if matrix.unit.is_known else UNSAID
         intervals.append({**ends, "method": "none" if none else spread.method, "note": why or None})
     return _rows(matrix, one, sides, effective_videos(sizes[0]), settings, intervals)
 
@@ -187,9 +189,9 @@ def _rows(
             "statistic": settings.statistic if matrix.statistics is None else POOLED,
             "estimand": settings.estimand,
             "cases": int(one.cases.sum()),
-            "videos": videos,
-            "baseline_videos": others,
-            "effective_videos": known(float(effective)),
+            "videos": matrix.unit.counted(videos),
+            "baseline_videos": matrix.unit.counted(others),
+            "effective_videos": matrix.unit.counted(known(float(effective))),
             **{name: known(side[i]) for name, side in zip(("value", "baseline", "delta"), sides, strict=True)},
             "resample": label_of(settings.resample),
             **settings.recorded,

@@ -30,10 +30,12 @@ from surgvalid.results.tables.statistics import IMPROVEMENT, PROFILES
 from surgvalid.schema.findings import Finding
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.intervals.engine import unit_totals
 from surgvalid.stats.intervals.few_videos import few_videos
 from surgvalid.stats.intervals.interval import known, matrix_notes
 from surgvalid.stats.intervals.interval_settings import check_level, percent
+from surgvalid.stats.intervals.pooled import scored_units
 from surgvalid.stats.intervals.replicates import ESTIMAND_PROSE, Sample
 from surgvalid.stats.intervals.slices import SEPARATOR, Slice, labelled, slices, split_notes
 from surgvalid.stats.intervals.video_jackknife import FEWEST_VIDEOS, Jackknifed, degrees_of_freedom, mean_interval
@@ -116,9 +118,13 @@ def profiles(
     prose = (
         f"The share of cases whose {matrix.metric.name!r} reaches a threshold ({len(marks)} of them), and the "
         "probability that one model does better than another on the same case (a tie counts half), "
-        f"{ESTIMAND_PROSE[estimand]} (estimand: {estimand}; {len(matrix.values):,} cases, "
-        f"{len(matrix.video_names):,} videos). {percent(level)} intervals leave out one video at a time (jackknife, "
-        "quantiles of t on the logit scale) and hold for one threshold or one pair at a time."
+        f"{ESTIMAND_PROSE[estimand]} (estimand: {estimand}; {scored_units(matrix)}). "
+    )
+    prose += (
+        f"{percent(level)} intervals leave out one video at a time (jackknife, quantiles of t on the logit scale) and "
+        "hold for one threshold or one pair at a time."
+        if matrix.unit.is_known
+        else f"No intervals: {UNSAID}."
     )
     return ProfilesResult.of(PROFILES.frame(rows), prose, notes, improvement=IMPROVEMENT.frame(pairs))
 
@@ -179,9 +185,9 @@ def _profile_rows(slice_: Slice, marks: np.ndarray, estimand: str, level: float)
                 "threshold": mark,
                 **_numbers(shares, place),
                 "cases": int(sizes[place]),
-                "videos": int(shares.videos[place]),
+                "videos": matrix.unit.counted(int(shares.videos[place])),
                 "level": level,
-                "note": "every score reaches it by definition" if sure[place] else _note(shares, place),
+                "note": "every score reaches it by definition" if sure[place] else _note(matrix, shares, place),
             },
         )
         for place, (model, mark) in enumerate(named)
@@ -208,9 +214,9 @@ def _pair_rows(slice_: Slice, estimand: str, level: float) -> list[dict[str, Any
                 **_numbers(shares, place),
                 "tied": int(tied[place]),
                 "cases": int(sizes[place]),
-                "videos": int(shares.videos[place]),
+                "videos": matrix.unit.counted(int(shares.videos[place])),
                 "level": level,
-                "note": _note(shares, place),
+                "note": _note(matrix, shares, place),
             },
         )
         for place, (a, b) in enumerate(pairs)
@@ -230,9 +236,11 @@ def _numbers(shares: Jackknifed, place: int) -> dict[str, float | None]:
     return {name: known(column[place]) for name, column in columns.items()}
 
 
-def _note(shares: Jackknifed, place: int) -> str | None:
+def _note(matrix: ScoreMatrix, shares: Jackknifed, place: int) -> str | None:
     if np.isnan(shares.value[place]):
         return "not scored"
+    if not matrix.unit.is_known:
+        return UNSAID
     if np.isnan(shares.low[place]):
         few = shares.videos[place] < FEWEST_VIDEOS
         return "too few videos for an interval" if few else "all videos agree: no interval"
@@ -240,6 +248,8 @@ def _note(shares: Jackknifed, place: int) -> str | None:
 
 
 def _few(slice_: Slice) -> list[Finding]:
+    if not slice_.matrix.unit.is_known:
+        return []
     sizes = np.bincount(slice_.matrix.videos).astype(np.float64)
     where = slice_.name if slice_.labels else None
     finding = few_videos(len(sizes), float(degrees_of_freedom(sizes)), where=where)

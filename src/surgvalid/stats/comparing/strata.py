@@ -32,6 +32,7 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
+from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.comparing.contrasts import ONE_VIDEO, Contrast, contrast_rows, table_rows
 from surgvalid.stats.intervals.few_videos import few_videos, gathered, percentile_too_narrow
 from surgvalid.stats.intervals.interval import matrix_notes, slice_keys
@@ -376,6 +377,8 @@ def _findings(rows: Sequence[Mapping[str, Any]], settings: IntervalSettings) -> 
 def _prose(settings: IntervalSettings, matrix: ScoreMatrix, rule: str, baseline: str) -> str:
     units = "videos" if scores_videos(matrix) else "cases"
     against = f"all {units}" if baseline == "whole" else f"the {units} outside the stratum"
+    if not matrix.unit.is_known:
+        return f"{_what(settings, matrix, against)} No intervals: {UNSAID}."
     if settings.method == AUTO:
         by_class = "; class by class where the metric averages over classes" if matrix.statistics is not None else ""
         made = (

@@ -87,7 +87,7 @@ def long_videos_differ(sizes: np.ndarray, means: np.ndarray, *, where: str | Non
     return remark("long-videos-differ", text, where=where)
 
 
-def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Finding | None:
+def skewed_differences(means: np.ndarray) -> Finding | None:
     """Said where differences are skewed; `means` are the differences per case of each video."""
     means = means[np.isfinite(means)]
     gaps = means - means.mean() if len(means) else means
@@ -98,7 +98,7 @@ def skewed_differences(means: np.ndarray, *, where: str | None = None) -> Findin
     if abs(skewness) <= 1:
         return None
     text = "The differences of videos are skewed; a 95 % interval may cover only about 87-93 %."
-    return remark("skewed-differences", text, where=where)
+    return remark("skewed-differences", text)
 
 
 def thin_quantile(beyond: float, videos: int, *, where: str | None = None) -> Finding | None:

@@ -22,7 +22,7 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 from surgvalid.schema.tables.score_table import Missing, ScoreMatrix
 from surgvalid.schema.tables.table_facts import Directions
-from surgvalid.schema.tables.units import Unit
+from surgvalid.schema.tables.units import UNSAID, Unit
 from surgvalid.stats.draws import replicate_keys, stream
 from surgvalid.stats.intervals.engine import Spread, auto_spread, drawn_spread, half_line
 from surgvalid.stats.intervals.few_videos import gathered, no_videos
@@ -263,7 +263,7 @@ def interval_prose(settings: IntervalSettings, matrix: ScoreMatrix, *, what: str
     label = label_of(settings.resample)
     head = values_prose(settings, matrix, what=what)
     if not matrix.unit.is_known:
-        return f"{head} No intervals: nobody said what is independent."
+        return f"{head} No intervals: {UNSAID}."
     if settings.method == AUTO:
         more = "" if matrix.statistics is None else " Means over classes are taken class by class, with Welch's."
         if half_line(matrix.metric):
@@ -337,7 +337,7 @@ def _row(
     slice_: Slice, model: str, facts: MetricFacts, settings: IntervalSettings, estimates: Spread, place: int, note: str
 ) -> dict[str, Any]:
     numbers = {name: float(getattr(estimates, name)[place]) for name in "value low high sd df".split()}
-    scored = int(np.isfinite(slice_.matrix.values[:, place]).sum())
+    scored, unit = int(np.isfinite(slice_.matrix.values[:, place]).sum()), slice_.matrix.unit
     row = {
         "model": model,
         "metric": facts.name,
@@ -345,12 +345,12 @@ def _row(
         "estimand": settings.estimand,
         **{name: known(number) for name, number in numbers.items()},
         "cases": scored,
-        "videos": _scored_videos(slice_.matrix, place),
-        "effective_videos": known(estimates.effective[place]),
+        "videos": unit.counted(_scored_videos(slice_.matrix, place)),
+        "effective_videos": unit.counted(known(estimates.effective[place])),
         "resample": label_of(settings.resample),
         "method": settings.method if note else estimates.method[place],
         **settings.recorded,
-        "note": note or ("not scored" if scored == 0 else why_none(estimates, place, model, slice_.matrix.unit)),
+        "note": note or ("not scored" if scored == 0 else why_none(estimates, place, model, unit)),
         **dict.fromkeys(MEDIAN),
     }
     if estimates.medians:
@@ -367,6 +367,8 @@ def _scored_videos(matrix: ScoreMatrix, place: int) -> int:
 
 def why_none(estimates: Spread, place: int, name: str, unit: Unit) -> str | None:
     """Why a column has no interval, where it has none."""
+    if not unit.is_known:
+        return UNSAID
     if np.isfinite(estimates.low[place]):
         return None
     return next((unit.called(one.message) for one in estimates.findings if one.where == name), None)

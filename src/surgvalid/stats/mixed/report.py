@@ -375,7 +375,9 @@ def _prose(result: FailuresResult) -> str:
         f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} of {_outcome(result)} was fitted to "
         f"{fitted.design.rows:,} rows {groups}; specification {result.spec}, {how}.",
         f"Of {table.height} properties {assessed.height} could be assessed; {raw.height} had p <= {ALPHA:g}, "
-        f"{kept.height} after Holm's correction.",
+        f"{kept.height} after Holm's correction."
+        if table.height
+        else "No property was named (--fixed), so nothing is said about any.",
     ]
     if result.speaks_of:
         parts.append(f"Effects are for {result.speaks_of}.")

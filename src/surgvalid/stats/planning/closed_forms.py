@@ -163,9 +163,7 @@ def videos_for_difference(
     difference: float,
     variance: float,
     *,
-    freedom: float = 1.0,
     alpha: float = 0.05,
-    tests: int = 1,
     power: float = 0.8,
 ) -> int | None:
     """The fewest videos that show a difference with that power; None where no number does. Arguments as above.
@@ -176,12 +174,8 @@ def videos_for_difference(
     """
     if not difference or not math.isfinite(variance):
         return None
-    least = videos_needed(tests, alpha=alpha)
-
-    def chance(videos: int) -> float:
-        return float(difference_chance(difference, variance, videos, freedom=freedom, alpha=alpha, tests=tests))
-
-    return fewest_videos(chance, power, least=least)
+    least = videos_needed(1, alpha=alpha)
+    return fewest_videos(lambda v: float(difference_chance(difference, variance, v, alpha=alpha)), power, least=least)
 
 
 def total_for(held: int, share: float, certainty: float) -> int | None:

@@ -204,6 +204,10 @@ def _missing(numbers: Mapping[str, Any]) -> str:
     return listed([f"{count:,} missing {_plural('score', count)} of {model}" for model, count in counts])
 
 
+def _counts(numbers: Mapping[str, Any]) -> str:
+    return "counts" if sum(numbers["counts"].values()) == 1 else "count"
+
+
 def _left_out(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     is_or_are = "is" if sum(numbers["counts"].values()) == 1 else "are"
     return f"{_missing(numbers)} {is_or_are} left out; counted as worst, it is no clearer."
@@ -285,6 +289,7 @@ def _other_metric(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 def reaches(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
     """What a model that stands alone reaches, from its row of `interval`."""
     value, count = f"{row['model']} reaches {facts.name} {amount(row['value'], facts)}", row["videos"]
+    count = row["cases"] if count is None else count
     units = f"{count:,} {_plural(unit, count)}"
     if row["low"] is None:
         return f"{value} in {units}, without an interval; there is no other model to compare with."
@@ -307,15 +312,13 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "depends_on_metric": _depends_on_metric,
     "depends_on_missing": _depends_on_missing,
     "depends_on_counting": _depends_on_counting,
-    "also_if_worst": lambda _, n: f"The same if {_missing(n)} count as the worst value, {n['worst']:g}.",
+    "also_if_worst": lambda _, n: f"The same if {_missing(n)} {_counts(n)} as the worst value, {n['worst']:g}.",
     "missing_left_out": _left_out,
     "beside_baseline": _beside_baseline,
     "chance_wrong": _chance_wrong,
     "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
     "shared": _shared,
-    "missing_as_asked": lambda _, n: (
-        f"{_missing(n)} count{'s' * (sum(n['counts'].values()) == 1)} as was asked: {n['rule']}."
-    ),
+    "missing_as_asked": lambda _, n: f"{_missing(n)} {_counts(n)} as was asked: {n['rule']}.",
     "relevance": lambda v, _: (
         f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
     ),

@@ -65,7 +65,7 @@ def study_of(table: Any, question: VerdictQuestion, **read: Any) -> Study:
     tables = {
         "values": t.VALUES.frame(ordered),
         "pairs": pairs,
-        "patients": t.PATIENTS.frame(_patients(matrix)),
+        "patients": t.PATIENTS.frame(_patients(matrix) if given.unit.is_known else []),
         "hard_cases": t.HARD_CASES.frame(hard),
         **conditions,
         "readings": t.READINGS.frame([{"sentence": sentence} for _, _, sentence in reading.interpreted]),
@@ -92,7 +92,7 @@ def _pairs(table: ScoreTable, judged: ModelVerdict, asked: Mapping[str, Any]) ->
         row |= {"low": ends[0], "high": ends[1], "p_corrected": pair.p_adjusted, "tests": tests}
         if pair.units <= MOST_EXACT:
             row["method"] = row["method"].removesuffix(", normal")
-        rows.append({**row, "difference_videos": sign * float(np.nanmean(pair.gaps))})
+        rows.append({**row, "difference_videos": judged.unit.counted(sign * float(np.nanmean(pair.gaps)))})
     return t.PAIRS.frame(rows), spoken
 
 
@@ -141,7 +141,7 @@ def _hard_cases(
     rows = [
         {
             "case": cases[row],
-            "video": matrix.video_names[matrix.videos[row]],
+            "video": matrix.unit.counted(matrix.video_names[matrix.videos[row]]),
             "value": float(typical[row]),
             "worst": _worst_models(sign * matrix.values[row], {m: (cases[row], m) in known for m in matrix.models}),
         }

@@ -794,3 +794,9 @@ def test_cases_that_are_numbered_within_each_video_are_no_repeats():
     assert (read_by_video.units, read_by_video.table.frame["case"].n_unique()) == (4, 12)
     with pytest.raises(TableInvalid, match="repeat"):
         read_scores(rows | {"video": ["v"] * 24}, better="larger")
+
+
+def test_what_stands_behind_the_name_of_a_model_is_no_unit_of_its_scores() -> None:
+    rows = {"patient": [f"p{row}" for row in range(8)], "nnU-Net (ours)": [0.9 - row / 100 for row in range(8)]}
+    read = read_scores(rows | {"U-Net": [0.8 - row / 90 for row in range(8)]}, metric="dice")
+    assert read.table.facts_of("dice").unit == ""

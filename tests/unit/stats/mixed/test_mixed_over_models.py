@@ -89,6 +89,21 @@ def test_a_property_that_harms_models_differently_depends_on_the_model() -> None
     assert "depends-on-model" not in codes(alike)
 
 
+def test_what_surely_helps_one_model_and_harms_another_has_no_p_value_on_average() -> None:
+    frame = answers(Truth(2, 12, real=True, model_sd=0.0), 3)
+    moved = {"m0": 1.0, "m1": -1.4}
+    opposed = frame.with_columns(value=pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved))
+    found = failures(opposed, family="gaussian", **ASKED)
+    shown = row(found)
+    assert [shown[name] for name in ("p_value", "p_holm", "low", "high", "symbol")] == [None] * 4 + ["x"]
+    assert "helps one model and harms another" in " ".join(found.warnings)
+    moved = {"m0": -1.0, "m1": -3.0}
+    harmed = frame.with_columns(value=pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved))
+    both = failures(harmed, family="gaussian", **ASKED)
+    assert "depends-on-model" in codes(both)
+    assert row(both)["p_value"] < 0.01  # type: ignore[operator]
+
+
 def test_few_videos_are_warned_of_by_their_number_and_have_no_symbol_below_six() -> None:
     strong = Truth(4, 5, real=True, model_sd=0.0, effect=-3.0)
     five = failures(answers(strong, 0), family="gaussian", **ASKED)
@@ -146,3 +161,9 @@ def test_an_age_is_a_number_and_never_one_category_per_patient() -> None:
     parted = failures(aged, fixed=["C(age)"], **asked)
     assert parted.table.height == 3
     assert "quantity-in-thirds" in codes(parted)
+
+
+def test_without_properties_it_is_told_how_they_are_named() -> None:
+    prose = failures(answers(Truth(2, 9, real=True), 3), family="gaussian", outcome="value", better="larger").prose
+    assert "No property was named (--fixed)" in prose
+    assert "Of 0" not in prose

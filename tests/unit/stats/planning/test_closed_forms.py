@@ -36,7 +36,8 @@ def test_below_the_videos_that_the_exact_test_needs_there_is_no_chance():
     assert float(difference_chance(50.0, 1.0, 5)) == 0.0
     assert float(difference_chance(50.0, 1.0, 6)) == 1.0
     assert videos_for_difference(50.0, 1.0) == 6
-    assert videos_for_difference(50.0, 1.0, tests=10) == 9
+    assert float(difference_chance(50.0, 1.0, 8, tests=10)) == 0.0
+    assert float(difference_chance(50.0, 1.0, 9, tests=10)) == 1.0
 
 
 def test_no_difference_and_no_variance_are_told_apart():
@@ -77,6 +78,6 @@ def test_enough_videos_hold_a_subgroup():
 
 
 def test_more_comparisons_and_unequal_videos_take_more_videos():
-    plain = videos_for_difference(0.5, 1.0)
-    assert videos_for_difference(0.5, 1.0, tests=10) > plain
-    assert videos_for_difference(0.5, 1.0, freedom=0.4) > plain
+    plain = float(difference_chance(0.5, 1.0, 34))
+    assert float(difference_chance(0.5, 1.0, 34, tests=10)) < plain
+    assert float(difference_chance(0.5, 1.0, 34, freedom=0.4)) < plain

@@ -304,6 +304,8 @@ def test_scores_that_are_not_there_and_count_are_said_in_the_verdict():
     holes = with_holes(wide(12, good=0.1, bad=0.0), "bad", 5)
     assert "The same if 5 missing scores of bad count as the worst value, 0." in said(holes)
     assert "5 missing scores of bad count as was asked: drop-score." in said(holes, missing="drop-score")
+    one = with_holes(wide(12, good=0.1, bad=0.0), "bad", 1)
+    assert "The same if 1 missing score of bad counts as the worst value, 0." in said(one)
 
 
 def test_a_model_that_is_the_same_everywhere_has_no_interval():

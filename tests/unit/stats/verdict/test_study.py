@@ -19,7 +19,7 @@ def test_patients_whose_numbers_differ_by_a_zero_are_one_and_that_is_told(tmp_pa
     result = study(tmp_path / "dice.csv", columns=columns)
     assert set(result.tables["patients"]["video"]) == {"001", "2", "3", "4", "5"}
     assert any("001 = 1 = 01; 2 = 02" in sentence for sentence in result.tables["readings"]["sentence"])
-    assert result.unit == ("patient" if heading == "patient" else "video")
+    assert result.unit == ("patient" if heading == "patient" else "group")
 
 
 def test_a_model_without_a_score_of_a_hard_case_is_told_as_such() -> None:

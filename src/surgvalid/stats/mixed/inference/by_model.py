@@ -20,7 +20,7 @@ effects of 4 to 8 models vary (SD .6 on the log odds, 14 videos); this one 3-4 %
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,6 +89,14 @@ class ByModel:
     slopes: tuple[Slopes, ...] = ()
     """One per coefficient; none where the videos do not carry a test."""
     test: JointTest | None = None
+
+    def opposed(self, alpha: float) -> Iterator[str]:
+        """Coefficients that surely help one model and harm another, each one-sided at `alpha` / (models - 1)."""
+        for one in self.slopes:
+            t = one.effects / np.sqrt(np.diag(one.covariance))
+            bound = -special.stdtrit(self.freedom, alpha / max(len(t) - 1, 1))
+            if t.max() > bound and t.min() < -bound:
+                yield one.name
 
 
 def by_model(model: ModelFormula, frame: pl.DataFrame, term: str, *, column: str, video: str, level: float) -> ByModel:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,14 +22,11 @@ from scipy import special
 
 from surgvalid.errors import UnknownName
 from surgvalid.results.tables import failures as tables
-from surgvalid.stats.comparing.corrections import adjusted
 from surgvalid.stats.mixed.fit.result import MixedFit, design_rows
 from surgvalid.stats.mixed.inference.term_fits import is_factor
 from surgvalid.stats.mixed.inference.term_tests import TermTests
 from surgvalid.stats.mixed.model.formula import column_of
 
-Weights = Literal["equal", "proportional", "outer", "cells"]
-Adjustment = Literal["tukey", "holm", "bonferroni", "bh", "none"]
 Value = str | float
 _MANY = 1e5
 
@@ -38,81 +35,39 @@ _MANY = 1e5
 class Means:
     """Marginal means as linear functions of the coefficients."""
 
-    over: tuple[str, ...]
     values: tuple[tuple[Value, ...], ...]
     """The combination of values that every row stands for."""
     linear: np.ndarray
     """One row of coefficients' weights per mean; NaN where no case of the data is like that."""
-    offset: float
     fit: MixedFit
 
-    def table(self, *, level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
-        """Rows of the columns asked for, and `mean, std_error, low, high` on the scale of the linear predictor."""
-        error = np.sqrt(np.einsum("ij,jk,ik->i", self.linear, self.fit.covariance, self.linear))
-        mean, width = self.linear @ self.fit.beta + self.offset, float(special.stdtrit(df, 0.5 + level / 2)) * error
-        columns = {name: [row[k] for row in self.values] for k, name in enumerate(self.over)}
-        return pl.DataFrame(
-            {**columns, "mean": mean, "std_error": error, "low": mean - width, "high": mean + width}, strict=False
-        ).fill_nan(None)
-
-    def pairs(self, *, adjust: Adjustment = "tukey", level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
-        """Differences of all pairs of means: `contrast, estimate, std_error, df, t, p_value, low, high`."""
+    def pairs(self, *, level: float = 0.95, df: float = float("inf")) -> pl.DataFrame:
+        """Differences of all pairs of means, Tukey's: `contrast, estimate, std_error, df, t, p_value, low, high`."""
         named = [", ".join(map(shown, row)) for row in self.values]
         chosen = list(combinations(range(len(named)), 2))
-        rows = np.array([self.linear[a] - self.linear[b] for a, b in chosen]).reshape(len(chosen), -1)
-        names = [f"{named[a]} - {named[b]}" for a, b in chosen]
-        return contrast_table(self.fit, names, rows, adjust=adjust, level=level, df=df, means=len(named))
-
-
-def contrast_table(
-    fitted: MixedFit,
-    names: Sequence[str],
-    linear: np.ndarray,
-    *,
-    adjust: Adjustment = "holm",
-    level: float = 0.95,
-    df: float = float("inf"),
-    means: int = 2,
-) -> pl.DataFrame:
-    """Contrasts of coefficients with p values and intervals adjusted within the family.
-
-    Args:
-        fitted: The fitted model.
-        names: Of the contrasts.
-        linear: One row of coefficients' weights per contrast.
-        adjust: `tukey` for all pairs of `means` means; `holm`, `bonferroni` (intervals of both at Bonferroni's level),
-            `bh` or `none` (plain intervals).
-        level: Of the intervals.
-        df: Degrees of freedom of the t statistics.
-        means: How many means the pairs are of.
-    """
-    estimate = linear @ fitted.beta
-    error = np.sqrt(np.einsum("ij,jk,ik->i", linear, fitted.covariance, linear))
-    t = estimate / error
-    p, quantile = 2 * special.stdtr(df, -np.abs(t)), float(special.stdtrit(df, 0.5 + level / 2))
-    if adjust == "tukey":
-        finite = min(df, _MANY)
-        if means > 2:
+        linear = np.array([self.linear[a] - self.linear[b] for a, b in chosen]).reshape(len(chosen), -1)
+        estimate = linear @ self.fit.beta
+        error = np.sqrt(np.einsum("ij,jk,ik->i", linear, self.fit.covariance, linear))
+        t = estimate / error
+        p, quantile = 2 * special.stdtr(df, -np.abs(t)), float(special.stdtrit(df, 0.5 + level / 2))
+        if len(named) > 2:
             from scipy.stats import studentized_range  # loading scipy.stats takes most of a second
 
-            p = np.asarray(studentized_range.sf(np.sqrt(2) * np.abs(t), means, finite))
-            quantile = float(studentized_range.ppf(level, means, finite)) / np.sqrt(2)
-    elif adjust != "none":
-        p = np.minimum(p * len(p), 1.0) if adjust == "bonferroni" else np.asarray(adjusted(p, adjust))
-        if adjust != "bh":
-            quantile = float(special.stdtrit(df, 1 - (1 - level) / (2 * len(names))))
-    return pl.DataFrame(
-        {
-            "contrast": list(names),
-            "estimate": estimate,
-            "std_error": error,
-            "df": [df] * len(names),
-            "t": t,
-            "p_value": p,
-            "low": estimate - quantile * error,
-            "high": estimate + quantile * error,
-        }
-    ).fill_nan(None)
+            finite = min(df, _MANY)
+            p = np.asarray(studentized_range.sf(np.sqrt(2) * np.abs(t), len(named), finite))
+            quantile = float(studentized_range.ppf(level, len(named), finite)) / np.sqrt(2)
+        return pl.DataFrame(
+            {
+                "contrast": [f"{named[a]} - {named[b]}" for a, b in chosen],
+                "estimate": estimate,
+                "std_error": error,
+                "df": [df] * len(chosen),
+                "t": t,
+                "p_value": p,
+                "low": estimate - quantile * error,
+                "high": estimate + quantile * error,
+            }
+        ).fill_nan(None)
 
 
 def emm(
@@ -120,16 +75,13 @@ def emm(
     over: str | Sequence[str],
     *,
     at: Mapping[str, Sequence[Value]] | None = None,
-    weights: Weights = "equal",
 ) -> Means:
-    """Marginal means over one or more columns, averaged over the levels of the other categories.
+    """Marginal means over one or more columns, averaged over the levels of the other categories, each alike.
 
     Args:
         fitted: The fitted model.
         over: Columns of properties.
         at: Values to put columns at, instead of all levels or the mean.
-        weights: How levels of the other categories are averaged: `equal`, `proportional` to the rows that have the
-            combination, `outer` (product of the marginal shares), or `cells` (rows that have it at that very value).
 
     Raises:
         UnknownName: A column is no property of the model.
@@ -147,11 +99,9 @@ def emm(
         schema={name: _kind(fitted, name) for name in (*asked, *others)},
     )
     rows = design_rows(fitted, frame).reshape(len(values), len(combos), -1)
-    share = np.array([_shares(fitted, asked, one, others, combos, weights) for one in values])
-    total = share.sum(axis=1)
-    linear = np.einsum("vc,vcj->vj", share, rows) / np.where(total > 0, total, np.nan)[:, None]
+    linear = rows.mean(axis=1)
     linear[~_has_rows(fitted, asked, values)] = np.nan
-    return Means(asked, values, linear, float(np.mean(fitted.design.offset)), fitted)
+    return Means(values, linear, fitted)
 
 
 def grid_values(fitted: MixedFit, at: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
@@ -201,35 +151,6 @@ def _has_rows(fitted: MixedFit, over: Sequence[str], values: Sequence[tuple[Valu
             here &= _matches(fitted, name, value) if is_category(fitted, name) else True
         known.append(bool(here.any()))
     return np.array(known)
-
-
-def _shares(
-    fitted: MixedFit,
-    asked: Sequence[str],
-    one: tuple[Value, ...],
-    others: Sequence[str],
-    combos: Sequence[tuple[Value, ...]],
-    weights: Weights,
-) -> np.ndarray:
-    """The weight of every combination of the other categories."""
-    if weights == "equal":
-        return np.ones(len(combos))
-    here = np.ones(fitted.design.rows, dtype=bool)
-    if weights == "cells":
-        for name, value in zip(asked, one, strict=True):
-            here &= _matches(fitted, name, value) if is_category(fitted, name) else True
-    total = []
-    for combo in combos:
-        parts = [
-            _matches(fitted, name, value)
-            for name, value in zip(others, combo, strict=True)
-            if is_category(fitted, name)
-        ]
-        if weights == "outer":
-            total.append(float(np.prod([share.mean() for share in parts])) if parts else 1.0)
-        else:
-            total.append(float(np.sum(np.logical_and.reduce([here, *parts]))))
-    return np.array(total)
 
 
 @dataclass(frozen=True)
