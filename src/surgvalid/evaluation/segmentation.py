@@ -35,11 +35,12 @@ from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.evaluation.shards import Cut, Gathered, looked_as_data, looked_of, stacked
 from surgvalid.evaluation.video_names import videos_of_paths
 from surgvalid.metrics import METRICS, SEGMENTATION, metrics_for
-from surgvalid.metrics.metric import CaseMean
-from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses
+from surgvalid.metrics.metric import CaseMean, mean_known
+from surgvalid.metrics.segmentation.classes import ClassDistance, ClassMean, ScoredClasses
 from surgvalid.metrics.segmentation.instances import InstanceCounts
 from surgvalid.metrics.segmentation.masks import MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
+from surgvalid.metrics.segmentation.surfaces import Hausdorff95
 from surgvalid.results.tables.evaluation import INSTANCES
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 
@@ -347,6 +348,7 @@ def _material(
             *((asked.matching,) if asked.matching else ()),
             *(() if asked.instances else _notes(opened, labels, declared=asked.declared)),
             *_empty_notes(counts, scores),
+            *_distance_notes(opened, walked),
         ),
         looked={
             **checks,
@@ -461,6 +463,24 @@ def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[s
     for name, values in scores.items():
         if unscored := int(np.isnan(values).sum()):
             notes.append(f"{name}: {unscored} of {len(values)} images are not scored and in no mean.")
+    return notes
+
+
+def _distance_notes(opened: Mapping[str, Metric], walked: Walked) -> list[str]:
+    """How many distances there are not, where the diagonal of the image stands for them, and the mean of the others."""
+    notes = []
+    for name, metric in opened.items():
+        if not isinstance(metric, Hausdorff95 | ClassDistance):
+            continue
+        counts = walked.counts if isinstance(metric, ClassDistance) else walked.binary[:, None]
+        held = counts[..., 1:] > 0
+        alone, some = held.sum(axis=-1) == 1, int(held.any(axis=-1).sum())
+        if alone.any():
+            rest = mean_known(mean_known(np.where(alone, np.nan, walked.scores[name].reshape(alone.shape)).T))
+            notes.append(
+                f"{name}: {int(alone.sum())} of {some} have no distance, since one mask is empty, and count as the "
+                f"diagonal of the image; the mean of the others is {rest:.4g}."
+            )
     return notes
 
 
