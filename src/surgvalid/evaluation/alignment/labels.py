@@ -52,7 +52,7 @@ def sequence_lag(videos: Sequence[LabelSequence]) -> SanityFinding | None:
     units = EvidenceUnits(np.zeros(0, np.intp), both.shape[2])
     if few:
         units = units._replace(what="stretches of one label", fewest=FEWEST_BLOCKS)
-    gains = {lag: gain_of_means(*pair, units.fewest) for lag, pair in zip(lags, both, strict=True)}
+    gains = {lag: gain_of_means(pair[0], pair[1], units.fewest) for lag, pair in zip(lags, both, strict=True)}
     speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(GAIN, T_LEAST)}
     if not speaking:
         return too_few(units)
