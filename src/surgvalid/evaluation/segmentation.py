@@ -7,7 +7,7 @@ image, which differ. Empty masks are decided by a declared rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -35,14 +35,14 @@ from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.evaluation.shards import Cut, Gathered, looked_as_data, looked_of, stacked
 from surgvalid.evaluation.video_names import videos_of_paths
 from surgvalid.metrics import METRICS, SEGMENTATION, metrics_for
-from surgvalid.metrics.metric import CaseMean, mean_known
-from surgvalid.metrics.segmentation.classes import ClassDistance, ClassMean, ScoredClasses
+from surgvalid.metrics.metric import CaseMean, StoredScores, mean_known
+from surgvalid.metrics.segmentation.classes import ClassDistance, ClassMean
 from surgvalid.metrics.segmentation.instances import InstanceCounts
 from surgvalid.metrics.segmentation.masks import MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
 from surgvalid.metrics.segmentation.surfaces import Hausdorff95
 from surgvalid.results.tables.evaluation import INSTANCES
-from surgvalid.schema.metric_facts import Metric, MetricFacts
+from surgvalid.schema.metric_facts import Metric
 
 BINARY_DEFAULT = ("dsc", "iou")
 INSTANCE_DEFAULT = ("mi_dsc", "dsc")
@@ -266,7 +266,7 @@ def _gathered(
     return Gathered(facts, tables, tuple(cut.seen))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     asked = MaskRequest(**parts[0].facts["asked"])
     labels = sorted({int(label) for one in parts for label in one.facts["labels"]})
@@ -329,9 +329,7 @@ def _material(
         return [
             MeasureJob(name, metric, counted, floors=trivial)
             if isinstance(metric, FROM_COUNTS)
-            else MeasureJob(name, metric, ScoredClasses(walked.scores[name][chosen], video))
-            if isinstance(metric, ClassMean)
-            else MeasureJob(name, Stored(metric), ScoredClasses(scores[name][chosen], video))
+            else MeasureJob(name, metric, StoredScores(walked.scores[name][chosen], video))
             if _of_pixels(metric)
             else MeasureJob(name, metric, cases_of(rows_here))
             for name, metric in opened.items()
@@ -373,25 +371,9 @@ def _class_jobs(
     """Overlaps of every class, and what the means over classes are made of."""
     jobs = overlap_jobs(whole, labels, ignore)
     for name, metric in of_classes.items():
-        cases = ScoredClasses(walked.scores[name], whole.unit) if name in walked.scores else whole
+        cases = StoredScores(walked.scores[name], whole.unit) if name in walked.scores else whole
         jobs.append(ClassJob(name, metric, cases, jobs[0].classes, jobs[0].references))
     return tuple(jobs)
-
-
-@dataclass(frozen=True)
-class Stored(CaseMean):
-    """A mean over images of scores that are there already, so that strata need not read masks again."""
-
-    metric: Metric
-
-    @property
-    def facts(self) -> MetricFacts:
-        """Those of the metric."""
-        return self.metric.facts
-
-    def scores(self, cases: ScoredClasses) -> np.ndarray:
-        """As they were computed."""
-        return cases.scores
 
 
 def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:

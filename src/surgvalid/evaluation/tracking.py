@@ -127,7 +127,7 @@ def _boxes_of(video: str, tracks: Tracks, *, classes: bool) -> pl.DataFrame:
     return pl.DataFrame(whole).with_columns(pl.col("frame", "id", "class").cast(pl.Int64), video=pl.lit(video))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     rows = stacked(parts, "videos").sort("video")
     sides = [stacked(parts, name).partition_by("video", as_dict=True, maintain_order=True) for name in _SIDES]
@@ -351,9 +351,8 @@ def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) ->
 
 
 def _overlaps(video: str, pair: tuple[Tracks, Tracks], use_classes: bool) -> Overlaps:
-    left, right = pair
-    labels = (left.label, right.label) if use_classes else ()
-    return overlaps(TrackSequence(*left[:3], *right[:3], *labels, name=video))
+    ours, theirs = (side.label if use_classes else None for side in pair)
+    return overlaps(TrackSequence(*pair[0][:3], *pair[1][:3], ours, theirs, video))
 
 
 def _per_class(pairs: Pairs, opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:

@@ -475,7 +475,7 @@ def no_nearer(
         f"The predictions lie no nearer to their own images than to others: mean {what} {gain.other:.2f} in their "
         f"own, {gain.as_read:.2f} in images drawn at random."
     )
-    hint = "Are they of another set, or in another order? Name the images in the predictions (file_name)."
+    hint = "Are they of another set, or in another order? Name predictions by their images, not by numbers."
     return SanityFinding("images-exchanged", Severity.ERROR, evidence, hint)
 
 

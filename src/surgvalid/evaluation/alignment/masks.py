@@ -27,6 +27,7 @@ from surgvalid.evaluation.alignment.evidence import gain_between, runs, units_of
 from surgvalid.evaluation.sanity.labels import mask_checks
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.metrics.metric import Floats, Indices
+from surgvalid.schema.findings import Severity
 
 FRAMES = 200
 SIDE_PX = 160
@@ -100,7 +101,7 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
         videos = len(np.unique(video))
         strange = no_nearer((theirs, as_read), image, units, videos, reached, float(ours[held].mean()), "DSC")
         if strange:
-            return {"images-exchanged": strange}
+            return {"images-exchanged": strange._replace(severity=Severity.WARNING)}
     speaking = {}
     for lag in LAGS:
         other = np.array([row.get((v, p + lag), -1) for v, p in zip(video.tolist(), place.tolist(), strict=True)])
