@@ -36,11 +36,10 @@ from surgvalid.evaluation.shards import Cut, Gathered, looked_as_data, looked_of
 from surgvalid.evaluation.video_names import videos_of_paths
 from surgvalid.metrics import METRICS, SEGMENTATION, metrics_for
 from surgvalid.metrics.metric import CaseMean, StoredScores, mean_known
-from surgvalid.metrics.segmentation.classes import ClassDistance, ClassMean
+from surgvalid.metrics.segmentation.classes import ClassMean
 from surgvalid.metrics.segmentation.instances import InstanceCounts
 from surgvalid.metrics.segmentation.masks import MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
-from surgvalid.metrics.segmentation.surfaces import Hausdorff95
 from surgvalid.results.tables.evaluation import INSTANCES
 from surgvalid.schema.metric_facts import Metric
 
@@ -452,9 +451,9 @@ def _distance_notes(opened: Mapping[str, Metric], walked: Walked) -> list[str]:
     """How many distances there are not, where the diagonal of the image stands for them, and the mean of the others."""
     notes = []
     for name, metric in opened.items():
-        if not isinstance(metric, Hausdorff95 | ClassDistance):
+        if "the diagonal of the image" not in metric.facts.conventions.values():
             continue
-        counts = walked.counts if isinstance(metric, ClassDistance) else walked.binary[:, None]
+        counts = walked.counts if isinstance(metric, ClassMean) else walked.binary[:, None]
         held = counts[..., 1:] > 0
         alone, some = held.sum(axis=-1) == 1, int(held.any(axis=-1).sum())
         if alone.any():

@@ -359,9 +359,9 @@ def _per_class(pairs: Pairs, opened: Mapping[str, Metric]) -> tuple[ClassJob, ..
     """The metrics of every class on its own boxes."""
     labels = np.unique(np.concatenate([side.label for pair in pairs.values() for side in pair])).tolist()
     parts = [{video: (_of_class(a, label), _of_class(b, label)) for video, (a, b) in pairs.items()} for label in labels]
-    counts = [sum(len(ours.frame) for ours, _ in part.values()) for part in parts]
+    counts = [sum(len(ours.frame) for ours, _ in of_class.values()) for of_class in parts]
     names = [str(label) for label in labels]
-    cases = [[_overlaps(video, pair, False) for video, pair in part.items()] for part in parts]
+    cases = [[_overlaps(video, pair, False) for video, pair in of_class.items()] for of_class in parts]
     if not names:
         return ()
     return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())
