@@ -197,3 +197,75 @@ def phase_faults(study: PhaseStudy) -> dict[str, tuple[str, PhaseStudy]]:
         "two swapped": ("labels-renamed", replace(study, prediction=[swap[p] for p in study.prediction])),
         "another order": ("labels-renamed", replace(study, prediction=[roll[p] for p in study.prediction])),
     }
+
+
+MASK_ROWS, MASK_COLUMNS = 90, 120
+
+
+@dataclass(frozen=True)
+class MaskStudy:
+    """Label maps of neighbouring frames, and the video of each."""
+
+    kind: str
+    classes: int
+    reference: np.ndarray
+    """`[frame, row, column]`."""
+    prediction: np.ndarray
+    video: np.ndarray
+
+
+def mask_study(seed: int, kind: str | None = None) -> MaskStudy:
+    """A study of label maps drawn by a seed: ellipses that move, of one class each."""
+    rng = np.random.default_rng(seed)
+    kind = kind or str(rng.choice(BOX_KINDS))
+    videos, classes = int(rng.integers(5, 11)), int(rng.integers(3, 7))
+    speed = {"slow": rng.uniform(0, 0.5), "fast": rng.uniform(4, 8)}.get(kind, rng.uniform(1, 3))
+    rate, jitter = (rng.uniform(0.3, 0.6), rng.uniform(3, 6)) if kind == "weak" else (rng.uniform(0.8, 1), 1.5)
+    confused = rng.uniform(0.3, 0.6) if kind == "weak" else rng.uniform(0.0, 0.15)
+    rows, columns = np.mgrid[:MASK_ROWS, :MASK_COLUMNS]
+    sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    video = []
+    for v in range(videos):
+        objects = int(rng.integers(1, 4))
+        label = rng.integers(1, classes + 1, objects)
+        if kind == "rare":
+            label = np.where(rng.random(objects) < 0.95, np.maximum(label, 2), 1)
+        size, at = rng.uniform(6, 18, (objects, 2)), rng.uniform(15, 75, (objects, 2)) * [1, 1.3]
+        angle, offset = rng.uniform(0, 2 * np.pi, objects), rng.normal(0, jitter / np.sqrt(2), 2)
+        step = speed * np.stack([np.sin(angle), np.cos(angle)], axis=1)
+        for _ in range(int(rng.integers(15, 41))):
+            step = np.where((at + step < 8) | (at + step > [MASK_ROWS - 8, MASK_COLUMNS - 8]), -step, step)
+            at = at + step
+            ours, theirs = np.zeros((2, MASK_ROWS, MASK_COLUMNS), np.uint8)
+            for o in range(objects):
+                moved = at[o] + offset + rng.normal(0, jitter / np.sqrt(2), 2)
+                named = int(rng.integers(1, classes + 1)) if rng.random() < confused else label[o]
+                for side, (y, x), name in ((ours, at[o], label[o]), (theirs, moved, named)):
+                    if side is ours or rng.random() < rate:
+                        side[((rows - y) / size[o, 0]) ** 2 + ((columns - x) / size[o, 1]) ** 2 <= 1] = name
+            sides[0].append(ours)
+            sides[1].append(theirs)
+            video.append(v)
+    return MaskStudy(kind, classes, np.array(sides[0]), np.array(sides[1]), np.array(video, dtype=np.intp))
+
+
+def mask_faults(study: MaskStudy, seed: int) -> dict[str, tuple[str, MaskStudy]]:
+    """Every fault of label maps planted in a study, with the check that must speak."""
+    rng, given, frames = np.random.default_rng(seed), study.prediction, np.arange(len(study.video))
+    first = np.searchsorted(study.video, study.video)
+    last = np.searchsorted(study.video, study.video, side="right") - 1
+    counts = np.bincount(study.reference.ravel(), minlength=study.classes + 1)[1:]
+    swap = np.arange(study.classes + 1)
+    swap[1 + np.argsort(-counts)[:2]] = swap[1 + np.argsort(-counts)[:2][::-1]]
+
+    def of(maps: np.ndarray) -> MaskStudy:
+        return replace(study, prediction=maps)
+
+    return {
+        "1 frame late": ("predictions-shifted", of(given[np.maximum(frames - 1, first)])),
+        "3 frames early": ("predictions-shifted", of(given[np.minimum(frames + 3, last)])),
+        "at random": ("images-exchanged", of(given[rng.permutation(len(frames))])),
+        "mirrored": ("masks-elsewhere", of(given[:, :, ::-1])),
+        "two classes swapped": ("labels-renamed", of(swap[given].astype(np.uint8))),
+        "all called one": ("classes-merged labels-renamed", of((given > 0).astype(np.uint8))),
+    }

@@ -1,7 +1,8 @@
 """How often planted faults of alignment are named, and sound studies alarmed.
 
 `python -m docs.validate_alignment` rewrites the tables between the markers of `validation-alignment.md` (500 sound
-studies of boxes and 500 of phases, 100 with every fault; ten minutes of CPU time, `--processes` spreads them).
+studies of boxes, of phases and of masks, 100 with every fault; fifteen minutes of CPU time, `--processes` spreads
+them).
 """
 
 from __future__ import annotations
@@ -11,11 +12,22 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import fisher_exact
 
-from docs.aligned_studies import PHASE_KINDS, PhaseStudy, box_faults, box_study, phase_faults, phase_study
+from docs.aligned_studies import (
+    PHASE_KINDS,
+    MaskStudy,
+    PhaseStudy,
+    box_faults,
+    box_study,
+    mask_faults,
+    mask_study,
+    phase_faults,
+    phase_study,
+)
 from docs.studies import Study, asked, markdown, put_table, repeated
 from surgvalid.evaluation.alignment.boxes import box_alignment
 from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.labels import LabelSequence, sequence_lag
+from surgvalid.evaluation.alignment.masks import mask_alignment
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.stats.intervals.proportions import share
 
@@ -30,6 +42,8 @@ BOXES = {
 PHASES = {"3 s late": 3, "8 s late": 19, "8 s early": 13, "25 s late": 38, "two swapped": 38, "another order": 37}
 """In how many of 40 studies it warned."""
 OF_BOXES, OF_PHASES = 30, 40
+MASKS = ("1 frame late", "3 frames early", "at random", "mirrored", "two classes swapped", "all called one")
+"""Faults of label maps; the prototype did not look at them."""
 
 
 def looked_at(study: PhaseStudy) -> Looked:
@@ -40,6 +54,13 @@ def looked_at(study: PhaseStudy) -> Looked:
     looked = dict(class_checks(table, [str(c) for c in range(study.classes)]))
     videos = [LabelSequence(*sides, 1.0) for sides in zip(study.reference, study.prediction, strict=True)]
     return {**looked, "predictions-shifted": None if looked["labels-renamed"] else sequence_lag(videos)}
+
+
+def looked_at_masks(study: MaskStudy) -> Looked:
+    """The checks of label maps, as an evaluation makes them."""
+    names = [f"{video:02}/{place:05}" for place, video in enumerate(study.video.tolist())]
+    ours, theirs = (dict(zip(names, maps, strict=True)) for maps in (study.reference, study.prediction))
+    return mask_alignment(ours, theirs, [name[:2] for name in names], range(1, study.classes + 1))
 
 
 def alarms(looked: Looked) -> list[str]:
@@ -75,6 +96,20 @@ def faulty_phases(first: int = SEED, *, repetition: int) -> list[float]:
     ]
 
 
+def sound_masks(first: int = SEED, *, repetition: int) -> float:
+    """Whether any check accuses a sound study of label maps."""
+    return float(bool(alarms(looked_at_masks(mask_study(first + repetition)))))
+
+
+def faulty_masks(first: int = SEED, *, repetition: int) -> list[float]:
+    """Whether each fault of label maps is named."""
+    named = []
+    for codes, wrong in mask_faults(mask_study(first + repetition), first + repetition).values():
+        spoken = alarms(looked_at_masks(wrong))
+        named.append(float(any(code in spoken for code in codes.split())))
+    return named
+
+
 def worse(seen: int, trials: int, of_prototype: int, trials_of_prototype: int) -> float:
     """The chance of so few where the prototype is no better (Fisher's exact test, one-sided)."""
     table = [[seen, trials - seen], [of_prototype, trials_of_prototype - of_prototype]]
@@ -85,18 +120,21 @@ def main() -> None:
     """Simulate and write the tables."""
     chosen = asked(__doc__ or "", repetitions=SOUND)
     planted = min(PLANTED, chosen.repetitions)
-    studies = [Study(once, (), chosen.repetitions) for once in (sound_boxes, sound_phases)]
-    studies += [Study(once, (), planted) for once in (faulty_boxes, faulty_phases)]
-    boxes, phases, wrong_boxes, wrong_phases = repeated(studies, processes=chosen.processes)
+    studies = [Study(once, (), chosen.repetitions) for once in (sound_boxes, sound_phases, sound_masks)]
+    studies += [Study(once, (), planted) for once in (faulty_boxes, faulty_phases, faulty_masks)]
+    boxes, phases, masks, wrong_boxes, wrong_phases, wrong_masks = repeated(studies, processes=chosen.processes)
     late = phases[:, 0] == PHASE_KINDS.index("late")
     rows = [
         _alarmed("boxes", boxes),
         _alarmed("phases, models that are not late by nature", phases[~late, 1]),
         _alarmed("phases, models that are late by nature", phases[late, 1]),
+        _alarmed("masks", masks),
     ]
     put_table(PAGE, "sound", markdown(["sound studies", "number", "with any alarm"], rows))
     put_table(PAGE, "boxes", _named(wrong_boxes, BOXES, OF_BOXES))
     put_table(PAGE, "phases", _named(wrong_phases, PHASES, OF_PHASES))
+    seen = [[name, f"{int(one.sum())} of {len(one)}"] for name, one in zip(MASKS, wrong_masks.T, strict=True)]
+    put_table(PAGE, "masks", markdown(["planted", "named here"], seen))
 
 
 def _alarmed(what: str, outcomes: np.ndarray) -> list[object]:

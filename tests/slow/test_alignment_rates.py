@@ -20,6 +20,12 @@ def test_sound_studies_of_boxes_are_left_alone() -> None:
     assert outcomes(study.sound_boxes, SOUND).mean() < 0.02
 
 
+def test_sound_studies_of_masks_are_left_alone_and_exchanged_ones_named() -> None:
+    assert outcomes(study.sound_masks, SOUND).mean() < 0.02
+    named = dict(zip(study.MASKS, outcomes(study.faulty_masks, PLANTED).mean(axis=0).tolist(), strict=True))
+    assert min(named[name] for name in ("at random", "two classes swapped", "all called one")) > 0.9
+
+
 def test_sound_studies_of_phases_are_left_alone_but_for_models_that_are_late() -> None:
     kind, alarmed = outcomes(study.sound_phases, SOUND).T
     assert alarmed[kind != study.PHASE_KINDS.index("late")].mean() < 0.02

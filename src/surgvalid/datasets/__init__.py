@@ -13,7 +13,6 @@ from surgvalid.datasets._data_set import DataSet as DataSet
 from surgvalid.datasets._data_set import DataTask as DataTask
 from surgvalid.datasets._data_set import References as References
 from surgvalid.datasets._folder import DataFolder as DataFolder
-from surgvalid.datasets._joins import joined as joined
 from surgvalid.datasets._joins import leakage_table as leakage_table
 from surgvalid.datasets._joins import sampled as sampled
 from surgvalid.datasets._joins import shared_videos as shared_videos
@@ -48,7 +47,6 @@ __all__ = [
     "VideoFile",
     "drawn_images",
     "join_procedures",
-    "joined",
     "labelled_videos",
     "leakage_table",
     "open_data_set",

@@ -246,13 +246,24 @@ def _checked_columns(
             )
     if problems:
         return frame
-    names = [f"score:{label}" for label in declared] if classes["score"] else []
-    if names:
-        values = numbers(frame, names, "scores", problems)
-        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
-    return (
-        _checked_labels(frame, declared, problems) if single else _checked_members(frame, declared, classes, problems)
-    )
+    if classes["score"]:
+        frame = _as_numbers(frame, "score", declared, problems)
+    if single:
+        return _checked_labels(frame, declared, problems)
+    for prefix in ("reference", "prediction"):
+        if classes[prefix]:
+            frame = _as_numbers(frame, prefix, declared, problems)
+            names = [f"{prefix}:{label}" for label in declared]
+            strange = [name for name in names if not frame[name].is_in((0.0, 1.0)).all()]
+            problems += [f"column {name!r} holds something else than 0 and 1" for name in strange]
+    return frame
+
+
+def _as_numbers(frame: pl.DataFrame, prefix: str, classes: Sequence[str], problems: list[str]) -> pl.DataFrame:
+    """The table with the columns of classes as numbers."""
+    names = [f"{prefix}:{label}" for label in classes]
+    values = numbers(frame, names, f"{prefix}s" if prefix == "score" else prefix, problems)
+    return frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
 
 
 def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list[str]) -> pl.DataFrame:
@@ -272,19 +283,6 @@ def _checked_labels(frame: pl.DataFrame, declared: Sequence[str], problems: list
     return frame
 
 
-def _checked_members(
-    frame: pl.DataFrame, declared: Sequence[str], classes: Mapping[str, list[str]], problems: list[str]
-) -> pl.DataFrame:
-    for prefix in ("reference", "prediction"):
-        names = [f"{prefix}:{label}" for label in declared] if classes[prefix] else []
-        values = numbers(frame, names, prefix, problems)
-        for place, name in enumerate(names):
-            if not np.isin(values[:, place], (0, 1)).all():
-                problems.append(f"column {name!r} holds something else than 0 and 1")
-        frame = frame.with_columns(pl.Series(name, values[:, place]) for place, name in enumerate(names))
-    return frame
-
-
 def material(
     predictions: Any,
     references: Any = None,
@@ -299,18 +297,20 @@ def material(
     cut: Cut | None = None,
 ) -> EvaluationMaterial:
     """What a table of labels, sets or scores offers for measuring."""
-    read: dict[str, Any] = {
-        "classes": classes,
-        "columns": columns,
-        "prediction_labels": prediction_labels,
-        "renamed": renamed,
-    }
-    rows = read_labelled(predictions, references, **read, cut=cut)
+    rows = read_labelled(
+        predictions,
+        references,
+        classes=classes,
+        columns=columns,
+        prediction_labels=prediction_labels,
+        renamed=renamed,
+        cut=cut,
+    )
     gathered = rows.gathered(cut, labels=labels, declared=bool(classes))
     return replace(_material(rows, metrics, by, labels, declared=bool(classes)), gathered=gathered)
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     facts = parts[0].facts
     return _material(rows_of_shards(parts), metrics, by, facts["labels"], declared=facts["declared"])

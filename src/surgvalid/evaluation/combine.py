@@ -74,7 +74,7 @@ def combined(given: Sequence[ShardFile], step: Step) -> EvaluationResult:
     if kind not in KINDS:
         raise FileUnreadable(shards[0].place, [f"a shard of {kind!r}, which this version does not evaluate"])
     rejoined = import_module(f"surgvalid.evaluation.{kind}").rejoined
-    material: EvaluationMaterial = rejoined([one.gathered for one in shards], metrics=head["metrics"], by=head["by"])
+    material: EvaluationMaterial = rejoined([one.gathered for one in shards], head["metrics"], head["by"])
     settings = MeasureSettings(**head["settings"], clusters=head["clusters"] or material.patients)
     return result_of(kind, str(head["model"]), material, settings, _prepared(head, len(shards)), head["metrics"], step)
 

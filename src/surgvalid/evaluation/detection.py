@@ -120,7 +120,7 @@ def material(
     return replace(_material(detections, metrics, by), gathered=gathered_boxes(detections, places, tuple(cut.seen)))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     return _material(rejoined_boxes(parts), metrics, by)
 
@@ -299,18 +299,15 @@ def _without_false_crowds(dataset: Mapping[str, Any]) -> tuple[Mapping[str, Any]
     """
     annotations = dataset.get("annotations")
     rows = annotations if isinstance(annotations, list) else []
-    false = [
-        place
-        for place, one in enumerate(rows)
+    mended = [
+        {**one, "iscrowd": 0}
         if type(one) is dict and one.get("iscrowd") == 1 and isinstance(one.get("attributes"), Mapping)
+        else one
+        for one in rows
     ]
-    if not false:
-        return dataset, []
-    mended = list(rows)
-    for place in false:
-        mended[place] = {**rows[place], "iscrowd": 0}
-    note = f"{len(false)} masks of the references that CVAT marks as crowd count as the single objects that they are."
-    return {**dataset, "annotations": mended}, [note]
+    false = sum(new is not old for new, old in zip(mended, rows, strict=True))
+    note = f"{false} masks of the references that CVAT marks as crowd count as the single objects that they are."
+    return ({**dataset, "annotations": mended}, [note]) if false else (dataset, [])
 
 
 def _flawed_jobs(opened: Mapping[str, Metric], cases: DetectionCases) -> tuple[MeasureJob, ...]:

@@ -61,13 +61,15 @@ def material(
     Raises:
         InputInvalid: Rows that do not pair up, gaps, frame rates that cannot be; all are named.
     """
-    read: dict[str, Any] = {
-        "classes": classes,
-        "columns": columns,
-        "prediction_labels": prediction_labels,
-        "renamed": renamed,
-    }
-    rows = read_labelled(predictions, references, **read, cut=cut)
+    rows = read_labelled(
+        predictions,
+        references,
+        classes=classes,
+        columns=columns,
+        prediction_labels=prediction_labels,
+        renamed=renamed,
+        cut=cut,
+    )
     _check(rows)
     rates = _rates(rows.frame, rows.moment, fps)
     if lag_s:
@@ -93,7 +95,7 @@ def _moved(rows: LabelledRows, rates: Mapping[str, float], lag_s: float) -> Labe
     return replace(rows, frame=frame, form=form)
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     rates = {str(video): float(rate) for one in parts for video, rate in one.facts["rates"].items()}
     return _material(rows_of_shards(parts), rates, metrics, by, declared=parts[0].facts["declared"])

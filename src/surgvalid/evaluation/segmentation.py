@@ -7,7 +7,7 @@ image, which differ. Empty masks are decided by a declared rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -35,13 +35,13 @@ from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.evaluation.shards import Cut, Gathered, looked_as_data, looked_of, stacked
 from surgvalid.evaluation.video_names import videos_of_paths
 from surgvalid.metrics import METRICS, SEGMENTATION, metrics_for
-from surgvalid.metrics.metric import CaseMean
-from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses
+from surgvalid.metrics.metric import CaseMean, StoredScores, mean_known
+from surgvalid.metrics.segmentation.classes import ClassMean
 from surgvalid.metrics.segmentation.instances import InstanceCounts
 from surgvalid.metrics.segmentation.masks import MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
 from surgvalid.results.tables.evaluation import INSTANCES
-from surgvalid.schema.metric_facts import Metric, MetricFacts
+from surgvalid.schema.metric_facts import Metric
 
 BINARY_DEFAULT = ("dsc", "iou")
 INSTANCE_DEFAULT = ("mi_dsc", "dsc")
@@ -265,7 +265,7 @@ def _gathered(
     return Gathered(facts, tables, tuple(cut.seen))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     asked = MaskRequest(**parts[0].facts["asked"])
     labels = sorted({int(label) for one in parts for label in one.facts["labels"]})
@@ -328,9 +328,7 @@ def _material(
         return [
             MeasureJob(name, metric, counted, floors=trivial)
             if isinstance(metric, FROM_COUNTS)
-            else MeasureJob(name, metric, ScoredClasses(walked.scores[name][chosen], video))
-            if isinstance(metric, ClassMean)
-            else MeasureJob(name, Stored(metric), ScoredClasses(scores[name][chosen], video))
+            else MeasureJob(name, metric, StoredScores(walked.scores[name][chosen], video))
             if _of_pixels(metric)
             else MeasureJob(name, metric, cases_of(rows_here))
             for name, metric in opened.items()
@@ -347,6 +345,7 @@ def _material(
             *((asked.matching,) if asked.matching else ()),
             *(() if asked.instances else _notes(opened, labels, declared=asked.declared)),
             *_empty_notes(counts, scores),
+            *_distance_notes(opened, walked),
         ),
         looked={
             **checks,
@@ -371,25 +370,9 @@ def _class_jobs(
     """Overlaps of every class, and what the means over classes are made of."""
     jobs = overlap_jobs(whole, labels, ignore)
     for name, metric in of_classes.items():
-        cases = ScoredClasses(walked.scores[name], whole.unit) if name in walked.scores else whole
+        cases = StoredScores(walked.scores[name], whole.unit) if name in walked.scores else whole
         jobs.append(ClassJob(name, metric, cases, jobs[0].classes, jobs[0].references))
     return tuple(jobs)
-
-
-@dataclass(frozen=True)
-class Stored(CaseMean):
-    """A mean over images of scores that are there already, so that strata need not read masks again."""
-
-    metric: Metric
-
-    @property
-    def facts(self) -> MetricFacts:
-        """Those of the metric."""
-        return self.metric.facts
-
-    def scores(self, cases: ScoredClasses) -> np.ndarray:
-        """As they were computed."""
-        return cases.scores
 
 
 def _cases(ours: Maps, theirs: Maps, rows: pl.DataFrame) -> MaskCases:
@@ -461,6 +444,24 @@ def _empty_notes(counts: np.ndarray, scores: Mapping[str, np.ndarray]) -> list[s
     for name, values in scores.items():
         if unscored := int(np.isnan(values).sum()):
             notes.append(f"{name}: {unscored} of {len(values)} images are not scored and in no mean.")
+    return notes
+
+
+def _distance_notes(opened: Mapping[str, Metric], walked: Walked) -> list[str]:
+    """How many distances there are not, where the diagonal of the image stands for them, and the mean of the others."""
+    notes = []
+    for name, metric in opened.items():
+        if "the diagonal of the image" not in metric.facts.conventions.values():
+            continue
+        counts = walked.counts if isinstance(metric, ClassMean) else walked.binary[:, None]
+        held = counts[..., 1:] > 0
+        alone, some = held.sum(axis=-1) == 1, int(held.any(axis=-1).sum())
+        if alone.any():
+            rest = mean_known(mean_known(np.where(alone, np.nan, walked.scores[name].reshape(alone.shape)).T))
+            notes.append(
+                f"{name}: {int(alone.sum())} of {some} have no distance, since one mask is empty, and count as the "
+                f"diagonal of the image; the mean of the others is {rest:.4g}."
+            )
     return notes
 
 

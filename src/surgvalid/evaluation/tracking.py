@@ -25,7 +25,7 @@ from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.evaluation.shards import Cut, Gathered, stacked
 from surgvalid.evaluation.video_names import same_videos
 from surgvalid.metrics import TRACKING
-from surgvalid.metrics.tracking.sequences import TrackSequence, overlaps
+from surgvalid.metrics.tracking.sequences import Overlaps, TrackSequence, overlaps
 from surgvalid.schema.documents import read_text
 from surgvalid.schema.left_behind import put_there
 from surgvalid.schema.metric_facts import Metric
@@ -92,9 +92,8 @@ def material(
     if cut is not None:
         ours, theirs = ({video: one for video, one in side.items() if cut.holds(video)} for side in (ours, theirs))
         cut.check(len(ours) + len(theirs))
-    sequences, ignored, frames = _sequences(ours, theirs, use_classes, lag)
-    videos = [sequence.name for sequence in sequences]
-    rows = pl.DataFrame({"video": videos})
+    pairs, ignored, frames = _pairs(ours, theirs, use_classes, lag)
+    rows = pl.DataFrame({"video": list(pairs)}, schema={"video": pl.String})
     rows = with_properties(rows, properties, by, key="video") if by else rows
     facts: dict[str, Any] = {
         "use_classes": use_classes,
@@ -103,61 +102,58 @@ def material(
         "silent": list(no_predictions),
         "lag": lag,
     }
-    gathered = None if cut is None else _gathered(sequences, rows, cut, facts)
-    return replace(_material(sequences, rows, metrics, by, facts), gathered=gathered)
+    gathered = None if cut is None else _gathered(pairs, rows, cut, facts)
+    return replace(_material(pairs, rows, metrics, by, facts), gathered=gathered)
 
 
-_SIDES = {"references": "reference", "predictions": "prediction"}
+_SIDES = ("references", "predictions")
+Pairs = Mapping[str, tuple[Tracks, Tracks]]
+"""References and predictions of every video."""
 
 
-def _gathered(sequences: Sequence[TrackSequence], rows: pl.DataFrame, cut: Cut, facts: Mapping[str, Any]) -> Gathered:
+def _gathered(pairs: Pairs, rows: pl.DataFrame, cut: Cut, facts: Mapping[str, Any]) -> Gathered:
     """The boxes of every video, and its strata."""
     tables = {"videos": rows}
-    for name, side in _SIDES.items():
-        tables[name] = pl.concat([_boxes_of(one, side) for one in sequences])
+    for name, sides in zip(_SIDES, zip(*pairs.values(), strict=True), strict=True):
+        tables[name] = pl.concat(
+            [_boxes_of(*one, classes=facts["use_classes"]) for one in zip(pairs, sides, strict=True)]
+        )
     return Gathered(facts, tables, tuple(cut.seen))
 
 
-def _boxes_of(sequence: TrackSequence, side: str) -> pl.DataFrame:
-    frame, identity, box, label = (getattr(sequence, f"{side}_{name}") for name in ("frame", "id", "box", "class"))
-    columns = dict(zip("xywh", np.asarray(box, np.float64).reshape(-1, 4).T, strict=True))
-    labels = np.zeros(len(frame), np.int64) if label is None else np.asarray(label, np.int64)
-    whole = {"frame": np.asarray(frame, np.int64), "id": np.asarray(identity, np.int64), **columns, "class": labels}
-    return pl.DataFrame(whole).with_columns(pl.lit(sequence.name).alias("video"))
+def _boxes_of(video: str, tracks: Tracks, *, classes: bool) -> pl.DataFrame:
+    columns = dict(zip("xywh", np.asarray(tracks.box, np.float64).reshape(-1, 4).T, strict=True))
+    whole = {"frame": tracks.frame, "id": tracks.identity, **columns, "class": tracks.label if classes else 0}
+    return pl.DataFrame(whole).with_columns(pl.col("frame", "id", "class").cast(pl.Int64), video=pl.lit(video))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     rows = stacked(parts, "videos").sort("video")
-    use_classes = bool(parts[0].facts["use_classes"])
-    sides = {name: stacked(parts, name).partition_by("video", as_dict=True, maintain_order=True) for name in _SIDES}
-    sequences = [_sequence_of(video, sides, use_classes) for video in rows["video"]]
+    sides = [stacked(parts, name).partition_by("video", as_dict=True, maintain_order=True) for name in _SIDES]
+    pairs = {video: (_tracks_of(sides[0], video), _tracks_of(sides[1], video)) for video in rows["video"]}
     summed = {name: sum(int(one.facts[name]) for one in parts) for name in ("ignored", "frames")}
-    return _material(sequences, rows, metrics, by, {**parts[0].facts, **summed})
+    return _material(pairs, rows, metrics, by, {**parts[0].facts, **summed})
 
 
-def _sequence_of(
-    video: str, sides: Mapping[str, Mapping[tuple[Any, ...], pl.DataFrame]], use_classes: bool
-) -> TrackSequence:
-    tracks = []
-    for by_video in sides.values():
-        rows = by_video.get((video,), next(iter(by_video.values())).clear())
-        columns = [rows[name].to_numpy() for name in ("frame", "id", "class")]
-        tracks.append(Tracks(columns[0], columns[1], rows.select("x", "y", "w", "h").to_numpy(), columns[2]))
-    return _sequence(video, tracks[0], tracks[1], use_classes)
+def _tracks_of(side: Mapping[tuple[Any, ...], pl.DataFrame], video: str) -> Tracks:
+    rows = side.get((video,), next(iter(side.values())).clear())
+    frame, identity, label = (rows[name].to_numpy() for name in ("frame", "id", "class"))
+    return Tracks(frame, identity, rows.select("x", "y", "w", "h").to_numpy(), label)
 
 
 def _material(
-    sequences: Sequence[TrackSequence],
+    pairs: Pairs,
     rows: pl.DataFrame,
     metrics: Sequence[str],
     by: Sequence[str],
     facts: Mapping[str, Any],
 ) -> EvaluationMaterial:
     opened = open_chosen(metrics, DEFAULT, TRACKING, ("tracks",))
-    cases = {sequence.name: overlaps(sequence) for sequence in sequences}
+    use_classes = bool(facts["use_classes"])
+    cases = {video: _overlaps(video, pair, use_classes) for video, pair in pairs.items()}
     made = material_of(rows, by, lambda here: jobs_on(opened, [cases[video] for video in here["video"]]))
-    held = sum(len(np.asarray(one.prediction_frame)) > 0 for one in sequences)
+    held = sum(len(theirs.frame) > 0 for _, theirs in pairs.values())
     moved = f"; moved by {facts['lag']} frames" if facts["lag"] else ""
     notes = [f"Predictions were read as MOT text; {held:,} of {len(cases):,} videos have predictions{moved}."]
     notes += [f"{facts['ignored']} references marked 0 were left out."] if facts["ignored"] else []
@@ -165,31 +161,29 @@ def _material(
         made,
         cases=int(facts["frames"]),
         sizes={},
-        class_jobs=_per_class(sequences, opened) if facts["use_classes"] else (),
+        class_jobs=_per_class(pairs, opened) if use_classes else (),
         notes=tuple(notes),
-        looked=_looked(sequences, facts["silent"]),
+        looked=_looked(pairs, facts["silent"]),
     )
 
 
-def _looked(sequences: Sequence[TrackSequence], silent: Sequence[str]) -> Looked:
+def _looked(pairs: Pairs, silent: Sequence[str]) -> Looked:
     """The checks of boxes, each frame of each video an image."""
-    moments, boxes = [], []
-    for side in _SIDES.values():
-        frames = [np.asarray(getattr(one, f"{side}_frame"), np.int64) for one in sequences]
-        moments.append([(number, frame) for number, listed in enumerate(frames) for frame in listed.tolist()])
-        boxes.append(
-            np.concatenate([np.asarray(getattr(one, f"{side}_box"), np.float64).reshape(-1, 4) for one in sequences])
-        )
-    order = sorted({*moments[0], *moments[1]})
+    sides = list(zip(*pairs.values(), strict=True))
+    moments = [[(n, frame) for n, one in enumerate(side) for frame in one.frame.tolist()] for side in sides]
+    order = sorted({moment for listed in moments for moment in listed})
     at = {moment: image for image, moment in enumerate(order)}
     ours, theirs = (
-        LocatedBoxes(np.array([at[one] for one in listed], np.intp), box, np.zeros(len(listed), np.intp))
-        for listed, box in zip(moments, boxes, strict=True)
+        LocatedBoxes(
+            np.array([at[one] for one in listed], np.intp),
+            np.concatenate([np.asarray(one.box, np.float64).reshape(-1, 4) for one in side]),
+            np.zeros(len(listed), np.intp),
+        )
+        for listed, side in zip(moments, sides, strict=True)
     )
     video = np.array([number for number, _ in order], np.intp)
     place = np.arange(len(order)) - np.searchsorted(video, video)
-    names = [one.name for one in sequences]
-    study = BoxStudy(ours, theirs, video, place, np.full((len(order), 2), np.nan), (), names, moment="frame")
+    study = BoxStudy(ours, theirs, video, place, np.full((len(order), 2), np.nan), (), list(pairs), moment="frame")
     return box_alignment(study, scored=False, silent=silent)
 
 
@@ -206,31 +200,28 @@ def _files(source: Path, where: str) -> dict[str, Path]:
     return paths
 
 
-def _sequences(
+def _pairs(
     ours: Mapping[str, Path | Tracks], theirs: Mapping[str, Path], use_classes: bool, lag: str | None
-) -> tuple[list[TrackSequence], int, int]:
+) -> tuple[Pairs, int, int]:
     renamed = same_videos(ours, theirs)
     theirs = {renamed.get(video, video): path for video, path in theirs.items()}
     problems = [f"video {video!r} has references but no predictions" for video in ours if video not in theirs]
     problems += [f"video {video!r} has predictions but no references" for video in theirs if video not in ours]
-    sequences, ignored, frames = [], 0, 0
-    videos = sorted(set(ours) & set(theirs))
+    ignored, frames = 0, 0
     pairs = {}
-    for video in videos:
+    for video in sorted(set(ours) & set(theirs)):
         left = _references(ours[video], f"references of {video!r}", use_classes, problems)
         right = _read(theirs[video], f"predictions of {video!r}", use_classes, problems)
         pairs[video] = left, _on_one_scale(video, left, right, problems)
     if lag is None:
         _ask_about_zero([pair for pair in pairs.values() if all(side.frame.size for side in pair)])
-    steps = lags_of(lag or "0", videos)
-    for (video, (left, right)), step in zip(pairs.items(), steps, strict=True):
-        right = right._replace(frame=right.frame + step * _step(left))
-        _same_clock(video, left, right, problems)
-        sequences.append(_sequence(video, left, right, use_classes))
-        ignored, frames = ignored + left.ignored, frames + len(np.union1d(left.frame, right.frame))
+    for (video, (left, right)), step in zip(pairs.items(), lags_of(lag or "0", list(pairs)), strict=True):
+        pairs[video] = left, right._replace(frame=right.frame + step * _step(left))
+        _same_clock(video, *pairs[video], problems)
+        ignored, frames = ignored + left.ignored, frames + len(np.union1d(left.frame, pairs[video][1].frame))
     if problems:
         raise InputInvalid("tracks", problems)
-    return sequences, ignored, frames
+    return pairs, ignored, frames
 
 
 def _step(tracks: Tracks) -> int:
@@ -359,41 +350,22 @@ def _same_clock(video: str, left: Tracks, right: Tracks, problems: list[str]) ->
         )
 
 
-def _sequence(video: str, left: Tracks, right: Tracks, use_classes: bool) -> TrackSequence:
-    return TrackSequence(
-        left.frame,
-        left.identity,
-        left.box,
-        right.frame,
-        right.identity,
-        right.box,
-        left.label if use_classes else None,
-        right.label if use_classes else None,
-        video,
-    )
+def _overlaps(video: str, pair: tuple[Tracks, Tracks], use_classes: bool) -> Overlaps:
+    ours, theirs = (side.label if use_classes else None for side in pair)
+    return overlaps(TrackSequence(*pair[0][:3], *pair[1][:3], ours, theirs, video))
 
 
-def _per_class(sequences: Sequence[TrackSequence], opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:
+def _per_class(pairs: Pairs, opened: Mapping[str, Metric]) -> tuple[ClassJob, ...]:
     """The metrics of every class on its own boxes."""
-    sides = [np.asarray(side) for one in sequences for side in (one.reference_class, one.prediction_class)]
-    labels = np.unique(np.concatenate(sides)).tolist()
-    parts = [[_of_class(sequence, label) for sequence in sequences] for label in labels]
-    counts = [sum(len(np.asarray(one.reference_frame)) for one in sequences) for sequences in parts]
+    labels = np.unique(np.concatenate([side.label for pair in pairs.values() for side in pair])).tolist()
+    parts = [{video: (_of_class(a, label), _of_class(b, label)) for video, (a, b) in pairs.items()} for label in labels]
+    counts = [sum(len(ours.frame) for ours, _ in of_class.values()) for of_class in parts]
     names = [str(label) for label in labels]
-    cases = [[overlaps(one) for one in sequences] for sequences in parts]
+    cases = [[_overlaps(video, pair, False) for video, pair in of_class.items()] for of_class in parts]
     if not names:
         return ()
     return tuple(ClassJob(name, OneByOne(metric), cases, names, counts) for name, metric in opened.items())
 
 
-def _of_class(sequence: TrackSequence, label: int) -> TrackSequence:
-    ours, theirs = (np.asarray(side) == label for side in (sequence.reference_class, sequence.prediction_class))
-    return TrackSequence(
-        np.asarray(sequence.reference_frame)[ours],
-        np.asarray(sequence.reference_id)[ours],
-        np.asarray(sequence.reference_box)[ours],
-        np.asarray(sequence.prediction_frame)[theirs],
-        np.asarray(sequence.prediction_id)[theirs],
-        np.asarray(sequence.prediction_box)[theirs],
-        name=sequence.name,
-    )
+def _of_class(tracks: Tracks, label: int) -> Tracks:
+    return Tracks(*(column[tracks.label == label] for column in tracks[:4]))

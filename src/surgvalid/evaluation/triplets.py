@@ -47,7 +47,7 @@ def material(
     return replace(_material(rows, metrics, by, null), gathered=rows.gathered(cut, null=null))
 
 
-def rejoined(parts: Sequence[Gathered], *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> EvaluationMaterial:
+def rejoined(parts: Sequence[Gathered], metrics: Sequence[str], by: Sequence[str]) -> EvaluationMaterial:
     """The same of all shards."""
     return _material(rows_of_shards(parts), metrics, by, parts[0].facts["null"])
 

@@ -332,6 +332,13 @@ class GroupedCases(Protocol):
         """What each case is drawn with; each alone if None."""
 
 
+class StoredScores(NamedTuple):
+    """Scores of cases, or `[case, class]`, that were computed before, NaN where there is none, and their units."""
+
+    scores: Floats
+    unit: Sequence[Hashable] | npt.NDArray[Any] | None = None
+
+
 class CaseMean(RatioOfSums):
     """A metric that says only how one case is scored."""
 
@@ -342,9 +349,9 @@ class CaseMean(RatioOfSums):
     def scores(self, cases: Any) -> Floats:
         """The score of every case, NaN where it is not scored: what a score table holds."""
 
-    def prepare(self, cases: GroupedCases) -> UnitStatistics:
+    def prepare(self, cases: GroupedCases | StoredScores) -> UnitStatistics:
         """Sum and number of the scores of every unit."""
-        scores = self.scores(cases)
+        scores = cases.scores if isinstance(cases, StoredScores) else self.scores(cases)
         units = units_of(cases.unit, len(scores))
         scored = ~np.isnan(scores)
         filled = np.where(scored, scores, 0.0)

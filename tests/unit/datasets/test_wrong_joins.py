@@ -1,10 +1,10 @@
-"""Joins that would bring different moments or different criteria together are refused."""
+"""References that would bring different moments or different criteria together are refused."""
 
 import polars as pl
 import pytest
 
 from data_set_files import BUILDERS, bypass, endoscapes_image, put, put_json
-from surgvalid.datasets import joined, open_data_set, sampled
+from surgvalid.datasets import open_data_set, sampled
 from surgvalid.datasets.sets.multibypass140 import phases_at_seconds
 from surgvalid.errors import InputInvalid, Misuse
 
@@ -15,33 +15,8 @@ def references(name, task, root):
     return open_data_set(name).references(root, task=task)
 
 
-def test_phases_at_25_fps_meet_tools_at_1_fps_only_where_asked(tmp_path):
-    phases, tools = references("cholec80", "phase", tmp_path), references("cholec80", "tool", tmp_path)
-    with pytest.raises(Misuse, match=r"25 Hz.*1 Hz.*on_slower"):
-        joined(phases, tools)
-    table = joined(phases, tools, on_slower=True)
-    assert table.equals(joined(tools, phases, on_slower=True))
-    assert table.filter(pl.col("video") == "video01").select("frame", "phase").rows() == [
-        (0, "Preparation"),
-        (25, "Preparation"),
-        (50, "CalotTriangleDissection"),
-    ]
-
-
-def test_a_tool_without_a_phase_is_not_dropped_silently(tmp_path):
-    tools = references("cholec80", "tool", tmp_path)
-    phases = open_data_set("cholec80").references(tmp_path, task="phase")
-    short = type(phases)(
-        phases.data_set, phases.task, phases.table.filter(pl.col("frame") < 40), phases.clock, phases.rate_hz
-    )
-    with pytest.raises(Misuse, match="2 of 6 cases of 'tool' have no 'phase'"):
-        joined(short, tools, on_slower=True)
-
-
-def test_a_step_in_frames_is_refused_where_videos_differ_in_frame_rate(tmp_path):
+def test_every_video_is_thinned_by_its_own_frame_rate(tmp_path):
     phases = references("heichole", "phase", tmp_path)
-    with pytest.raises(Misuse, match="25 and 50 fps; pass rate_hz"):
-        sampled(phases, every_frames=25)
     thin = sampled(phases, rate_hz=1).table
     assert thin.select("video", "frame").rows() == [
         *(("Hei-Chole1", frame) for frame in (0, 25, 50, 75, 100)),
@@ -49,16 +24,10 @@ def test_a_step_in_frames_is_refused_where_videos_differ_in_frame_rate(tmp_path)
     ]
 
 
-@pytest.mark.parametrize("options", [{}, {"rate_hz": 1, "every_frames": 2}, {"rate_hz": 0}, {"rate_hz": 3}])
-def test_a_rate_that_does_not_fit_is_refused(options, tmp_path):
+@pytest.mark.parametrize("rate_hz", [0, 3])
+def test_a_rate_that_does_not_fit_is_refused(rate_hz, tmp_path):
     with pytest.raises(Misuse):
-        sampled(references("heichole", "phase", tmp_path), **options)
-
-
-def test_one_frame_rate_may_be_thinned_by_a_step(tmp_path):
-    phases = sampled(references("cholec80", "phase", tmp_path), every_frames=25)
-    assert phases.rate_hz == 1.0
-    assert joined(phases, references("cholec80", "tool", tmp_path)).height == 6
+        sampled(references("heichole", "phase", tmp_path), rate_hz=rate_hz)
 
 
 def test_labels_carried_forward_are_refused_as_references(tmp_path):
@@ -70,16 +39,12 @@ def test_labels_carried_forward_are_refused_as_references(tmp_path):
     assert not {"two_structures", "ds"} & set(references("endoscapes2023", "frames", tmp_path).table.columns)
 
 
-def test_milliseconds_never_meet_seconds_and_overlays_are_no_phases(tmp_path):
+def test_overlays_are_no_phases(tmp_path):
     phases, overlay = (references("multibypass140", task, tmp_path) for task in ("phase", "overlay"))
     assert set(phases.table["label_id"]) == {0, 1}
     assert set(overlay.table["label_id"]) == {12}
     seconds = phases_at_seconds(phases)
     assert seconds.table.filter(pl.col("video") == "BBP01")["phase"].to_list() == [0, 0, 0, 1, 1]
-    with pytest.raises(Misuse, match=r"milliseconds.*seconds"):
-        joined(overlay, seconds)
-    with pytest.raises(Misuse, match="intervals or whole videos, not moments"):
-        joined(phases, overlay)
     assert not set(phases.table["case"]) & set(overlay.table["case"])
     with pytest.raises(Misuse, match="overlays lie over phases"):
         phases_at_seconds(overlay)
@@ -95,27 +60,6 @@ def test_two_phases_at_one_moment_are_a_problem_and_a_gap_is_a_warning(tmp_path)
     report = open_data_set("multibypass140").check(tmp_path)
     assert report.ok
     assert "gap" in {finding.code for finding in report.findings}
-
-
-def test_data_sets_are_not_joined_with_each_other(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    with pytest.raises(Misuse, match="one data set at a time"):
-        joined(references("cholec80", "tool", tmp_path / "a"), references("cholect45", "verb", tmp_path / "b"))
-
-
-def test_action_rows_and_masks_meet_once_a_second(tmp_path):
-    actions, masks = (references("sar_rarp50", task, tmp_path) for task in ("action", "masks"))
-    with pytest.raises(Misuse, match=r"10 Hz.*1 Hz"):
-        joined(actions, masks)
-    assert joined(actions, masks, on_slower=True)["frame"].to_list() == [0, 60, 120] * 2
-
-
-def test_several_instances_of_a_case_all_keep_their_phase(tmp_path):
-    triplets, phases = (references("cholect50", task, tmp_path) for task in ("triplet", "phase"))
-    for table in (joined(phases, triplets), joined(triplets, phases)):
-        assert table.filter(case="VID01/1").height == 2
-        assert set(table.filter(case="VID01/1")["phase"]) == {0}
 
 
 def test_rows_of_another_rate_than_stated_are_named(tmp_path):

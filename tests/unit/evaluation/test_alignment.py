@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from docs.validate_alignment import alarms, looked_at
 
 import surgvalid
 from surgvalid.errors import InputInvalid, Misuse
-from surgvalid.evaluation.alignment.boxes import box_alignment, lags_of, orders
+from surgvalid.evaluation.alignment.boxes import BoxStudy, box_alignment, lags_of, orders
 from surgvalid.evaluation.run import check
 
 
@@ -76,6 +77,56 @@ def test_classes_shifted_by_one_are_told_from_a_model_that_confuses_neighbours()
 def test_mirrored_boxes_are_seen_though_some_videos_lie_in_the_middle() -> None:
     looked = box_alignment(box_faults(box_study(95005)[1], 95005)["mirrored"][1], scored=True)
     assert "mirrored left to right" in str(looked["boxes-elsewhere"])
+
+
+def few_videos(study: BoxStudy, videos: int, frames: int) -> BoxStudy:
+    """The first frames of the first videos."""
+    kept = np.flatnonzero((study.video < videos) & (study.place < frames))
+    place = np.full(len(study.video), -1)
+    place[kept] = np.arange(len(kept))
+    sides = [one.of(np.flatnonzero(place[one.image] >= 0)) for one in (study.reference, study.prediction)]
+    located = [one._replace(image=place[one.image]) for one in sides]
+    files = [study.files[at] for at in kept]
+    of_images = {name: getattr(study, name)[kept] for name in ("video", "place", "size")}
+    return study._replace(
+        reference=located[0], prediction=located[1], **of_images, videos=study.videos[:videos], files=files
+    )
+
+
+@pytest.mark.parametrize("videos", [2, 3, 4])
+def test_images_at_random_are_named_in_few_videos_too(videos: int) -> None:
+    seen = 0
+    for seed in range(20):
+        sound = few_videos(box_study(seed)[1], videos, 12)
+        assert alarms(box_alignment(sound, scored=True)) == []
+        seen += "images-exchanged" in alarms(box_alignment(box_faults(sound, seed)["at random"][1], scored=True))
+    assert seen >= 17
+
+
+def test_a_lag_that_too_few_frames_could_show_is_said_to_be_untold() -> None:
+    study = few_videos(box_study(12, "usual")[1], 2, 12)
+    note = box_alignment(study, scored=True)["predictions-shifted"]
+    assert note is not None
+    assert note.severity.value == "note"
+    assert "cannot be told from 2 blocks of 10 frames: 5 videos are needed, or 8 such pieces" in note.evidence
+    enough = few_videos(box_study(12, "usual")[1], 5, 12)
+    assert box_alignment(enough, scored=True)["predictions-shifted"] is None
+
+
+def test_phases_that_are_late_in_few_videos_are_noted_and_never_called_a_clock() -> None:
+    seen = 0
+    for seed in range(8):
+        study = phase_study(seed, "usual")
+        for fault, one in (("", study), ("25 s late", phase_faults(study)["25 s late"][1])):
+            few = replace(one, reference=one.reference[:3], prediction=one.prediction[:3])
+            doubt = looked_at(few)["predictions-shifted"]
+            assert doubt is None or doubt.severity.value == "note"
+            assert fault or doubt is None
+            seen += doubt is not None and "stretches of one label: agreement" in doubt.evidence
+    assert seen >= 4
+    brief = replace(study, reference=[one[:100] for one in study.reference[:2]],
+                    prediction=[one[:100] for one in study.prediction[:2]])  # fmt: skip
+    assert "cannot be told from" in str(looked_at(brief)["predictions-shifted"])
 
 
 def test_what_a_lag_proposes_undoes_it() -> None:

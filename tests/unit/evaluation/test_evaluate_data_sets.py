@@ -85,7 +85,7 @@ def test_numbering_by_seconds_under_the_name_of_frames_is_explained(built: Any) 
     guess = {"video": ["video01"] * 3, "frame": [0, 1, 2], "prediction": ["Preparation"] * 3}
     with pytest.raises(InputInvalid, match="call their column 'second'"):
         surgvalid.evaluate("phases", guess, root, rate_hz=1.0, videos=["video01"], **options)
-    with pytest.raises(FileUnreadable, match="a folder instead of a table; name a public data set with --data-set"):
+    with pytest.raises(FileUnreadable, match=r"in a folder .*; .* name a public data set with --data-set"):
         surgvalid.evaluate("phases", guess, root)
 
 

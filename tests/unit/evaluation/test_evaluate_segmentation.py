@@ -259,7 +259,7 @@ def several(seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]
 @pytest.mark.parametrize("name", ["dsc", "iou", "hd95_px"])
 def test_a_metric_of_one_mask_asks_what_it_means_of_several_classes(name: str) -> None:
     ours, theirs = several()
-    with pytest.raises(Misuse, match="say which"):
+    with pytest.raises(Misuse, match="say --metric"):
         surgvalid.evaluate("segmentation", theirs, ours, classes=[1, 2, 3], metrics=[name])
 
 
@@ -342,3 +342,22 @@ def test_numbers_of_predicted_masks_are_recoded_where_that_is_said() -> None:
     assert surgvalid.evaluate("segmentation", theirs, ours, renamed="50:1+100:2", **options).value("dsc_classes") == 1.0
     with pytest.raises(Misuse, match="labels of masks are whole numbers, got tool"):
         surgvalid.evaluate("segmentation", theirs, ours, renamed="50:tool", **options)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("hd95_px", [1]), ("assd_classes_px", [1, 2])])
+def test_distances_that_there_are_not_are_counted_and_the_mean_of_the_others_is_said(
+    name: str, classes: list[int]
+) -> None:
+    whole = np.zeros((9, 12), np.uint8)
+    whole[2:6, 2:6] = 1
+    whole[7:, 8:] = classes[-1]
+    ours = {f"v{n}/{n}": whole for n in range(6)}
+    theirs = {case: whole if n else np.where(whole == classes[-1], 0, whole) for n, case in enumerate(ours)}
+    result = surgvalid.evaluate("segmentation", theirs, ours, metrics=[name], classes=classes)
+    said = " ".join(result.notes)
+    missed, held = (1, 6) if len(classes) == 1 else (1, 12)
+    assert f"{name}: {missed} of {held} have no distance, since one mask is empty" in said
+    assert "the mean of the others is 0." in said
+    assert result.value(name) > 1
+    full = surgvalid.evaluate("segmentation", ours, ours, metrics=[name], classes=classes)
+    assert "no distance" not in " ".join(full.notes)

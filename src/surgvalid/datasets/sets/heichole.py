@@ -1,7 +1,7 @@
 """HeiChole: 24 public cholecystectomies with phases, instruments, actions and skill.
 
 Seven videos have 50 frames per second and the others 25, so one step in frames is not one rate: use
-`sampled(references, rate_hz=1)`, which thins each video by its own frame rate and refuses a step in frames.
+`sampled(references, rate_hz=1)`, which thins each video by its own frame rate.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from surgvalid.errors import Misuse, UnknownName
 from surgvalid.evaluation.alignment.box_readings import centres, readings, typical_scale, typical_shift
 from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import (
+    FEWEST_VIDEOS,
     LEAST_SHARE,
     EvidenceUnits,
     Followed,
@@ -200,6 +201,7 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if best is None:
         looked["images-exchanged"] = strange
         looked["boxes-elsewhere"] = None if strange else nowhere_near(look)
+        looked["predictions-shifted"] = None if strange else too_few(look.units)
     if study.names:
         looked |= {"labels-renamed": None, "classes-merged": None}
         if code in ("", "predictions-shifted"):
@@ -330,6 +332,17 @@ def late_finding(lag: int, gain: Gain, units: EvidenceUnits, moment: str, what: 
     return SanityFinding("predictions-shifted", Severity.WARNING, evidence, hint)
 
 
+def too_few(units: EvidenceUnits) -> SanityFinding | None:
+    """That a lag could not be looked for, which is no sign that there is none."""
+    if units.number >= units.fewest:
+        return None
+    evidence = (
+        f"Whether predictions are late or early cannot be told from {units.number} {units.what}: {FEWEST_VIDEOS} "
+        f"videos are needed, or {units.fewest} such pieces of fewer videos."
+    )
+    return SanityFinding("predictions-shifted", Severity.NOTE, evidence)
+
+
 def _one_video(look: _Look, tried: dict[int, tuple[Floats, np.ndarray]]) -> SanityFinding | None:
     """A single video that lags by itself; blocks of five frames are the pieces of evidence."""
     study = look.study
@@ -423,17 +436,46 @@ def unrelated(look: _Look) -> SanityFinding | None:
         beside = [best_overlaps(look.reference.box, elsewhere, one.box, one.image) / DRAWS for one in sides]
         drawn, ours = drawn + beside[0], ours + beside[1]
     alone = np.isin(look.reference.image, images)
-    gain = gain_between(drawn, look.as_read, np.where(alone, look.code, -1), look.units)
     rows = [np.bincount(side.image, minlength=len(look.study.video)) for side in (look.prediction, look.reference)]
     reached = np.minimum(1, rows[0] / np.maximum(rows[1], 1))[look.reference.image[alone]].mean()
-    nearer = any(gain.t >= t and gain.mean >= share * reached * (1 - ours.mean()) for t, share in NEARER)
-    if not gain.units or nearer or ours.mean() > 0.8 or _constant(look.prediction):
+    if _constant(look.prediction):
+        return None
+    image = np.where(alone, look.reference.image, -1)
+    return no_nearer((drawn, look.as_read), image, look.units, len(look.study.videos), reached, float(ours.mean()))
+
+
+def no_nearer(
+    sides: tuple[Floats, Floats],
+    image: Indices,
+    units: EvidenceUnits,
+    videos: int,
+    reached: float,
+    alike: float,
+    what: str = "overlap",
+) -> SanityFinding | None:
+    """Whether predictions lie no nearer to their own images than to others.
+
+    Args:
+        sides: The statistic of every reference beside other images than its own, and as read.
+        image: Of every reference; -1 leaves it out.
+        units: Which pieces of evidence there are.
+        videos: How many; in one alone images may be too alike to tell from few.
+        reached: The share of the references that so many predictions could reach.
+        alike: The statistic of references beside those of other images.
+        what: The name of the statistic.
+    """
+    gain, less = gain_between(*sides, np.where(image >= 0, units.code[image], -1), units), 0
+    if not gain.units and videos > 1:  # images as evidence are surer of "nearer": they accuse less
+        units = EvidenceUnits(units.code, len(units.code), "images", FEWEST_MOVED)
+        gain, less = gain_between(*sides, image, units), 1
+    nearer = any(gain.t >= t - less and gain.mean >= share * reached * (1 - alike) for t, share in NEARER)
+    if not gain.units or nearer or alike > 0.8:
         return None
     evidence = (
-        f"The predictions lie no nearer to their own images than to others: mean overlap {gain.other:.2f} in their "
+        f"The predictions lie no nearer to their own images than to others: mean {what} {gain.other:.2f} in their "
         f"own, {gain.as_read:.2f} in images drawn at random."
     )
-    hint = "Are they of another set, or in another order? Name the images in the predictions (file_name)."
+    hint = "Are they of another set, or in another order? Name predictions by their images, not by numbers."
     return SanityFinding("images-exchanged", Severity.ERROR, evidence, hint)
 
 

@@ -11,12 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from surgvalid.evaluation.alignment.boxes import LAGS, frames_in_order, late_finding, natural_keys, silent_videos
+from surgvalid.evaluation.alignment.boxes import (
+    DRAWS,
+    FEWEST,
+    LAGS,
+    frames_in_order,
+    late_finding,
+    natural_keys,
+    no_nearer,
+    silent_videos,
+    too_few,
+)
 from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import gain_between, runs, units_of_frames
 from surgvalid.evaluation.sanity.labels import mask_checks
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
 from surgvalid.metrics.metric import Floats, Indices
+from surgvalid.schema.findings import Severity
 
 FRAMES = 200
 SIDE_PX = 160
@@ -42,11 +53,11 @@ def mask_alignment(
     kept = [at for at, (one, other) in enumerate(pairs) if one.shape == other.shape]
     pairs, chosen = [pairs[at] for at in kept], chosen[kept]
     looked = dict(mask_checks([(one, other) for one, other in pairs]))
-    looked |= dict.fromkeys(("predictions-shifted", "labels-renamed", "classes-merged"))
+    looked |= dict.fromkeys(("images-exchanged", "predictions-shifted", "labels-renamed", "classes-merged"))
     if looked["masks-elsewhere"] or looked["constant-predictions"] or not pairs:
         return looked
     at = video[chosen], place[chosen]
-    looked["predictions-shifted"] = _lag(pairs, *at)
+    looked |= _exchanged(pairs, *at)
     if len(classes) > 1:
         table = np.stack([_table(one, other, sorted(classes)) for one, other in pairs])
         summed = np.zeros((len(listed), *table.shape[1:]))
@@ -73,15 +84,24 @@ def _small(labels: np.ndarray) -> np.ndarray:
     return labels[::step, ::step]
 
 
-def _lag(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices) -> SanityFinding | None:
-    """Whether predicted foregrounds lie on those of the references some images away."""
+def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices) -> Looked:
+    """Whether predicted foregrounds lie on those of the references some images away, or on any as well as their own."""
     if len({one.shape for one, _ in pairs}) > 1:
-        return None
+        return {}
     sides = [np.stack([pair[side] != 0 for pair in pairs]).reshape(len(pairs), -1) for side in (0, 1)]
     held = sides[0].any(axis=1)
     row = {(v, p): at for at, (v, p) in enumerate(zip(video.tolist(), place.tolist(), strict=True))}
     units = units_of_frames(video, place - _first(video, place))
     as_read = _dsc(sides[0], sides[1])
+    if held.sum() >= FEWEST:
+        drawn = np.random.default_rng(0).integers(0, len(pairs), (DRAWS, len(pairs)))
+        ours, theirs = (np.mean([_dsc(sides[0], side[other]) for other in drawn], axis=0) for side in sides)
+        reached = float(sides[1][held].any(axis=1).mean())
+        image = np.where(held, np.arange(len(pairs)), -1)
+        videos = len(np.unique(video))
+        strange = no_nearer((theirs, as_read), image, units, videos, reached, float(ours[held].mean()), "DSC")
+        if strange:
+            return {"images-exchanged": strange._replace(severity=Severity.WARNING)}
     speaking = {}
     for lag in LAGS:
         other = np.array([row.get((v, p + lag), -1) for v, p in zip(video.tolist(), place.tolist(), strict=True)])
@@ -92,9 +112,9 @@ def _lag(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices
             if gain.speaks(0.02, 4):
                 speaking[lag] = gain
     if not speaking:
-        return None
+        return {"predictions-shifted": too_few(units)}
     lag = max(speaking, key=lambda one: speaking[one].mean)
-    return late_finding(lag, speaking[lag], units, "image", "DSC")
+    return {"predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
 
 
 def _first(video: Indices, place: Indices) -> Indices:

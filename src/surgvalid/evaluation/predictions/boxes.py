@@ -32,11 +32,9 @@ from surgvalid.evaluation.predictions.joining import (
     NUMBER,
     Images,
     ImageVotes,
-    LyingBoxes,
-    Told,
+    Lying,
     is_four,
     joined_images,
-    told_by_boxes,
 )
 from surgvalid.evaluation.predictions.plain_files import is_saved_data_set, read_saved_data_set, read_table
 from surgvalid.metrics.detection.cases import BoxColumns
@@ -100,9 +98,8 @@ def read_boxes(
         raise InputInvalid("predictions", [f"entries that are no boxes ({first_line(error)})"]) from None
     if raw.problems:
         raise InputInvalid("predictions", raw.problems)
-    matched = joined_images(
-        ImageVotes(raw.images, raw.ids, raw.by_name), images, join, _teller(raw, dataset, images, box_format)
-    )
+    votes = ImageVotes(raw.images, raw.ids, raw.by_name)
+    matched = joined_images(votes, images, join, _lying(raw, images, box_format))
     numbers = [matched.images[key] for key in raw.images]
     labels, how = _categories(raw, dataset, class_numbers, prediction_labels)
     sizes = [images.size(number) for number in numbers]
@@ -144,19 +141,17 @@ def _plain(source: Any, dataset: Mapping[str, Any], images: Images, join: str | 
     else:
         return None
 
-    def tell(fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
+    def lying(_: Mapping[Key, Any]) -> tuple[Sequence[Key], np.ndarray] | None:
         boxes = source.box if isinstance(source, BoxColumns) else [one.get("bbox") for one in source]
         if place is None and not all(map(is_four, boxes)):
-            return ID, ""
+            return None
         every = keys if place is None else [keys[at] for at in place.tolist()]
-        return told_by_boxes(
-            LyingBoxes(every, np.array(boxes, dtype=np.float64).reshape(-1, 4), dataset), images, fitting
-        )
+        return every, np.array(boxes, dtype=np.float64).reshape(-1, 4)
 
     called = list(dict.fromkeys(keys))
     if join is None and all(len(images.meant(way, called)) < len(called) for way in (ID, NUMBER, *NEIGHBOURS)):
         return PredictionsRead(source, "COCO results")
-    matched = joined_images(ImageVotes(keys), images, join, tell)
+    matched = joined_images(ImageVotes(keys), images, join, lying)
     form = f"COCO results; {matched.how}; boxes as xywh; classes by id"
     if all(matched.images[key] == key for key in matched.images):
         return PredictionsRead(source, form)
@@ -175,20 +170,18 @@ def _says_more(one: Mapping[str, Any], images: Images) -> bool:
     return isinstance(one["image_id"], str) and one["image_id"] not in images.records
 
 
-def _teller(raw: RawBoxes, dataset: Mapping[str, Any], images: Images, stated: str | None) -> Told:
-    """Chooses between readings of images by where the boxes lie, in the format that the file most likely has."""
+def _lying(raw: RawBoxes, images: Images, stated: str | None) -> Lying:
+    """Where the boxes lie in the format that the file most likely has."""
 
-    def tell(fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
+    def lying(meant: Mapping[Key, Any]) -> tuple[Sequence[Key], np.ndarray] | None:
         if not all(map(is_four, raw.boxes)):
-            return (ID, "") if ID in fitting else (next(iter(fitting)), "")
+            return None
         boxes = np.array(raw.boxes, dtype=np.float64).reshape(-1, 4)
         form = stated or _with_scale(raw.formats, boxes)[0]
-        first = next(iter(fitting.values()))
-        corners = _corners(boxes, form, [images.size(first[key]) for key in raw.images])
-        lying = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
-        return told_by_boxes(LyingBoxes(raw.images, lying, dataset), images, fitting)
+        corners = _corners(boxes, form, [images.size(meant[key]) for key in raw.images])
+        return raw.images, np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
 
-    return tell
+    return lying
 
 
 def _classes(dataset: Mapping[str, Any]) -> dict[Any, str]:

@@ -59,7 +59,7 @@ class Images:
     """The images of a data set under everything that a file of predictions may call them."""
 
     def __init__(self, dataset: Mapping[str, Any]) -> None:
-        listed = dataset.get("images")
+        self.dataset, listed = dataset, dataset.get("images")
         records = [
             one
             for one in (listed if isinstance(listed, list) else [])
@@ -189,17 +189,18 @@ class ImageVotes(NamedTuple):
     """Whether digits can only be the name of a file."""
 
 
-Told = Callable[[Mapping[str, Mapping[Key, Any]]], tuple[str, str]]
+Lying = Callable[[Mapping[Key, Any]], tuple[Sequence[Key], np.ndarray] | None]
 
 
-def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: Told) -> JoinedImages:
+def joined_images(votes: ImageVotes, images: Images, stated: str | None, lying: Lying) -> JoinedImages:
     """The image of every record.
 
     Args:
         votes: What the records call their images.
         images: The references'.
         stated: One of `JOINS`, where the caller says it.
-        tell: Chooses between readings that all fit, by where the boxes lie.
+        lying: Gives, under one reading, what boxes call their image and where they lie (x, y, width and height in
+            pixels), to choose between readings that all fit; None where boxes are none.
 
     Raises:
         InputInvalid: Images that the references do not have.
@@ -223,7 +224,7 @@ def joined_images(votes: ImageVotes, images: Images, stated: str | None, tell: T
     elif NAME in fitting and (votes.certain or not all(str(key).isdecimal() for key in keys)):
         join = NAME
     else:
-        join, reason = tell(fitting)
+        join, reason = _told_by_boxes(lying(next(iter(fitting.values()))), images, fitting)
     chosen = fitting[join]
     conflicts = _conflicts(votes, chosen, images)
     reached = len(set(chosen.values()))
@@ -252,16 +253,9 @@ def _conflicts(votes: ImageVotes, chosen: Mapping[Key, Any], images: Images) -> 
     return f" (ids would name another image for {wrong:,} of {len(both):,})" if wrong else ""
 
 
-class LyingBoxes(NamedTuple):
-    """Boxes of predictions beside what they call their image, and those of the references."""
-
-    keys: Sequence[Key]
-    boxes: np.ndarray
-    """x, y, width and height in pixels."""
-    dataset: Mapping[str, Any]
-
-
-def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mapping[Key, Any]]) -> tuple[str, str]:
+def _told_by_boxes(
+    lying: tuple[Sequence[Key], np.ndarray] | None, images: Images, fitting: Mapping[str, Mapping[Key, Any]]
+) -> tuple[str, str]:
     """The reading under which the boxes lie on the references, where that is clear, and a word on it.
 
     An id is what COCO says it is: it needs no more than not to be worse.
@@ -269,10 +263,13 @@ def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mappi
     Raises:
         Misuse: The boxes do not decide.
     """
+    if lying is None:
+        return ID if ID in fitting else next(iter(fitting)), ""
+    keys, boxes = lying
     place = {image: at for at, image in enumerate(images.records)}
     rows = [
         one
-        for one in annotation_records(lying.dataset)
+        for one in annotation_records(images.dataset)
         if isinstance(one, Mapping) and one.get("image_id") in place and is_four(one.get("bbox"))
     ]
     box = np.array([one["bbox"] for one in rows], dtype=np.float64).reshape(-1, 4)
@@ -280,8 +277,8 @@ def told_by_boxes(lying: LyingBoxes, images: Images, fitting: Mapping[str, Mappi
     video = _video_codes(images)[image]
     means = {}
     for join, meant in fitting.items():
-        at = np.array([place[meant[key]] for key in lying.keys], dtype=np.intp)
-        best = best_overlaps(box, image, lying.boxes, at)
+        at = np.array([place[meant[key]] for key in keys], dtype=np.intp)
+        best = best_overlaps(box, image, boxes, at)
         means[join] = unit_means(best, video, int(video.max(initial=-1)) + 1), float(best.mean()) if best.size else 0.0
     most = max(means, key=lambda join: (means[join][1], join == ID))
     rest = [join for join in means if join != most]

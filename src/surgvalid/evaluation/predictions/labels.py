@@ -127,7 +127,8 @@ def _files(folder: Path) -> dict[Path, str]:
     crowded = sorted({one.parent.name for one in below if sum(other.parent == one.parent for other in below) > 1})
     if crowded:
         shown = ", ".join(crowded[:3])
-        raise FileUnreadable(str(folder), [f"several text or array files in a folder ({shown}); keep one per video"])
+        mend = "keep one per video, or name a public data set with --data-set"
+        raise FileUnreadable(str(folder), [f"several text or array files in a folder ({shown}); {mend}"])
     return {one: one.parent.name for one in below}
 
 

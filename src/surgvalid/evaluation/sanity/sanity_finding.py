@@ -24,14 +24,17 @@ RULES: Mapping[str, str] = {
         "also within classes; an order by names: with t of 1.5 over the images that it moves, eight or more), or by "
         "any amount where predictions follow "
         "the motion of that order; or where predictions lie no nearer to their own images than to others (t below 2, "
-        "or a gain below 15 % of what so many could gain; below 3 % from t of 6 on)"
+        "or a gain below 15 % of what so many could gain; below 3 % from t of 6 on; t below 1 over images where two to "
+        "four videos have fewer than eight blocks of ten)"
     ),
     "predictions-shifted": (
         "speaks where predictions of up to 10 images earlier or later raise the mean overlap by 0.02 with t of 4 over "
         "videos (one video alone: 0.1 with t of 5 over blocks of five images), or of up to three images and by any "
         "amount where they go more than half of the way that the references went between (p below 0.005 over videos, "
         "0.05 that it is half); for labels up to 60 s and 0.004, a "
-        "warning where the videos' own lags are alike and it is 3 s or more"
+        "warning where the videos' own lags are alike and it is 3 s or more. Of fewer than five videos blocks of ten "
+        "images are the evidence, or stretches of one label (a note); fewer than eight of them tell nothing, which is "
+        "noted"
     ),
     "videos-without-predictions": (
         "speaks where a video with references in five frames or more has no prediction, and by the share of frames "

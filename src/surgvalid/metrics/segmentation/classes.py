@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from surgvalid.errors import Misuse, UnknownName
 from surgvalid.metrics.metric import (
     CaseMean,
     Floats,
+    StoredScores,
     UnitStatistics,
     WeightedMetric,
     mean_known,
@@ -45,13 +46,6 @@ _ABSENT = {"nnunet": "surface-distance", "monai": "monai-ignore-empty"}
 _DISTANCES = {"hd95": hausdorff_px, "assd": assd_px}
 
 
-class ScoredClasses(NamedTuple):
-    """Scores `[image, class]` that were computed before, NaN where there is none, and the unit of each image."""
-
-    scores: Floats
-    unit: Sequence[Hashable] | None = None
-
-
 class ClassMean(WeightedMetric):
     """The mean over classes of the mean over images of a score."""
 
@@ -62,9 +56,9 @@ class ClassMean(WeightedMetric):
     def class_scores(self, cases: MaskCases | CountedMasks) -> Floats:
         """The score of every image and class; NaN where there is none."""
 
-    def prepare(self, cases: MaskCases | CountedMasks | ScoredClasses) -> UnitStatistics:
+    def prepare(self, cases: MaskCases | CountedMasks | StoredScores) -> UnitStatistics:
         """Sum and number of the scores of every unit and class."""
-        scores = cases.scores if isinstance(cases, ScoredClasses) else self.class_scores(cases)
+        scores = cases.scores if isinstance(cases, StoredScores) else self.class_scores(cases)
         units = units_of(cases.unit, len(scores))
         known = ~np.isnan(scores)
         sums = np.zeros((len(units.names), scores.shape[1], 2))

@@ -19,12 +19,13 @@ import numpy.typing as npt
 from surgvalid.errors import Misuse, UnknownName
 from surgvalid.metrics.metric import (
     Floats,
+    StoredScores,
     UnitStatistics,
     mean_known,
     ratio,
     units_of,
 )
-from surgvalid.metrics.segmentation.classes import ClassMean, ScoredClasses, listed
+from surgvalid.metrics.segmentation.classes import ClassMean, listed
 from surgvalid.metrics.segmentation.instances import joint_counts
 from surgvalid.metrics.segmentation.masks import Labels, MaskCases
 from surgvalid.metrics.segmentation.overlap import CountedMasks
@@ -93,9 +94,9 @@ class PanopticQuality(ClassMean):
         sums = np.bincount(listed_of[0], iou[left, right], minlength=few)
         return np.stack([sums, *(np.bincount(one, minlength=few) for one in listed_of)], axis=1)
 
-    def prepare(self, cases: MaskCases | CountedMasks | ScoredClasses) -> UnitStatistics:
+    def prepare(self, cases: MaskCases | CountedMasks | StoredScores) -> UnitStatistics:
         """The counts of every unit and class."""
-        rows = cases.scores if isinstance(cases, ScoredClasses) else self.class_scores(cases)
+        rows = cases.scores if isinstance(cases, StoredScores) else self.class_scores(cases)
         units = units_of(cases.unit, len(rows))
         sums = np.zeros((len(units.names), len(self.classes), 4))
         np.add.at(sums, units.codes, rows.reshape(-1, len(self.classes), 4))
