@@ -26,6 +26,7 @@ _KEYS = (
     r"|movement|error(?:[ _.]type)?|type d['’]erreur|type|option|choice|value|bewertung|note|puntuación|阶段|答案|评分"
     r"|选项|错误类型|类型|等级|typ|tipo|opción|respuesta|réponse|antwort|richtig|correcta?|选"
 )
+_HEADED = re.compile(rf"^[#*_\s]*({_KEYS})[*_]*[ \t]*\n+", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
     r"|\s+)(?P<rest>\S.*)",
@@ -40,7 +41,7 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is)\b)[a-z]+",
+    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is|punkten?|sterne|puntos|estrellas|étoiles)\b)[a-z]+",
     re.IGNORECASE,
 )
 _REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)
@@ -54,6 +55,7 @@ _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 
 def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     """The class or option that a reply commits itself to."""
+    text = _HEADED.sub(r"\1: ", text)
     readings = []
     for one in embedded_objects(text):
         reading = _of_value(one.value, schema)

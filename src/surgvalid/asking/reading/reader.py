@@ -33,10 +33,10 @@ from surgvalid.asking.reading.reading import (
 from surgvalid.asking.reading.schema import ReplySchema, schema_of
 from surgvalid.asking.reading.sentences import refuses
 from surgvalid.asking.reading.stated import StatedPart, stated_parts
-from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
+from surgvalid.asking.reading.yes_no import read_yes_no
 
-PARSER_VERSION = "8"
+PARSER_VERSION = "9"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _WHOLE = frozenset({"text", "open_ended"})

@@ -55,9 +55,9 @@ _ENDS = re.compile(
 )
 _COMMITTED = re.compile(
     r"\bi(?:'d| would| might| may| can)? (?:also )?(?:say|answer|rate|choose|go with|classify|assign|call|pick"
-    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm)\b|\b(?:would|could|may) be"
+    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm|label|mark|name|judge|consider|describe|categori[sz]e)\b|\b(?:would|could|may) be"
     r" (?:classified|described|rated|scored|labell?ed|best|my)\b|\bbest \w+ (?:would|may) be\b"
-    r"|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
+    r"|\bje (?:mettrais|donnerais|dirais|choisirais)\b|\bich würde (?=.*\b(?:sagen|geben|wählen|vergeben)\b)|\b(?:diría|daría|pondría)\b|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
     re.IGNORECASE,
 )
 _KNOWING = (
@@ -110,11 +110,11 @@ _HEDGES = re.compile(
     r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
     r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
     r"|initial(?:ly)?)"
-    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|part(?:ial)?ly (?:met|achieved"
+    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|or (?:a |an |some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently|sometimes|part(?:ial)?ly (?:met|achieved"
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
     r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
     r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|provided (?:that|the)|typical(?:ly)?"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|used to be|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)|provided (?:that|the)|typical(?:ly)?"
     r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
     r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
     r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
@@ -123,7 +123,7 @@ _HEDGES = re.compile(
     r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
     r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
     r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
-    r"|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
+    r"|\b(?:examples?\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
     r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
     r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
     r"|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|是否|例如|比如|不确定|如果|难以|不好说",
@@ -152,7 +152,11 @@ _SPOKEN = (
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
     (
-        re.compile(r"\b(?:in|from|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?clip\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b|\bvideo[ -]clips?\b"
+            r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
+            re.IGNORECASE,
+        ),
         "here",
     ),
 )
@@ -168,10 +172,12 @@ def clauses(text: str) -> list[Clause]:
     """
     for pattern, words in _SPOKEN:
         text = pattern.sub(words, text)
-    pieces = (piece.strip() for piece in _ENDS.split(text) if piece)
+    pieces = (piece.strip() for piece in _ENDS.split(_IF.sub(lambda words: words[0].replace(",", " "), text)) if piece)
     return [Clause(piece, mood_of(piece)) for piece in pieces if any(letter.isalnum() for letter in piece)]
 
 
+_IF = re.compile(r"(?:^|(?<=[.!?\n]))\W*(?:if|unless|falls|wenn|si|如果|若)\b[^.!?\n]*,", re.IGNORECASE)
+"""A condition holds for what follows it."""
 _REASON = re.compile(r"\b(?:because|weil|parce que?|porque)\b|因为", re.IGNORECASE)
 """What follows is why, and may be uncertain."""
 
@@ -213,12 +219,12 @@ _BEFORE = (
     r"|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
-    r"|jamais|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
+    r"|jamais|nothing (?:is|was|has been|like)(?: being)?|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
     r"|aucune?|ning[uú]n\w*|n est|无|没|不"
 )
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
-    r"(?<![^\W_])(?:(?:not|n t) (?:think|believe|see|look)|doubts?|unlikely (?:to|that)|next(?! to)|than|about to"
+    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)|doubts?|unlikely (?:to|that)|next(?! to)|than|about to"
     r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
@@ -227,7 +233,7 @@ _DENIED_AFTER = re.compile(
     r"|vorbei|beendet"
     r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
     r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"
-    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)))(?![^\W_])"
+    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)|$))(?![^\W_])"
 )
 _JOINED = re.compile(
     r"\s*(?:(?:and|or|nor|und|oder|et|ou|y|o|和|或|or a|or the|and a|and an|and the|nor a|a|an|the)\s*)?"
