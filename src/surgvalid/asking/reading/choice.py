@@ -41,7 +41,8 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is|punkten?|sterne|puntos|estrellas|étoiles)\b)[a-z]+",
+    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is|punkten?"
+    r"|sterne|puntos|estrellas|étoiles)\b)[a-z]+",
     re.IGNORECASE,
 )
 _REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)

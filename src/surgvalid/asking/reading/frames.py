@@ -17,7 +17,8 @@ _ARTICLES = (
     r"|les|los|my|one|several|some|that|the|these|this|three|two|un|una|une|一|个|把|该"
 )
 _KINDS = (
-    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um|a)|criterio|critère|current"
+    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um"
+    r"|a)|criterio|critère|current"
     r"|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it|just"
     r"|label|lediglich|letter|level|likely|most|name|named|note|now|number|nummer|numéro|nur|número"
     r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage"
@@ -28,7 +29,8 @@ _VERBS = (
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
     r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
-    r"|daría|depicts|deserves|detect|detected|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est|et|features|find"
+    r"|daría|depicts|deserves|detect|detected|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est"
+    r"|et|features|find"
     r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
     r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|mettrais|mit|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
@@ -43,9 +45,11 @@ _VERBS = (
 _GRAMMAR = (
     r"a|above|again|alone|also|am|an|and|are|around|as|at|auf|avec|be|because|behind|bei|being"
     r"|below|beside|between|but|by|can|car|category|class|clearly|con|da|dans|del|due|during|en"
-    r"|es|est|está|et|device|devices|estrellas|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into|is|ist|it"
+    r"|es|est|está|et|device|devices|estrellas|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into"
+    r"|is|ist|it"
     r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
-    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|étoiles|sur|that|the|then|there"
+    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|étoiles|sur"
+    r"|that|the|then|there"
     r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
     r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
 )
@@ -76,10 +80,13 @@ _STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:{_WITHIN}) )?{DRESS}")
 _IN = re.compile(rf".+ (?:{_WITHIN}) {DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
 _HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {DRESS}")
 _GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")
-_IS_THERE = re.compile(rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)")
+_IS_THERE = re.compile(
+    rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
+)
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(
-    rf"(?:(?:{_BEING}) (?!used)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
+    rf"(?:(?:{_BEING}) (?!used)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
+    rf"|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
 _NEAR = 200

@@ -30,7 +30,8 @@ FORMS = (
     "open_ended",
 )
 _THING = re.compile(
-    r"\b(?:how many|is (?:there )?an?|are there(?: any)?|when (?:does|is|do|are)(?: the)?(?: first| last)?) (\w{3,}?)s?\b",
+    r"\b(?:how many|is (?:there )?an?|are there(?: any)?|when (?:does|is|do|are)(?: the)?(?: first"
+    r"| last)?) (\w{3,}?)s?\b",
     re.IGNORECASE,
 )
 _THERE = re.compile(r"\b(?:there|visible|present|seen?|shown?|appears?|contains?)\b|可见|有", re.IGNORECASE)

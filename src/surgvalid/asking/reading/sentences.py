@@ -55,9 +55,11 @@ _ENDS = re.compile(
 )
 _COMMITTED = re.compile(
     r"\bi(?:'d| would| might| may| can)? (?:also )?(?:say|answer|rate|choose|go with|classify|assign|call|pick"
-    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm|label|mark|name|judge|consider|describe|categori[sz]e)\b|\b(?:would|could|may) be"
+    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm|label|mark|name|judge"
+    r"|consider|describe|categori[sz]e)\b|\b(?:would|could|may) be"
     r" (?:classified|described|rated|scored|labell?ed|best|my)\b|\bbest \w+ (?:would|may) be\b"
-    r"|\bje (?:mettrais|donnerais|dirais|choisirais)\b|\bich würde (?=.*\b(?:sagen|geben|wählen|vergeben)\b)|\b(?:diría|daría|pondría)\b|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
+    r"|\bje (?:mettrais|donnerais|dirais|choisirais)\b|\bich würde (?=.*\b(?:sagen|geben|wählen|vergeben)\b)"
+    r"|\b(?:diría|daría|pondría)\b|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
     re.IGNORECASE,
 )
 _KNOWING = (
@@ -110,11 +112,17 @@ _HEDGES = re.compile(
     r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
     r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
     r"|initial(?:ly)?)"
-    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|or (?:a |an |some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently|sometimes|part(?:ial)?ly (?:met|achieved"
+    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|or (?:a |an "
+    r"|some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently"
+    r"|sometimes|part(?:ial)?ly (?:met|achieved"
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
     r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
     r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|used to be|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)|provided (?:that|the)|typical(?:ly)?"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|used to be"
+    r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
+    r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
+    r"|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)"
+    r"|provided (?:that|the)|typical(?:ly)?"
     r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
     r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
     r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
@@ -123,7 +131,8 @@ _HEDGES = re.compile(
     r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
     r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
     r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
-    r"|\b(?:examples?\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
+    r"|\b(?:examples?\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)"
+    r"|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
     r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
     r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
     r"|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|是否|例如|比如|不确定|如果|难以|不好说",
@@ -153,7 +162,8 @@ _SPOKEN = (
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
     (
         re.compile(
-            r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b|\bvideo[ -]clips?\b"
+            r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b"
+            r"|\bvideo[ -]clips?\b"
             r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
             re.IGNORECASE,
         ),
@@ -219,12 +229,14 @@ _BEFORE = (
     r"|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
-    r"|jamais|nothing (?:is|was|has been|like)(?: being)?|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
+    r"|jamais|nothing (?:is|was|has been|like)(?: being)?|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
+    r"|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
     r"|aucune?|ning[uú]n\w*|n est|无|没|不"
 )
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
-    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)|doubts?|unlikely (?:to|that)|next(?! to)|than|about to"
+    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)|doubts?"
+    r"|unlikely (?:to|that)|next(?! to)|than|about to"
     r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(

@@ -36,7 +36,8 @@ _CORRECTED = re.compile(
     r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no)\b|\d))|sorry[,.]? (?:i meant|that is"
     r"|that['’]s|it is|it['’]s)"
     r"|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en realidad|en réalité|perdón|pardon"
-    r"|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)|je (?:me )?corrige|me corrijo"
+    r"|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)"
+    r"|je (?:me )?corrige|me corrijo"
     r"|ich korrigiere|不对)(?!\w)\s*[:,.\-—]*\s*|\bbut (?:it|that|this) (?:isn['’]t"
     r"|is not)(?: one| it)?(?=\s*[:;—.])\s*[:,.\-—]*\s*|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
     re.IGNORECASE,

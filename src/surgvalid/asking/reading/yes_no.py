@@ -32,7 +32,9 @@ _TALK = re.compile(
 )
 """Yes or no to whoever asks, and not to what is asked."""
 _HEAD = re.compile(
-    r"^(?!(?:yes|no|ja|nein|oui|non|sí)\b)[\w ]{1,25}:\s*(?=(?:yes|no|true|false|ja|nein|oui|non|sí|[01])\W*$)|^yes\s*/\s*no\s*:\s*", re.IGNORECASE
+    r"^(?!(?:yes|no|ja|nein|oui|non|sí)\b)[\w ]{1,25}:\s*(?=(?:yes|no|true|false|ja|nein|oui|non|sí|[01])\W*$)"
+    r"|^yes\s*/\s*no\s*:\s*",
+    re.IGNORECASE,
 )
 """What a single word after a colon is said of."""
 _SURELY = re.compile(r"(?:absolutely|certainly|definitely|indeed|claro|natürlich|bien sûr)\s*[!.,]", re.IGNORECASE)
