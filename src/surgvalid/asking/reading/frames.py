@@ -20,7 +20,7 @@ _KINDS = (
     r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um"
     r"|a)|criterio|critère|current"
     r"|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it|just"
-    r"|label|lediglich|letter|level|likely|most|name|named|note|now|number|nummer|numéro|nur|número"
+    r"|label|lediglich|letter|level|likely|more|most|name|named|note|now|number|nummer|numéro|nur|número"
     r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage"
     r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
 )
@@ -35,7 +35,7 @@ _VERBS = (
     r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|mettrais|mit|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
-    r"|see|seen|sees|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
+    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
     r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
     r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
     r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
@@ -48,7 +48,7 @@ _GRAMMAR = (
     r"|es|est|está|et|device|devices|estrellas|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into"
     r"|is|ist|it"
     r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
-    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|étoiles|sur"
+    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|than|étoiles|sur"
     r"|that|the|then|there"
     r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
     r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
@@ -59,7 +59,8 @@ _BEING = (
 )
 _THERE = (
     r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fit"
-    r"|fits|fulfilled|happening|here|identified|inside|made|met|observed|occurring|ongoing|only|open|opened"
+    r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made|met|observed|occurring|ongoing|only"
+    r"|open|opened"
     r"|performed|place|point|points|present|presente|presentes|progress|présent|présente|présentes"
     r"|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
     r"|underway|use|used(?! (?:to|for|in|when))|view|visible|visibles|vorhanden|分"
@@ -76,7 +77,7 @@ DRESS = (
 )
 """Articles, words for the kind, and adjectives behind an article."""
 _DRESSED = re.compile(DRESS)
-_STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:{_WITHIN}) )?{DRESS}")
+_STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:now |currently |still )?(?:{_WITHIN}) )?{DRESS}")
 _IN = re.compile(rf".+ (?:{_WITHIN}) {DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
 _HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {DRESS}")
 _GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")

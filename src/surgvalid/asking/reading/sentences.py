@@ -112,7 +112,7 @@ _HEDGES = re.compile(
     r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
     r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
     r"|initial(?:ly)?)"
-    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|or (?:a |an "
+    r" (?:impression|guess|thought|glance|sight|i thought)|i (?:first|initially|originally) thought|or (?:a |an "
     r"|some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently"
     r"|sometimes|part(?:ial)?ly (?:met|achieved"
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
@@ -131,11 +131,12 @@ _HEDGES = re.compile(
     r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
     r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
     r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
-    r"|\b(?:examples?\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)"
+    r"|\b(?:(?:examples?|candidates)\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)"
     r"|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
     r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
     r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
-    r"|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|是否|例如|比如|不确定|如果|难以|不好说",
+    r"|\b(?:was|were|had)\b.{0,40}\b(?:before|previously|earlier)\b|\bin (?:the |an? )?(?:previous|preceding"
+    r"|earlier) \w+|\bwas told\b|是否|例如|比如|不确定|如果|难以|不好说",
     re.IGNORECASE,
 )
 _GUESSES = re.compile(
@@ -158,6 +159,8 @@ _SPOKEN = (
     (_NOTHING_BUT, "only"),
     (_NO_DOUBT, "clearly"),
     (_EXAMPLE, "such as"),
+    (re.compile(r",? (?:rather than|instead of|as opposed to|and not(?: yet)?)(?= )", re.IGNORECASE), ", not"),
+    (re.compile(r"(?:\.\.\.|…)\s*(?=or\b)", re.IGNORECASE), " "),
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
     (
@@ -226,7 +229,8 @@ def cannot_look(text: str) -> bool:
 
 _BEFORE = (
     r"none of|aucun des|keine? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither|nor|without"
-    r"|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|follow(?:s|ing)"
+    r"|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than|before"
+    r"|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
     r"|jamais|nothing (?:is|was|has been|like)(?: being)?|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
@@ -236,7 +240,8 @@ _BEFORE = (
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
     r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)|doubts?"
-    r"|unlikely (?:to|that)|next(?! to)|than|about to"
+    r"|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)|runner up|alternative(?:ly)?|than"
+    r"|about to"
     r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
