@@ -289,7 +289,8 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
         rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?"
-        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|would be|la|le|el|die|número|numéro|(?:shown |visible )?(?:in|of"
+        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro|(?:shown "
+        rf"|visible )?(?:in|of"
         rf"|for) (?:this"
         rf"|the) \w+"
         rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"

@@ -35,7 +35,7 @@ _VERBS = (
     r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|mettrais|mit|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
-    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
+    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
     r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
     r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
     r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
@@ -69,7 +69,7 @@ _PLACES = (
     r"above|and|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
     r"|phase|present|since|stage|step|under|visible|with|zu|可|在"
 )
-_WITHIN = r"auf|aus|en|from|im|in|into"
+_WITHIN = r"auf|aus|dans|en|from|im|in|into"
 DRESS = (
     rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
     rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}"

@@ -195,7 +195,7 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _AT = re.compile(
-    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|à|vers|gegen"
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen"
     r"|around|about|approximately"
     r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
     r"|bis|until|or|oder|ou|o"
@@ -363,12 +363,13 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
 
 
 _NO_SPAN = re.compile(
-    r"\b(?:not|either|no (?:\w+ )?(?:error|event|bleeding|mistake)s?)\b|\b(?:clip|video|recording"
+    r"\b(?:not|either)\b|\b(?:clip|video|recording"
     r"|footage) (?:itself )?(?:runs|lasts|is|goes|spans|covers)\b",
     re.IGNORECASE,
 )
 
 
+_NO_ERROR = re.compile(r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b", re.IGNORECASE)
 _OF_SPAN = re.compile(
     r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the"
     r"|t)\W+|从|第)*\s*[\d–-]"
@@ -376,7 +377,7 @@ _OF_SPAN = re.compile(
     r"|beg[aiu]n\w*"
     r"|début\w*|fin|commence|comienza|inicio|empieza|onset|stop\w*|finish\w*|happen\w*|occur\w*|lasts|interval"
     r"|time\w*)\b"
-    r"|错误|开始|出血",
+    r"|错误|开始|时间|出血",
     re.IGNORECASE,
 )
 """A stretch alone, or that of what was asked for."""
@@ -391,6 +392,8 @@ def _span_of_words(text: str, schema: ReplySchema) -> ReplyReading:
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
     spoken = clauses(_SHARED_UNIT.sub(r"\1 \2", text))
+    if any(_NO_ERROR.search(one.text) for one in spoken):
+        return failed("nothing happens")
     counted = [one for one in spoken if one.counts and not _NO_SPAN.search(one.text) and _OF_SPAN.search(one.text)]
     times = [time for one in counted for time in moments(one.text)]
     if any(one.seconds is None for one in times):

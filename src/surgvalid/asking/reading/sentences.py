@@ -118,7 +118,8 @@ _HEDGES = re.compile(
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
     r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
     r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|used to be"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|human (?:body"
+    r"|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to be"
     r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
     r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
     r"|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)"
@@ -163,9 +164,11 @@ _SPOKEN = (
     (re.compile(r"(?:\.\.\.|…)\s*(?=or\b)", re.IGNORECASE), " "),
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
+    (re.compile(r"\b\w+-(?:shaped|like|sized|based|related|free)\b", re.IGNORECASE), "such"),
     (
         re.compile(
             r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b"
+            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the)\b)"
             r"|\bvideo[ -]clips?\b"
             r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
             re.IGNORECASE,
@@ -246,7 +249,8 @@ _DENIED_FAR = re.compile(
 )
 _DENIED_AFTER = re.compile(
     r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less )likely|absent|missing"
-    r"|removed|withdrawn|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus|descartad[oa]|ended"
+    r"|removed|withdrawn|passed|has left|gone|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus"
+    r"|descartad[oa]|ended"
     r"|vorbei|beendet"
     r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
     r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"

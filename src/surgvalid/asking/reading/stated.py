@@ -43,6 +43,11 @@ _CORRECTED = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?|~~~\w*\n?")
+_WHY = re.compile(
+    r"(?<=[\w.)}*`])\n+\W*(?:explanation|reason(?:ing)?|rationale|justification|confidence|notes?|why)\W*[:\n].*",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What explains an answer that was given on a line before."""
 _OBJECT_BEGINS = re.compile(r"[\s*`$\\(]*[{\[\"'“]")
 
 
@@ -76,6 +81,7 @@ def stated_parts(text: str, *, one_line: bool = True) -> list[StatedPart]:
     if marked:
         return [StatedPart(without_fences(stated.text), stated.path) for stated in marked if stated.text.strip()]
     text = without_fences(text)
+    text = _WHY.split(text)[0] if one_line else text
     corrections = list(_CORRECTED.finditer(text))
     if corrections and text[corrections[-1].end() :].strip():
         after = text[corrections[-1].end() :].strip()
