@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole
+from surgvalid.asking.reading.frames import is_framed, marked
 from surgvalid.asking.reading.labels import read_labels
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import NUMBER_WORDS, with_digits
@@ -241,11 +242,14 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     asserted = [clause for clause in spoken if clause.counts]
     decided = [clause for clause in asserted if _DECIDES.search(clause.text)]
     asserted = decided if len(decided) == 1 else asserted
-    strong = [name for clause in asserted for name in _stated(clause, schema)]
-    if None in strong:
+    told = [one for clause in asserted for one in _stated(clause, schema)]
+    if (None, True) in told:
         return contradiction("a number that stands for no class is stated")
+    strong = [name for name, framed in told if framed and name]
     framed = [name for clause in asserted for name in _asserted(clause, schema, framed=True)]
     named = list(dict.fromkeys(strong if strong and schema.ordered else [*strong, *framed]))
+    if named and any(name not in named for name, _ in told):
+        return contradiction("a number is said to be something else")
     if len(named) > 1:
         return contradiction(f"several classes are named: {', '.join(map(repr, named[:4]))}")
     if any(clause.mood is Mood.REFUSES for clause in spoken) and not framed:
@@ -282,8 +286,11 @@ _NAMED_AT_END = (
 )
 
 
-def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
-    """What a clause states outright: a number or letter after a word for the answer; None for one of no class."""
+def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, bool]]:
+    """What a clause states outright: a number or letter after a word for the answer; None for one of no class.
+
+    With each whether what follows lets it stand: "phase 2 lasts long" says something else of it.
+    """
     keys = f"{_KEYS}|{re.escape(folded(schema.key))}" if schema.key else _KEYS
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
@@ -302,10 +309,14 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
             return
         if is_denied(folded(text[: match.start()]) + " ", f" {folded(rest)}"):
             continue
+        framed = is_framed("is" if _SAID.search(match[0]) else "", marked(rest))
         name = None if re.match(_FURTHER + mark, rest) else _of_mark(match["mark"], schema)
         beside = schema.names.mentions(folded(rest)[:60])
         named = _result(beside[0].name, schema) if beside and beside[0].start == 0 else None
-        yield name if named in (None, name) or schema.ordered else None
+        yield (name if named in (None, name) or schema.ordered else None), framed
+
+
+_SAID = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
 
 
 def guess_choice(text: str, schema: ReplySchema) -> ReplyReading:

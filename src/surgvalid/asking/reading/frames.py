@@ -58,7 +58,7 @@ _BEING = (
     r"|son|sont|was|werden|were|wird"
 )
 _THERE = (
-    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fit"
+    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fair|fit"
     r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made|met|observed|occurring|ongoing|only"
     r"|open|opened"
     r"|performed|place|point|points|present|presente|presentes|progress|présent|présente|présentes"
@@ -90,8 +90,13 @@ _ACTS = re.compile(
     rf"|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
+PICTURED = re.compile(
+    r"(?:^|(?<=\s))(?:an?|one|two|three|four|several|some|eine?|un|une|una|\d+|一个|个|把|left|right|top|bottom|upper|lower"
+    r"|center|centre|background|foreground|image|frame|picture|view|screen|surgeon|here|now|(?:is|are|being) \S+ing)(?=\s|$)"
+)
+"""Said of this picture, and not of such things in general: of one of them, of a place in it, or of what goes on."""
 _NEAR = 200
-_MARKS = re.compile(r"([,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
+_MARKS = re.compile(r"([,:;()\[\]–—=|#\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
 
 
 def marked(text: str) -> str:

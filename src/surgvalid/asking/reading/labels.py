@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole
-from surgvalid.asking.reading.frames import DRESS
+from surgvalid.asking.reading.frames import DRESS, PICTURED, marked
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects, plain_key
 from surgvalid.asking.reading.reading import (
@@ -306,8 +306,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     opposed = False
     unclear: set[str] = set()
     spoken = clauses(text)
+    pictured = PICTURED.search(marked(text)) is not None
     for clause in spoken:
-        groups = named_groups(clause.text, schema.names, thing=True)
+        groups = named_groups(clause.text, schema.names, thing=pictured)
         if not clause.counts:
             continue
         if groups and (left := _EXCEPT.search(clause.text)):
