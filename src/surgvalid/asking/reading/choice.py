@@ -258,8 +258,17 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         unclear = [name for clause in asserted for name in _asserted(clause, schema)]
         why = f"{unclear[0]!r} is named, and not said to be the answer" if unclear else "no class is asserted"
         return failed(f"{why} in {text.strip()[:60]!r}")
-    beside = re.search(rf"{re.escape(str(named[0]))}s?\W*\((\d+)\)", text, re.IGNORECASE)
-    if beside and schema.numbered_from is not None and _of_mark(beside[1], schema) != named[0]:
+    beside = re.search(
+        rf"{re.escape(str(named[0]))}s?(?:\W*\((\d+)\)|\)?\s*[:=]\s*([\d.]+%?"
+        rf"|false))",
+        text,
+        re.IGNORECASE,
+    )
+    if (
+        beside
+        and (beside[2] or schema.numbered_from is not None)
+        and _of_mark(beside[1] or beside[2], schema) != named[0]
+    ):
         return contradiction(f"{beside[0]!r}: number and name disagree")
     return read_as(named[0], "words")
 

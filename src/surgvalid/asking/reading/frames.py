@@ -25,7 +25,8 @@ _KINDS = (
     r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
 )
 _VERBS = (
-    r"agit|als|aparece|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
+    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,2}|agit|als|aparece"
+    r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
     r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
@@ -66,14 +67,14 @@ _THERE = (
     r"|underway|use|used(?! (?:to|for|in|when))|view|visible|visibles|vorhanden|分"
 )
 _PLACES = (
-    r"above|and|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
+    r"above|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
     r"|phase|present|since|stage|step|under|visible|with|zu|可|在"
 )
 _WITHIN = r"auf|aus|dans|en|from|im|in|into"
 DRESS = (
     rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
-    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}"
-    rf"|{_GRAMMAR}) )\S+ ){{1,2}}(?:(?:{_ARTICLES}|{_KINDS}) )*)?"
+    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
+    rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?:{_KINDS}) )*)?"
 )
 """Articles, words for the kind, and adjectives behind an article."""
 _DRESSED = re.compile(DRESS)
@@ -86,13 +87,14 @@ _IS_THERE = re.compile(
 )
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(
-    rf"(?:(?:{_BEING}) (?!used)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
+    rf"(?:(?:{_BEING}) (?!used|made)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
     rf"|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
 PICTURED = re.compile(
     r"(?:^|(?<=\s))(?:an?|one|two|three|four|several|some|eine?|un|une|una|\d+|一个|个|把|left|right|top|bottom|upper|lower"
-    r"|center|centre|background|foreground|image|frame|picture|view|screen|surgeon|here|now|(?:is|are|being) \S+ing)(?=\s|$)"
+    r"|center|centre|background|foreground|image|frame|picture|view|screen|surgeon|here|now|(?:is|are"
+    r"|being) \S+ing)(?=\s|$)"
 )
 """Said of this picture, and not of such things in general: of one of them, of a place in it, or of what goes on."""
 _NEAR = 200

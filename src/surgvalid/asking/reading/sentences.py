@@ -118,7 +118,12 @@ _HEDGES = re.compile(
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
     r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
     r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|human (?:body"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|ought to"
+    r"|should have|had better|wish\w*|hop(?:e|ing)|den(?:y|ies)|too (?:early|late|soon)|ago|far from"
+    r"|not convinced|some (?:call|say|would)|according to|confus\w+|then comes|among others|etc|(?:one|another"
+    r"|an?) (?:option|alternative|possibility|guess) (?:is|would)|recommend\w*|required|necessary|advis\w+"
+    r"|rarely|seldom|used earlier|(?:caption|reference|label|text|truth|annotations?|report|prompt|data"
+    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|human (?:body"
     r"|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to be"
     r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
     r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
@@ -179,6 +184,13 @@ _SPOKEN = (
 """Turns of speech and what they mean, before a text is taken apart."""
 
 
+_AFTERTHOUGHT = re.compile(
+    r"(?:but |or |and )?(?:i m )?(?:perhaps|maybe|possibly|not (?:quite "
+    r"|entirely )?(?:sure|certain)|who knows|vielleicht|peut être|quizás?)(?: not)?"
+)
+"""Takes back what was said just before."""
+
+
 def clauses(text: str) -> list[Clause]:
     """The clauses of a text with what each does.
 
@@ -189,7 +201,11 @@ def clauses(text: str) -> list[Clause]:
     for pattern, words in _SPOKEN:
         text = pattern.sub(words, text)
     pieces = (piece.strip() for piece in _ENDS.split(_IF.sub(lambda words: words[0].replace(",", " "), text)) if piece)
-    return [Clause(piece, mood_of(piece)) for piece in pieces if any(letter.isalnum() for letter in piece)]
+    made = [Clause(piece, mood_of(piece)) for piece in pieces if any(letter.isalnum() for letter in piece)]
+    return [
+        one._replace(mood=after.mood) if one.counts and _AFTERTHOUGHT.fullmatch(folded(after.text)) else one
+        for one, after in zip(made, [*made[1:], Clause("", Mood.ASSERTS)], strict=False)
+    ]
 
 
 _IF = re.compile(r"(?:^|(?<=[.!?\n]))\W*(?:if|unless|falls|wenn|si|如果|若)\b[^.!?\n]*,", re.IGNORECASE)
@@ -236,7 +252,9 @@ _BEFORE = (
     r"|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
-    r"|jamais|nothing (?:is|was|has been|like)(?: being)?|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
+    r"|jamais|nothing (?:is|was|has been|like|points to|suggests|indicates|supports)(?: being)?|never (?:is|are"
+    r"|was)|least likely \w+|least likely is|wrong \w+ (?:is|was)|opposite of|skip\w*|discuss\w*"
+    r"|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
     r"|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
     r"|aucune?|ning[uú]n\w*|n est|无|没|不"
 )
@@ -248,7 +266,8 @@ _DENIED_FAR = re.compile(
     r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
-    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less )likely|absent|missing"
+    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less |least )likely"
+    r"|near$|imminent|absent|missing"
     r"|removed|withdrawn|passed|has left|gone|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus"
     r"|descartad[oa]|ended"
     r"|vorbei|beendet"
