@@ -45,6 +45,7 @@ def test_replies_that_were_set_aside_are_read_as_well() -> None:
         ("sixth", 352),
         ("seventh", 319),
         ("eighth", 406),
+        ("ninth", 429),
     ],
 )
 def test_replies_that_were_new_once_are_read_as_well(name: str, size: int) -> None:

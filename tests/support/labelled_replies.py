@@ -24,7 +24,7 @@ def scored(path: Path) -> list[dict[str, Any]]:
 SCORED = scored(SET)
 ONCE_NEW = {
     name: scored(SET.with_name(f"{name}.jsonl"))
-    for name in ("fresh", "held", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    for name in ("fresh", "held", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 }
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 

@@ -44,7 +44,6 @@ CHOSEN = [
     "Not {y}: {x}.",
     "{y} can be excluded because no clip is seen. The phase is {x}.",
     "Compared with {y}, the view is closer; therefore {x}.",
-    "After {y} comes {x}, which is what is shown.",
     "{y} is already complete. We are now in {x}.",
     "{y} has finished and {x} has begun.",
     "The surgeon has completed {y} and is now performing {x}.",
@@ -88,6 +87,7 @@ CHOSEN = [
     "You might think of {y}, but the correct answer is {x}.",
 ]
 NOT_CHOSEN = [
+    "After {y} comes {x}.",
     "It is either {y} or {x}.",
     "{y} or {x}.",
     "{y} / {x}",

@@ -27,7 +27,8 @@ _KEYS = (
     r"|movement|error(?:[ _.]type)?|type d['’]erreur|type|option|choice|value|bewertung|note|puntuación|阶段|答案|评分"
     r"|选项|错误类型|类型|等级|typ|tipo|opción|respuesta|réponse|antwort|richtig|correcta?|选"
 )
-_HEADED = re.compile(rf"^[#*_\s]*({_KEYS})[*_]*[ \t]*\n+", re.IGNORECASE)
+_NTH = re.compile(r"第\s*(\d+)\s*个?阶段")
+_HEADED = re.compile(rf"(?:^|(?<=\n))[#*_\s]*({_KEYS})[*_]*[ \t]*\n+", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
     r"|\s+)(?P<rest>\S.*)",
@@ -35,7 +36,7 @@ _NUMBERED = re.compile(
 )
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 _BEGINS_WITH_LETTER = re.compile(r"(?:(?:or|and|oder|und|ou|et|y|o)\s|[/,&])\s*\(?[A-Z]\b|\(?[A-Z]\W*$")
-_BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|/)\s*)?[-+]?\d")
+_BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|>|/)\s*)?[-+]?\d")
 _SCALE = re.compile(
     r"(?<=\d)\s*(?:/|(?:out )?of|von|sur|de)\s*\d+\b|\(?\b(?:on|using|from)?\s*(?:a|the)?\s*scale\s*(?:of"
     r"|from)?\s*\d+\s*(?:to|-|–)\s*\d+\)?|\(\s*\d+\s*(?:to|-|–)\s*\d+\s*\)|分?\s*\(?满分\s*\d+\s*分?\)?",
@@ -57,7 +58,7 @@ _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 
 def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     """The class or option that a reply commits itself to."""
-    text = _HEADED.sub(r"\1: ", text)
+    text = _HEADED.sub(r"\1: ", _NTH.sub(r"阶段 \1", text))
     readings = []
     for one in embedded_objects(text):
         reading = _of_value(one.value, schema)
@@ -304,7 +305,7 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?"
+        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of|no\.?"
         rf"|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro|(?:shown "
         rf"|visible )?(?:in|of"
         rf"|for) (?:this"

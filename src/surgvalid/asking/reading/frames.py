@@ -29,11 +29,12 @@ _VERBS = (
     r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
-    r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
+    r"|captures|choisis|choose|chose|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
     r"|daría|depicts|deserves|detect|detected|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est"
     r"|et|features|find"
     r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
-    r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|mettrais|mit|montre|move|moved|moves"
+    r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|merits|mettrais|watching|looking at|viewing|mit"
+    r"|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
     r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
@@ -60,9 +61,10 @@ _BEING = (
 )
 _THERE = (
     r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fair|fit"
-    r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made|met|observed|occurring|ongoing|only"
+    r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made(?! of)|met|observed|occurring|ongoing|only"
     r"|open|opened"
-    r"|performed|place|point|points|present|presente|presentes|progress|présent|présente|présentes"
+    r"|performed|place|placed|inserted|applied|point|points|present|presente|presentes|progress|présent"
+    r"|présente|présentes"
     r"|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
     r"|underway|use|used(?! (?:to|for|in|when))|view|visible|visibles|vorhanden|分"
 )
@@ -71,10 +73,11 @@ _PLACES = (
     r"|phase|present|since|stage|step|under|visible|with|zu|可|在"
 )
 _WITHIN = r"auf|aus|dans|en|from|im|in|into"
+_POINTS = r"that|these|this|diese|dieser"
 DRESS = (
     rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
-    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
-    rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?:{_KINDS}) )*)?"
+    rf"(?:(?!(?:{_POINTS}) )(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
+    rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?!of )(?:{_KINDS}) )*)?"
 )
 """Articles, words for the kind, and adjectives behind an article."""
 _DRESSED = re.compile(DRESS)
@@ -83,7 +86,8 @@ _IN = re.compile(rf".+ (?:{_WITHIN}) {DRESS}(?:phase|stage|step|fase|étape|阶)
 _HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {DRESS}")
 _GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")
 _IS_THERE = re.compile(
-    rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
+    rf"(?:devices? )?(?:(?:{_BEING})(?=$)|(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)"
+    rf"|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
 )
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(

@@ -364,7 +364,7 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
 
 _NO_SPAN = re.compile(
     r"\b(?:not|either)\b|\b(?:clip|video|recording"
-    r"|footage) (?:itself )?(?:runs|lasts|is|goes|spans|covers)\b",
+    r"|footage) (?:itself )?(?:starts|begins|runs|lasts|is|goes|spans|covers)\b",
     re.IGNORECASE,
 )
 

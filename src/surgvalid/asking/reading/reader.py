@@ -44,6 +44,7 @@ _WHOLE = frozenset({"text", "open_ended"})
 _ECHO_WORDS = 3
 _MOST_LETTERS = 40_000
 """Outside of its reasoning; what repeats itself to no end states nothing."""
+_KEYED = re.compile(r":\s*\d")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ONE_LINE = frozenset({"choice", "multiple_choice", "yes_no", "binary", "number", "percentage", "time"})
 _FormReader = Callable[[str, ReplySchema], ReplyReading]
@@ -119,7 +120,7 @@ def _is_left_open(text: str) -> bool:
 def _is_echo(text: str, schema: ReplySchema) -> bool:
     """Whether the reply is a stretch of the prompt."""
     plain = folded(text)
-    return plain.count(" ") >= _ECHO_WORDS and plain in folded(schema.asked)
+    return plain.count(" ") >= _ECHO_WORDS and plain in folded(schema.asked) and not _KEYED.search(text)
 
 
 def _of_part(stated: StatedPart, schema: ReplySchema) -> ReplyReading:

@@ -87,7 +87,8 @@ _REFUSES = re.compile(
     r"|beschädigt|corrompue?|endommagée?|dañad[oa])\b|\bno estoy (?:capacitad[oa]|en condiciones|autorizad[oa])\b"
     r"|\b(?:no|0|zero) clips? (?:is |was |were |has been |are |have been )?(?:provided|attached|given|supplied"
     r"|included|uploaded|received|sent|shared|available|here|to\b)|\bnothing (?:was|is|has been) (?:shown|sent|given"
-    r"|attached)\b|\bnothing (?:further|more|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
+    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\bnothing (?:further|more"
+    r"|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
     r"|frame|picture|screen)\b|\b(?:image|frame|picture|video|screen) (?:is|appears|seems) (?:\w+ )?(?:black|blank"
     r"|empty|white)\b|\bnothing can be (?:said|determined|seen|concluded|told)|\btoo (?:blurr\w+|dark|unclear|low)\b"
     r"|\binsufficient|\bnot enough (?:information|detail|evidence|data)|\bas an? (?:ai|language|text)\b"
@@ -123,7 +124,8 @@ _HEDGES = re.compile(
     r"|not convinced|some (?:call|say|would)|according to|confus\w+|then comes|among others|etc|(?:one|another"
     r"|an?) (?:option|alternative|possibility|guess) (?:is|would)|recommend\w*|required|necessary|advis\w+"
     r"|rarely|seldom|used earlier|(?:caption|reference|label|text|truth|annotations?|report|prompt|data"
-    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|human (?:body"
+    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|(?:beginning|starting|ending) with"
+    r"|in (?:humans|people)|human (?:body"
     r"|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to be"
     r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
     r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
@@ -247,7 +249,8 @@ def cannot_look(text: str) -> bool:
 
 
 _BEFORE = (
-    r"none of|aucun des|keine? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither|nor|without"
+    r"none of|aucun des|keine?[sr]? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither"
+    r"|nor|without"
     r"|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than|before"
     r"|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"

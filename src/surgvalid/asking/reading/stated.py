@@ -33,7 +33,8 @@ _LABEL = re.compile(
 _CORRECTED = re.compile(
     r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正"
     r"|revised(?: answer)?|i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather"
-    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no)\b|\d))|sorry[,.]? (?:i meant|that is"
+    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no|phase|it is|it['’]s)\b|\d))"
+    r"|sorry[,.]? (?:i meant|that is"
     r"|that['’]s|it is|it['’]s)"
     r"|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en realidad|en réalité|perdón|pardon"
     r"|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)"
