@@ -243,13 +243,13 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     asserted = [clause for clause in spoken if clause.counts]
     decided = [clause for clause in asserted if _DECIDES.search(clause.text)]
     asserted = decided if len(decided) == 1 else asserted
-    told = [one for clause in asserted for one in _stated(clause, schema)]
-    if (None, True) in told:
+    numbers = [one for clause in asserted for one in _stated(clause, schema)]
+    if (None, True) in numbers:
         return contradiction("a number that stands for no class is stated")
-    strong = [name for name, framed in told if framed and name]
+    strong = [name for name, framed in numbers if framed and name]
     framed = [name for clause in asserted for name in _asserted(clause, schema, framed=True)]
     named = list(dict.fromkeys(strong if strong and schema.ordered else [*strong, *framed]))
-    if named and any(name not in named for name, _ in told):
+    if named and any(name not in named for name, _ in numbers):
         return contradiction("a number is said to be something else")
     if len(named) > 1:
         return contradiction(f"several classes are named: {', '.join(map(repr, named[:4]))}")
@@ -319,14 +319,14 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
             return
         if is_denied(folded(text[: match.start()]) + " ", f" {folded(rest)}"):
             continue
-        framed = is_framed("is" if _SAID.search(match[0]) else "", marked(rest))
+        framed = is_framed("is" if _EQUALS.search(match[0]) else "", marked(rest))
         name = None if re.match(_FURTHER + mark, rest) else _of_mark(match["mark"], schema)
         beside = schema.names.mentions(folded(rest)[:60])
         named = _result(beside[0].name, schema) if beside and beside[0].start == 0 else None
         yield (name if named in (None, name) or schema.ordered else None), framed
 
 
-_SAID = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
+_EQUALS = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
 
 
 def guess_choice(text: str, schema: ReplySchema) -> ReplyReading:

@@ -155,7 +155,7 @@ _NOT_SO = re.compile(r" (?:\w+ ){0,2}(?:(?:is|are|was|were|es|ist|sind) (?:not|g
 
 def _is_denied(text: str, start: int, end: int) -> bool:
     """Whether the words around a number, up to the next mark, take it back."""
-    before, after = (marked(part) for part in (text[:start], text[end:]))
+    before, after = (marked(side) for side in (text[:start], text[end:]))
     return is_denied(f"{re.split('[¶¦]', before)[-1]} ", "") or _NOT_SO.match(f" {after}") is not None
 
 

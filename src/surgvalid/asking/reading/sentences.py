@@ -327,9 +327,12 @@ def named_groups(clause: str, names: ClassNames, *, thing: bool = False) -> list
         denied = is_denied(without_marks(before), without_marks(after))
         named = tuple(dict.fromkeys(one.name for one in group))
         made.append(NamedGroup(named, denied, either, is_framed(before, after, thing=thing)))
-    parts = [plain[:start].count("¦") for start in starts]
-    unclear = {part for part, one in zip(parts, made, strict=False) if not (one.framed or one.denied)}
-    return [one._replace(framed=one.framed and part not in unclear) for part, one in zip(parts, made, strict=False)]
+    stretches = [plain[:start].count("¦") for start in starts]
+    unclear = {stretch for stretch, one in zip(stretches, made, strict=False) if not (one.framed or one.denied)}
+    return [
+        one._replace(framed=one.framed and stretch not in unclear)
+        for stretch, one in zip(stretches, made, strict=False)
+    ]
 
 
 def is_denied(before: str, after: str) -> bool:
