@@ -97,10 +97,10 @@ _ACTS = re.compile(
 """What a thing does that is there; said of things without an article it is what they are for."""
 PICTURED = re.compile(
     r"(?:^|(?<=\s))(?:an?|one|two|three|four|several|some|eine?|un|une|una|\d+|一个|个|把|left|right|top|bottom|upper|lower"
-    r"|center|centre|background|foreground|image|frame|picture|view|screen|surgeon|here|now|(?:is|are"
+    r"|center|centre|background|foreground|(?:image|frame|picture)|view|screen|surgeon|here|now|(?:is|are"
     r"|being) \S+ing)(?=\s|$)"
 )
-"""Said of this picture, and not of such things in general: of one of them, of a place in it, or of what goes on."""
+"""Said of this image, and not of such things in general: of one of them, of a place in it, or of what goes on."""
 _NEAR = 200
 _MARKS = re.compile(r"([,:;()\[\]–—=|#\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
 
