@@ -89,10 +89,10 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     targeted = targeted_scores(_targeted(outcomes), settings=settings)
     frame = _frame(outcomes, ood, class_names)
     warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
-    said = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
+    answered = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
     del outcomes, ood
     values, blocked = counted(frame, options.missing)
-    paired = pair_lines(frame, values, said, settings) if said else []
+    paired = pair_lines(frame, values, answered, settings) if answered else []
     names, codes = codes_of(frame["video"])
     slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}

@@ -264,7 +264,8 @@ _BEFORE = (
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
     r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)"
-    r"|doubt|doubts|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)|runner up|alternative(?:ly)?|than"
+    r"|doubt|doubts|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)"
+    r"|runner up|alternative(?:ly)?|than"
     r"|about to"
     r"|fails to)(?![^\W_])[^.]*$"
 )
