@@ -36,7 +36,17 @@ def test_replies_that_were_set_aside_are_read_as_well() -> None:
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("fresh", 440), ("held", 708), ("third", 650), ("fourth", 512), ("fifth", 460), ("sixth", 352)],
+    [
+        ("fresh", 440),
+        ("held", 708),
+        ("third", 650),
+        ("fourth", 512),
+        ("fifth", 460),
+        ("sixth", 352),
+        ("seventh", 319),
+        ("eighth", 406),
+        ("ninth", 429),
+    ],
 )
 def test_replies_that_were_new_once_are_read_as_well(name: str, size: int) -> None:
     counts = counted(ONCE_NEW[name])

@@ -23,7 +23,8 @@ def scored(path: Path) -> list[dict[str, Any]]:
 
 SCORED = scored(SET)
 ONCE_NEW = {
-    name: scored(SET.with_name(f"{name}.jsonl")) for name in ("fresh", "held", "third", "fourth", "fifth", "sixth")
+    name: scored(SET.with_name(f"{name}.jsonl"))
+    for name in ("fresh", "held", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 }
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 

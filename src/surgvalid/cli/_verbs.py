@@ -245,7 +245,7 @@ VERBS: tuple[Verb, ...] = (
         "task.ask",
         "Ask a model questions about videos and write its answers",
         "asked_model requests video_folder about_track definitions media frames prompts max_tokens "
-        f"model_option send_media_to accept_blind max_cost dry_run store {_HANDED}",
+        f"policy model_option send_media_to accept_blind max_cost dry_run store {_HANDED}",
     ),
     Verb(
         "plan size",

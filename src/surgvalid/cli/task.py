@@ -326,9 +326,10 @@ def ask(
 
     _check_out(out, force=force)
     options = options_from(model_option)
-    asked["store"] = store
+    asked |= {"store": store, "policy": asked["policy"] or "careful"}
     host = open_model(model, **options).host
     if dry_run:
+        asked.pop("policy")
         estimate = estimate_ask(model, requests, **asked, **options)
         emit_json(estimate.as_dict()) if json else emit("\n".join(estimate.lines()))
         if host is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +14,11 @@ from typing import Any
 import polars as pl
 
 from surgvalid.asking.meter import Progress, expect
+from surgvalid.asking.reading import ReadingPolicy, ReplySchema, read_reply
 from surgvalid.asking.reading.cleaning import cleaned, without_reasoning
 from surgvalid.errors import Misuse
 from surgvalid.models._estimate import CostEstimate, check_consent, check_prompts, estimate
+from surgvalid.models._long_video.forms import form_of
 from surgvalid.models._model import Model, ModelTrouble, Outcome, Prompt
 from surgvalid.models._open import open_model
 from surgvalid.models._questions import PROMPT, QuestionMedia, read_prompts
@@ -27,6 +30,8 @@ from surgvalid.results.result import Result, write_text
 from surgvalid.results.tables.tasks import OUTCOMES
 from surgvalid.schema.findings import Finding, Severity
 from surgvalid.schema.outcomes import Status
+from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
+from surgvalid.schema.questions.formats import FORMATS
 from surgvalid.schema.questions.question_files import Sources, load_questions
 from surgvalid.schema.questions.questions import Request, Response
 
@@ -82,6 +87,7 @@ def ask(
     max_cost: float | None = None,
     send_media_to: Sequence[str] = (),
     accept_blind: bool = False,
+    policy: str = ReadingPolicy.CAREFUL,
     progress: Progress = None,
     **options: Any,
 ) -> AskResult:
@@ -101,6 +107,8 @@ def ask(
         max_cost: Money, in the currency of the model's price; no request is sent that could lead beyond it.
         send_media_to: Hosts, other than this machine, that images may go to.
         accept_blind: Ask a model that does not see its images all the same; the answers are marked.
+        policy: What is made of a reply that breaks the official format of a closed question: `careful` and `lenient`
+            hand over the value that it commits itself to, `strict` the reply as it is. Replies are kept beside it.
         progress: Hears of every outcome.
         **options: How the model is opened; fields of `surgvalid.models.ModelOptions`.
 
@@ -135,7 +143,7 @@ def ask(
             heard[prompt.id] = (prompt, outcome)
 
         counts = ask_all(asking.model, asking.prompts(), done=hear, store=store, max_cost=max_cost, progress=progress)
-        return _result(asking, heard, counts, sight)
+        return _result(asking, heard, counts, sight, ReadingPolicy(policy))
 
 
 def estimate_ask(
@@ -206,9 +214,13 @@ class _Asking:
 
 
 def _result(
-    asking: _Asking, heard: dict[str, tuple[Prompt, Outcome]], counts: RunCounts, sight: SightTest | None
+    asking: _Asking,
+    heard: dict[str, tuple[Prompt, Outcome]],
+    counts: RunCounts,
+    sight: SightTest | None,
+    policy: ReadingPolicy,
 ) -> AskResult:
-    rows, responses = [], []
+    rows, responses, spelled = [], [], 0
     for request in asking.requests:
         prompt, outcome = heard.get(request.case, (None, None))
         if outcome is None:
@@ -217,7 +229,10 @@ def _result(
             counts.note(outcome)
         outcome = _readable(outcome)
         rows.append(_row(request, prompt, outcome))
-        responses.append(_response(request, outcome))
+        response = _response(request, outcome)
+        meant = _official(request, response.content or "", outcome.finish or "stop", policy)
+        spelled += meant is not None
+        responses.append(response if meant is None else replace(response, content=meant))
     answers = [response.as_row() for response in responses if response.content is not None]
     return AskResult(
         tables={"outcomes": OUTCOMES.frame(rows)},
@@ -225,7 +240,7 @@ def _result(
         records={"answers": answers},
         responses=tuple(responses),
         counts=counts,
-        findings=(*(sight.findings if sight else ()), *_findings(asking.model, counts)),
+        findings=(*(sight.findings if sight else ()), *_findings(asking.model, counts), *_read(spelled, counts)),
         prose=_prose(asking, counts),
         request=Called(
             settled={
@@ -249,6 +264,39 @@ def _response(request: Request, outcome: Outcome) -> Response:
     content = without_reasoning(cleaned(outcome.text)).text if outcome.answered else None
     tokens = outcome.tokens_in + outcome.tokens_out or None
     return Response(request.case, content, round(outcome.seconds, 3), outcome.status, outcome.reason, tokens=tokens)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600:02}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"
+
+
+_SPELLED: Mapping[str, Callable[[Any], str]] = {
+    "binary": lambda held: "yes" if held else "no",
+    "number": str,
+    "percentage": lambda share: f"{share:g}%",
+    "time": lambda moments: ", ".join(map(_clock, moments)),
+    "fo_class": ", ".join,
+}
+"""Formats that are compared by rule, and how the official toolkit wants their values."""
+_SEVERAL = re.compile("all times|timestamps", re.IGNORECASE)
+
+
+def _official(request: Request, content: str, finish: str, policy: ReadingPolicy) -> str | None:
+    """What a reply that breaks the official format of its question says, in that format; None where nothing is."""
+    form, _ = form_of(request.question, request.start_s, request.end_s, CLASS_NAMES)
+    if policy is ReadingPolicy.STRICT or form not in _SPELLED or not content or FORMATS[form]().reads(content):
+        return None
+    classes = CLASS_NAMES if form == "fo_class" else ()
+    several = _SEVERAL.search(request.question) is not None
+    schema = ReplySchema(form, classes=classes, several=several, asked=request.question)
+    reading = read_reply(content, schema, finish=finish, policy=policy)
+    return _SPELLED[form](reading.value) if reading.usable else None
+
+
+def _read(spelled: int, counts: RunCounts) -> Iterator[Finding]:
+    if spelled:
+        text = f"{spelled} of {counts.answered} answers break the official format and were handed over as read"
+        yield Finding("replies-read", Severity.NOTE, f"{text}; --policy strict leaves them as they are")
 
 
 def _row(request: Request, prompt: Prompt | None, outcome: Outcome) -> dict[str, Any]:

@@ -89,10 +89,10 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     targeted = targeted_scores(_targeted(outcomes), settings=settings)
     frame = _frame(outcomes, ood, class_names)
     warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
-    said = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
+    answered = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
     del outcomes, ood
     values, blocked = counted(frame, options.missing)
-    paired = pair_lines(frame, values, said, settings) if said else []
+    paired = pair_lines(frame, values, answered, settings) if answered else []
     names, codes = codes_of(frame["video"])
     slices = question_slices(frame, options.context_s)
     buckets = {name: rows for (level, name), rows in slices.items() if level == "bucket"}
@@ -154,7 +154,7 @@ def _frame(outcomes: Outcomes, ood: Sequence[bool | None], class_names: tuple[st
     known = outcomes.questions.references.columns
     reason, capability = _Repeated(outcomes.reasons), _Repeated(known["capability"])
     strata = dict.fromkeys(name for one in known["strata"] if one for name in one)
-    starts, ends = outcomes.requested("start_s"), outcomes.requested("end_s")
+    starts, ends = (np.array(outcomes.requested(name), dtype=np.float64) for name in ("start_s", "end_s"))
     flags = [""] * len(outcomes)
     for place, names in outcomes.flags.items():
         flags[place] = ";".join(names)
@@ -175,7 +175,7 @@ def _frame(outcomes: Outcomes, ood: Sequence[bool | None], class_names: tuple[st
             "group": capability.column(lambda one: one.group.value),
             "ood_stated": known["ood"],
             "procedure": _Repeated(outcomes.requested("procedure")).column(),
-            "window_s": [end - start for start, end in zip(starts, ends, strict=True)],
+            "window_s": ends - starts,
             "secondaries": _Repeated(known["secondaries"]).column(lambda one: ";".join(c.value for c in one)),
             "template": _Repeated(templates_of(outcomes.requested("question"), class_names=class_names)).column(),
             **{name: _Repeated([one.get(name) for one in known["strata"]]).column() for name in strata},

@@ -128,7 +128,7 @@ def _slice_lines(
 
 
 def pair_lines(
-    frame: pl.DataFrame, values: np.ndarray, said: Sequence[Sequence[Any]], settings: IntervalSettings
+    frame: pl.DataFrame, values: np.ndarray, answered: Sequence[Sequence[Any]], settings: IntervalSettings
 ) -> list[pl.DataFrame]:
     """Shares of pairs of questions that differ in the image alone, with intervals over videos; nothing without pairs.
 
@@ -138,17 +138,17 @@ def pair_lines(
     Args:
         frame: The rows of `results`; `pair` names the pair of a question, where there are some.
         values: What each counts as.
-        said: The references, and the answers.
+        answered: The references, and the answers.
         settings: How intervals are made.
     """
-    right, given = (pl.Series(list(map(repr, column))) for column in said)
+    right, given = (pl.Series(list(map(repr, column))) for column in answered)
     rows = frame.select("video", "pair", value=values, right=right, given=given).drop_nulls("pair")
     kept = pl.first("video"), pl.sum("value"), pl.len(), pl.n_unique("right", "given")
     pairs = rows.group_by("pair", maintain_order=True).agg(*kept).filter(pl.col("value").is_finite(), len=2)
-    alike, told = pairs.filter(right=1), pairs.filter(right=2)
+    alike, apart = pairs.filter(right=1), pairs.filter(right=2)
     counts = enumerate(("neither right", "one right", "both right"))
-    shares = [(told, name, told["value"] == count) for count, name in counts]
-    shares += [(told, "one answer to both", told["given"] == 1)]
+    shares = [(apart, name, apart["value"] == count) for count, name in counts]
+    shares += [(apart, "one answer to both", apart["given"] == 1)]
     shares += [(alike, "both right where the answer stays", alike["value"] == 2)]
     lines = []
     for chosen, name, share in shares:

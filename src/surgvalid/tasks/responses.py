@@ -83,7 +83,14 @@ class ReplyReader:
         classes = self.prepared.task.answer.classes
         if len(asked) != len(classes) or not any(one.answered for one in asked):
             return _without_answer(next((one for one in asked if not one.answered), None))
-        readings = [self._read(one, _YES_NO) if one.answered else _without_answer(one) for one in asked]
+        questions = zip(classes, self.prepared.asking.text.texts, strict=True)
+        schemas = [
+            ReplySchema("yes_no", (name,), synonyms=self.schema.synonyms, asked=text) for name, text in questions
+        ]
+        readings = [
+            self._read(one, schema) if one.answered else _without_answer(one)
+            for one, schema in zip(asked, schemas, strict=True)
+        ]
         values = {name: one.value if one.usable else None for name, one in zip(classes, readings, strict=True)}
         if all(value is None for value in values.values()):
             return readings[0]
@@ -110,9 +117,6 @@ class ReplyReader:
             size_px=media.size_px if self.schema.form == "boxes" else None,
             shown_px=outcome.shown_px,
         )
-
-
-_YES_NO = ReplySchema("yes_no")
 
 
 def reply_schema(answer: TaskAnswerForm) -> ReplySchema:

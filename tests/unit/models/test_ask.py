@@ -195,3 +195,32 @@ def test_misuse_is_said(words: list[str], message: str, here: Path) -> None:
     done = run(*words)
     assert done.exit_code != 0
     assert message in f"{done.exception} {done.output}"
+
+
+FORMS = {
+    "Is a clip visible? Answer with yes or no.": ("**Yes**, a clip lies on the duct.", "yes"),
+    "How many clips are there? Answer with a number.": ("I count three clips.", "3"),
+    "For which share of the time is it seen, in percent?": ("about 40 percent", "40%"),
+    "When is it inserted? Answer as hh:mm:ss.": ("It is inserted at 0:12:30.", "00:12:30"),
+    "Which objects are visible? Answer with class names or none.": ("I can see a needle.", "Needle"),
+    "Is a sponge visible? Answer with yes or no.": ("I cannot tell whether a sponge is visible.", None),
+    "Is a drain visible? Answer with yes or no.": ("No.", None),
+    "What happens here?": ("The duct is clipped.", None),
+}
+
+
+@pytest.mark.parametrize("policy", ["careful", "strict"])
+def test_closed_answers_are_handed_over_as_they_were_read_and_replies_are_kept(films: Path, policy: str) -> None:
+    requests = [Request(f"q{i}", "v0", 0.0, 0.0, "Cholecystectomy", question) for i, question in enumerate(FORMS)]
+
+    def said(number: int, body: dict[str, Any]) -> Answer:
+        text = body["messages"][1]["content"][-1]["text"]
+        return completion(next(reply for question, (reply, _) in FORMS.items() if question in text))
+
+    with serving(said) as server:
+        result = surgvalid.ask(f"openai:m@{server.url}", requests, videos=films, track="frame", policy=policy)
+    assert result.table["text"].to_list() == [reply for reply, _ in FORMS.values()]
+    wanted = [reply if meant is None or policy == "strict" else meant for reply, meant in FORMS.values()]
+    assert [row["content"] for row in result.records["answers"]] == wanted
+    notes = [one.text for one in result.findings if one.code == "replies-read"]
+    assert [one.split(" answers")[0] for one in notes] == ([] if policy == "strict" else ["5 of 8"])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole
+from surgvalid.asking.reading.frames import is_framed, marked
 from surgvalid.asking.reading.labels import read_labels
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import NUMBER_WORDS, with_digits
@@ -26,6 +27,8 @@ _KEYS = (
     r"|movement|error(?:[ _.]type)?|type d['’]erreur|type|option|choice|value|bewertung|note|puntuación|阶段|答案|评分"
     r"|选项|错误类型|类型|等级|typ|tipo|opción|respuesta|réponse|antwort|richtig|correcta?|选"
 )
+_NTH = re.compile(r"第\s*(\d+)\s*个?阶段")
+_HEADED = re.compile(rf"(?:^|(?<=\n))[#*_\s]*({_KEYS})[*_]*[ \t]*\n+", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[#(\[]{0,2}(?P<mark>[-+]?\d+(?:\.\d+)?|[A-Za-zäöüÄÖÜé]+)[)\]]?(?P<between>\s*[).:,;\-–—=(]+\s*"
     r"|\s+)(?P<rest>\S.*)",
@@ -33,14 +36,15 @@ _NUMBERED = re.compile(
 )
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 _BEGINS_WITH_LETTER = re.compile(r"(?:(?:or|and|oder|und|ou|et|y|o)\s|[/,&])\s*\(?[A-Z]\b|\(?[A-Z]\W*$")
-_BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|/)\s*)?[-+]?\d")
+_BEGINS_WITH_NUMBER = re.compile(r"(?:(?:or|and|to|bis|oder|ou|o|und|et|y|->|>|/)\s*)?[-+]?\d")
 _SCALE = re.compile(
     r"(?<=\d)\s*(?:/|(?:out )?of|von|sur|de)\s*\d+\b|\(?\b(?:on|using|from)?\s*(?:a|the)?\s*scale\s*(?:of"
     r"|from)?\s*\d+\s*(?:to|-|–)\s*\d+\)?|\(\s*\d+\s*(?:to|-|–)\s*\d+\s*\)|分?\s*\(?满分\s*\d+\s*分?\)?",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is)\b)[a-z]+",
+    r"\b\d+ (?!(?:because|since|for|as|on|out|of|points?|stars?|and|or|in|due|based|with|overall|to|is|punkten?"
+    r"|sterne|puntos|estrellas|étoiles)\b)[a-z]+",
     re.IGNORECASE,
 )
 _REASON = re.compile(r"(?:because|since|as|weil|denn|car|parce|puisque|porque|ya que|因为)\b|因为", re.IGNORECASE)
@@ -54,6 +58,7 @@ _DRESS = " \t\n\"'`*_.,;:!()[]“”‘’-−•>#$"
 
 def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     """The class or option that a reply commits itself to."""
+    text = _HEADED.sub(r"\1: ", _NTH.sub(r"阶段 \1", text))
     readings = []
     for one in embedded_objects(text):
         reading = _of_value(one.value, schema)
@@ -238,11 +243,14 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     asserted = [clause for clause in spoken if clause.counts]
     decided = [clause for clause in asserted if _DECIDES.search(clause.text)]
     asserted = decided if len(decided) == 1 else asserted
-    strong = [name for clause in asserted for name in _stated(clause, schema)]
-    if None in strong:
+    numbers = [one for clause in asserted for one in _stated(clause, schema)]
+    if (None, True) in numbers:
         return contradiction("a number that stands for no class is stated")
+    strong = [name for name, framed in numbers if framed and name]
     framed = [name for clause in asserted for name in _asserted(clause, schema, framed=True)]
     named = list(dict.fromkeys(strong if strong and schema.ordered else [*strong, *framed]))
+    if named and any(name not in named for name, _ in numbers):
+        return contradiction("a number is said to be something else")
     if len(named) > 1:
         return contradiction(f"several classes are named: {', '.join(map(repr, named[:4]))}")
     if any(clause.mood is Mood.REFUSES for clause in spoken) and not framed:
@@ -251,8 +259,17 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         unclear = [name for clause in asserted for name in _asserted(clause, schema)]
         why = f"{unclear[0]!r} is named, and not said to be the answer" if unclear else "no class is asserted"
         return failed(f"{why} in {text.strip()[:60]!r}")
-    beside = re.search(rf"{re.escape(str(named[0]))}s?\W*\((\d+)\)", text, re.IGNORECASE)
-    if beside and schema.numbered_from is not None and _of_mark(beside[1], schema) != named[0]:
+    beside = re.search(
+        rf"{re.escape(str(named[0]))}s?(?:\W*\((\d+)\)|\)?\s*[:=]\s*([\d.]+%?"
+        rf"|false))",
+        text,
+        re.IGNORECASE,
+    )
+    if (
+        beside
+        and (beside[2] or schema.numbered_from is not None)
+        and _of_mark(beside[1] or beside[2], schema) != named[0]
+    ):
         return contradiction(f"{beside[0]!r}: number and name disagree")
     return read_as(named[0], "words")
 
@@ -279,14 +296,18 @@ _NAMED_AT_END = (
 )
 
 
-def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
-    """What a clause states outright: a number or letter after a word for the answer; None for one of no class."""
+def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, bool]]:
+    """What a clause states outright: a number or letter after a word for the answer; None for one of no class.
+
+    With each whether what follows lets it stand: "phase 2 lasts long" says something else of it.
+    """
     keys = f"{_KEYS}|{re.escape(folded(schema.key))}" if schema.key else _KEYS
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*]*\s*(?:(?:is|was|=|:|of|no\.?"
-        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|would be|la|le|el|die|número|numéro|(?:shown |visible )?(?:in|of"
+        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of|no\.?"
+        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro|(?:shown "
+        rf"|visible )?(?:in|of"
         rf"|for) (?:this"
         rf"|the) \w+"
         rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
@@ -298,10 +319,14 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[str | None]:
             return
         if is_denied(folded(text[: match.start()]) + " ", f" {folded(rest)}"):
             continue
+        framed = is_framed("is" if _EQUALS.search(match[0]) else "", marked(rest))
         name = None if re.match(_FURTHER + mark, rest) else _of_mark(match["mark"], schema)
         beside = schema.names.mentions(folded(rest)[:60])
         named = _result(beside[0].name, schema) if beside and beside[0].start == 0 else None
-        yield name if named in (None, name) or schema.ordered else None
+        yield (name if named in (None, name) or schema.ordered else None), framed
+
+
+_EQUALS = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
 
 
 def guess_choice(text: str, schema: ReplySchema) -> ReplyReading:

@@ -17,7 +17,8 @@ _CONTROL = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]")
 _TOKENS = re.compile(
     r"<\|(?:im_start|start_header_id)\|>\s*(?:assistant|user|system)?(?:<\|end_header_id\|>)?"
     r"|<\|(?:im_end|im_start|endoftext|eot_id|end|eos|end_of_text|eom_id|end_of_turn|start_of_turn)\|>"
-    r"|</?(?:s|p|b|i|em|strong|br|li|ul|div|span|code|h\d)\s*/?>|<(?:eos|bos|end_of_utterance|end_of_turn|pad)>|\[/?INST\]|\[EOS\]|<｜end▁of▁sentence｜>",
+    r"|</?(?:s|p|b|i|em|strong|br|li|ul|div|span|code|h\d)\s*/?>|<(?:eos|bos|end_of_utterance|end_of_turn|pad)>"
+    r"|\[/?INST\]|\[EOS\]|<｜end▁of▁sentence｜>",
     re.IGNORECASE,
 )
 _QUOTES = str.maketrans("“”„‟‘’‚", '""""\'\'\'')

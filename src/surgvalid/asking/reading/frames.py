@@ -17,23 +17,27 @@ _ARTICLES = (
     r"|les|los|my|one|several|some|that|the|these|this|three|two|un|una|une|一|个|把|该"
 )
 _KINDS = (
-    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|current"
+    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um"
+    r"|a)|criterio|critère|current"
     r"|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it|just"
-    r"|label|lediglich|letter|level|likely|most|name|named|note|now|number|nummer|numéro|nur|número"
+    r"|label|lediglich|letter|level|likely|more|most|name|named|note|now|number|nummer|numéro|nur|número"
     r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage"
     r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
 )
 _VERBS = (
-    r"agit|als|aparece|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
+    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,2}|agit|als|aparece"
+    r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
-    r"|captures|choisis|choose|chose|comes|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
-    r"|depicts|deserves|detect|detected|display|displays|doing|donne|elijo|es|est|et|features|find"
+    r"|captures|choisis|choose|chose|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
+    r"|daría|depicts|deserves|detect|detected|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est"
+    r"|et|features|find"
     r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
-    r"|indicates|into|is|ist|ja|leaves|left|like|m|mais|make|makes|mit|montre|move|moved|moves"
+    r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|merits|mettrais|watching|looking at|viewing|mit"
+    r"|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
-    r"|see|seen|sees|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|so|son"
+    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
     r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
     r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
     r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
@@ -43,9 +47,11 @@ _VERBS = (
 _GRAMMAR = (
     r"a|above|again|alone|also|am|an|and|are|around|as|at|auf|avec|be|because|behind|bei|being"
     r"|below|beside|between|but|by|can|car|category|class|clearly|con|da|dans|del|due|during|en"
-    r"|es|est|está|et|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into|is|ist|it"
+    r"|es|est|está|et|device|devices|estrellas|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into"
+    r"|is|ist|it"
     r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
-    r"|porque|present|punkten|seen|since|sind|so|son|sont|stage|stars|step|sur|that|the|then|there"
+    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|than|étoiles|sur"
+    r"|that|the|then|there"
     r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
     r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
 )
@@ -54,36 +60,49 @@ _BEING = (
     r"|son|sont|was|werden|were|wird"
 )
 _THERE = (
-    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fit"
-    r"|fits|fulfilled|happening|here|identified|inside|made|met|observed|occurring|ongoing|only"
-    r"|performed|place|point|points|present|presente|presentes|progress|présent|présente|présentes"
+    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fair|fit"
+    r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made(?! of)|met|observed|occurring|ongoing|only"
+    r"|open|opened"
+    r"|performed|place|placed|inserted|applied|point|points|present|presente|presentes|progress|présent"
+    r"|présente|présentes"
     r"|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
-    r"|underway|use|used(?! (?:to|for))|view|visible|visibles|vorhanden|分"
+    r"|underway|use|used(?! (?:to|for|in|when))|view|visible|visibles|vorhanden|分"
 )
 _PLACES = (
-    r"above|and|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
+    r"above|around|at|because|behind|below|beside|by|due|from|in|inside|near|next|of|on|over"
     r"|phase|present|since|stage|step|under|visible|with|zu|可|在"
 )
-_WITHIN = r"auf|aus|en|from|im|in|into"
-_DRESS = (
+_WITHIN = r"auf|aus|dans|en|from|im|in|into"
+_POINTS = r"that|these|this|diese|dieser"
+DRESS = (
     rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
-    rf"(?:(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}"
-    rf"|{_GRAMMAR}) )\S+ ){{1,2}}(?:(?:{_ARTICLES}|{_KINDS}) )*)?"
+    rf"(?:(?!(?:{_POINTS}) )(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
+    rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?!of )(?:{_KINDS}) )*)?"
 )
 """Articles, words for the kind, and adjectives behind an article."""
-_DRESSED = re.compile(_DRESS)
-_STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:{_WITHIN}) )?{_DRESS}")
-_IN = re.compile(rf".+ (?:{_WITHIN}) {_DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
-_HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {_DRESS}")
+_DRESSED = re.compile(DRESS)
+_STATED = re.compile(rf"(?:.* )??(?:{_VERBS}) (?:(?:now |currently |still )?(?:{_WITHIN}) )?{DRESS}")
+_IN = re.compile(rf".+ (?:{_WITHIN}) {DRESS}(?:phase|stage|step|fase|étape|阶)(?: .*)?")
+_HELD = re.compile(rf"(?:.* )??(?:{_WITHIN}|next to|near|beside|behind) {DRESS}")
 _GOES_ON = re.compile(rf"(?:{_GRAMMAR}|\d+|$)(?!\S)")
-_IS_THERE = re.compile(rf"(?:(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)")
+_IS_THERE = re.compile(
+    rf"(?:devices? )?(?:(?:{_BEING})(?=$)|(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)"
+    rf"|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
+)
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(
-    rf"(?:(?:{_BEING}) \S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
+    rf"(?:(?:{_BEING}) (?!used|made)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
+    rf"|(?:\S+ )?(?:{_ARTICLES})))(?!\S)"
 )
 """What a thing does that is there; said of things without an article it is what they are for."""
+PICTURED = re.compile(
+    r"(?:^|(?<=\s))(?:an?|one|two|three|four|several|some|eine?|un|une|una|\d+|一个|个|把|left|right|top|bottom|upper|lower"
+    r"|center|centre|background|foreground|(?:image|frame|picture)|view|screen|surgeon|here|now|(?:is|are"
+    r"|being) \S+ing)(?=\s|$)"
+)
+"""Said of this image, and not of such things in general: of one of them, of a place in it, or of what goes on."""
 _NEAR = 200
-_MARKS = re.compile(r"([,:;()\[\]–—=|\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
+_MARKS = re.compile(r"([,:;()\[\]–—=|#\"*→]+|\s-\s|\.(?=\s|$)|[，：；（）。、])")
 
 
 def marked(text: str) -> str:

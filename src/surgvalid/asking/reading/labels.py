@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole
+from surgvalid.asking.reading.frames import DRESS, PICTURED, marked
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects, plain_key
 from surgvalid.asking.reading.reading import (
@@ -47,7 +48,7 @@ _ALL = re.compile(
     r"|todas)(?: \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$"
     r"|^(?:所 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
 )
-_LONGER = (" longer", " more", " sign", " of", " to ", " for ")
+_LONGER = (" longer", " more", " sign", " of", " to ", " for ", " in every", " in most", " in all")
 _AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
 _DOUBTS = re.compile(
     r"(?:^| )(?:neither|nor|without|except|apart from|other than|außer|sauf|salvo|excepto|if|whether|unclear|may|might"
@@ -267,6 +268,8 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
 _TRUTH = re.compile(
     r" (?:is |are |was )?(?P<truth>not (?:met|present|visible|achieved|seen|fulfilled)|[^\W_]+)(?![^\W_])"
 )
+_LEADS = re.compile(rf" ?(?:(?:and|but|while|whereas|und|et|y|aber|mais|pero) )*{DRESS}")
+"""What may stand before a name of which a truth value follows."""
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
 _NO_TRUTH = re.compile(r"\bn\s*/\s*a\b", re.IGNORECASE)
 _SAYS_CHINESE = re.compile("[未没不](?:满足|达到|可见|存在|出现)|没有|无|(?P<yes>满足|达到|可见|存在|出现|(?<!所)有)")
@@ -274,15 +277,19 @@ _TICKS = str.maketrans(dict.fromkeys("✓✔✅☑", " yes ") | dict.fromkeys("�
 
 
 def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
-    """Names and truth values where every name that stands there is followed by one, whatever stands between."""
+    """Names and truth values where every name is followed by one and begins its sentence, or follows another."""
     text = _SAYS_CHINESE.sub(lambda word: " yes " if word["yes"] else " no ", text.translate(_TICKS))
     plain = folded(_SENTENCE_ENDS.sub(" stop ", _NO_TRUTH.sub("unknown", text)))
     pairs: list[tuple[str, Any]] = []
     waiting: list[str] = []
     mentions = schema.names.mentions(plain)
     starts = {mention.start for mention in mentions}
+    ends = [0]
     for mention in mentions:
         after = _TRUTH.match(plain, mention.end)
+        if not _LEADS.fullmatch(plain[ends[-1] : mention.start].rpartition(" stop")[2]):
+            return []
+        ends.append(after.end() if after else mention.end)
         if after is not None and truth(after["truth"]) is not None and not plain.startswith(_LONGER, after.end()):
             pairs += [(name, after["truth"]) for name in [*waiting, mention.name]]
             waiting = []
@@ -299,8 +306,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     opposed = False
     unclear: set[str] = set()
     spoken = clauses(text)
+    pictured = PICTURED.search(marked(text)) is not None
     for clause in spoken:
-        groups = named_groups(clause.text, schema.names, thing=True)
+        groups = named_groups(clause.text, schema.names, thing=pictured)
         if not clause.counts:
             continue
         if groups and (left := _EXCEPT.search(clause.text)):

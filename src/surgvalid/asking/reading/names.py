@@ -82,5 +82,5 @@ def _forms(name: str) -> set[str]:
         forms.add(f"{name[:-1]}ies")
     words = name.split()
     if len(words) == 2:
-        forms.add(" and ".join(words))
+        forms |= {" and ".join(words), f"{words[0]}s {words[1]}", f"{words[0]}ing {words[1]}"}
     return forms | {form.replace(" ", "") for form in forms if " " in form}

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from surgvalid.asking.reading.candidates import is_whole
+from surgvalid.asking.reading.labels import read_labels
 from surgvalid.asking.reading.names import ClassNames, folded
 from surgvalid.asking.reading.objects import EmbeddedObject, KeyedPairs, embedded_objects, plain_key
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
-from surgvalid.asking.reading.sentences import clauses, refuses, says_nothing_is_there
+from surgvalid.asking.reading.sentences import clauses, refuses
 
 _LOC = re.compile(r"((?:<loc\d{4}>){4})\s*([^<;\n]+)?")
 _LOC_NUMBER = re.compile(r"<loc(\d{4})>")
@@ -93,7 +94,7 @@ def read_boxes(text: str, schema: ReplySchema) -> ReplyReading:
         return failed(f"how the model counts its boxes is not known (convention {schema.boxes!r})")
     labelled = _labelled_numbers(text, schema.names)
     if labelled is None:
-        return _without_boxes(text)
+        return _without_boxes(text, schema)
     boxes, notes = [], []
     for label, numbers in labelled.pairs:
         name = schema.names.object(label)
@@ -113,10 +114,11 @@ def read_boxes(text: str, schema: ReplySchema) -> ReplyReading:
     return read_as(boxes, labelled.path, *notes[:9])
 
 
-def _without_boxes(text: str) -> ReplyReading:
+def _without_boxes(text: str, schema: ReplySchema) -> ReplyReading:
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
-    if any(clause.counts and says_nothing_is_there(clause.text) for clause in clauses(text)):
+    labels = read_labels(text, schema)
+    if labels.usable and not any(one is not False for one in labels.value.values()):
         return read_as([], "nothing is there")
     return failed("no object or list of boxes in the answer")
 

@@ -8,16 +8,18 @@ from typing import Any
 
 from surgvalid.asking.reading.candidates import is_aside, is_whole, object_value
 from surgvalid.asking.reading.frames import is_framed, marked
+from surgvalid.asking.reading.labels import read_labels
 from surgvalid.asking.reading.names import folded
 from surgvalid.asking.reading.numbers import CLOCK, Moment, moments, seconds_of, with_digits, with_shares
 from surgvalid.asking.reading.objects import KeyedPairs, embedded_objects
 from surgvalid.asking.reading.reading import AS_ASKED, ReplyReading, contradiction, failed, read_as, refused
 from surgvalid.asking.reading.schema import ReplySchema
-from surgvalid.asking.reading.sentences import Mood, clauses, refuses
+from surgvalid.asking.reading.sentences import Mood, clauses, is_denied, refuses
 
 _NUMBER = re.compile(r"(?<![a-zA-Z\d_.:/])[-+−]?\d+(?:[.,]\d+)?(?![a-zA-Z\d]|\s*%|\s*[:/]\s*\d)")
 _NAMED = re.compile(
-    r"\b(?:phase|image|frame|question|step|surgeon|version|figure|case|patient|day|level|grade|page|port|room|bild"
+    r"\b(?:phase|image|frame|question|option|choice|item|step|surgeon|version|figure|case|patient|day|level"
+    r"|grade|page|port|room|bild"
     r"|frage|imagen|pregunta|第)\s*(?:no\.?|nr\.?|number|#)?\s*\d+\b|(?<=[a-z])-\d+\b|\b\d+-[a-z]+|\b\d+ (?:quarters"
     r"|thirds|halves|fifths|tenths)\b|\b\d+\s*(?:mm|cm|m|ml|kg|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|px"
     r"|pixels?|years?|fps|degrees?|sekunden|minuten|secondes|segundos|minutos)\b",
@@ -30,7 +32,6 @@ _SOME_ONE = re.compile(
     r"|[,;] (?:and )?one (?:is|being|placed|lying|partly|half)\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\b(?:not|n['’]t|nicht|keine?|pas|no (?:es|son|hay))\s+(?:\w+\s+)?\d|不是\s*\d", re.IGNORECASE)
 _NOT_ONE = re.compile(
     r"\d\s*(?:-|–|—|to|or|bis|oder|and|/|到|至)\s*\d|\b(?:at least|at most|more than|less than"
     r"|fewer than|over|under|up to"
@@ -111,8 +112,6 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub("; ", CLOCK.sub(" ", clause.text))))
-        if _DENIED.search(digits):
-            continue
         if _NONE_THERE.search(folded(clause.text)):
             numbers.append(0)
         elif _NOT_ONE.search(digits):
@@ -129,12 +128,17 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         return contradiction(f"another number is possible: {text[:60]!r}")
     if len(set(numbers)) > 1:
         return contradiction(f"several numbers: {', '.join(f'{one:g}' for one in sorted(set(numbers))[:4])}")
+    if not numbers and schema.thing and not re.search(r"\d", with_digits(text)):
+        there = read_labels(text, schema.of_the_thing)
+        numbers = [0.0] if there.usable and not any(there.value.values()) else []
     return _count(numbers.pop(), "words") if numbers else failed(f"no number is stated in {text[:60]!r}")
 
 
 def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
     """The numbers of a clause that count what was asked for, or are said to be the answer."""
     for one in _NUMBER.finditer(digits):
+        if _is_denied(digits, one.start(), one.end()):
+            continue
         before, after = f"{marked(digits[: one.start()])} ", f" {marked(digits[one.end() :])}"
         thing = schema.thing.search(after.partition("¶")[0]) if schema.thing else None
         between = after[: thing.start()] if thing else "" if schema.thing is None else None
@@ -144,6 +148,15 @@ def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
             or (is_framed(before, after) and not _AND.search(before))
         ):
             yield float(one[0].replace(",", ".").replace("−", "-"))
+
+
+_NOT_SO = re.compile(r" (?:\w+ ){0,2}(?:(?:is|are|was|were|es|ist|sind) (?:not|gone|no longer|nicht|pas)|nothing)\b")
+
+
+def _is_denied(text: str, start: int, end: int) -> bool:
+    """Whether the words around a number, up to the next mark, take it back."""
+    before, after = (marked(side) for side in (text[:start], text[end:]))
+    return is_denied(f"{re.split('[¶¦]', before)[-1]} ", "") or _NOT_SO.match(f" {after}") is not None
 
 
 def read_share(text: str, _: ReplySchema) -> ReplyReading:
@@ -167,10 +180,11 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         words = with_digits(clause.text)
-        numbers = re.findall(r"[-−]?\d+(?:[.,]\d+)?(?=%)", words)
-        if numbers and (_BOUND.search(words) or _CONFIDENT.search(words) or _DENIED.search(words)):
+        numbers = list(re.finditer(r"[-−]?\d+(?:[.,]\d+)?(?=%)", words))
+        if numbers and (_BOUND.search(words) or _CONFIDENT.search(words)):
             return contradiction(f"no single share: {clause.text[:60]!r}")
-        shares |= {float(one.replace(",", ".").replace("−", "-")) for one in numbers}
+        numbers = [one for one in numbers if not _is_denied(words, one.start(), one.end())]
+        shares |= {float(one[0].replace(",", ".").replace("−", "-")) for one in numbers}
     if len(shares) > 1:
         return contradiction(f"several shares: {', '.join(f'{one:g}' for one in sorted(shares)[:4])}")
     return _percent(shares.pop(), "words") if shares else failed(f"no share is stated in {text[:60]!r}")
@@ -181,7 +195,7 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _AT = re.compile(
-    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|à|vers|gegen"
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen"
     r"|around|about|approximately"
     r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
     r"|bis|until|or|oder|ou|o"
@@ -190,7 +204,9 @@ _AT = re.compile(
 )
 """What stands before a moment that is said to be the answer."""
 _LENGTH = re.compile(
-    r"\b(?:duration|length|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b", re.IGNORECASE
+    r"\b(?:window|video|clip|recording|segment) (?:starts|begins|ends|runs|lasts|stops)\b|\b(?:duration|length"
+    r"|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|bis|until|à|hasta|or|oder)\s*$", re.IGNORECASE)
 
@@ -235,6 +251,8 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
     kept = []
     for place, one in enumerate(times):
         before = text[times[place - 1].end if place else 0 : one.start]
+        if _is_denied(text, one.start, one.end) or _other_event(before, schema):
+            continue
         if not _AT.search(before) or _LENGTH.search(before) or _LENGTH.search(text[one.end : one.end + 20]):
             continue
         if place and _RANGE.match(before) and (not schema.several or before.strip().lower() not in ("or", "oder")):
@@ -255,6 +273,15 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
             return reading
         seconds.append(reading)
     return seconds
+
+
+_ENDING = re.compile(r"\b(disappear|vanish|leave|end|stop|remove|withdraw|verschwind|dispara|desapare)", re.IGNORECASE)
+
+
+def _other_event(text: str, schema: ReplySchema) -> bool:
+    """Whether a text speaks of an end that was not asked for."""
+    ending = _ENDING.search(text)
+    return ending is not None and bool(schema.asked) and ending[1].lower() not in schema.asked.lower()
 
 
 def _moment(times: Sequence[Moment], schema: ReplySchema) -> float | ReplyReading:
@@ -336,12 +363,24 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
 
 
 _NO_SPAN = re.compile(
-    r"\b(?:not|either|no (?:\w+ )?(?:error|event|bleeding|mistake)s?)\b|\b(?:clip|video|recording"
-    r"|footage) (?:itself )?(?:runs|lasts|is|goes|spans|covers)\b",
+    r"\b(?:not|either)\b|\b(?:clip|video|recording"
+    r"|footage) (?:itself )?(?:starts|begins|runs|lasts|is|goes|spans|covers)\b",
     re.IGNORECASE,
 )
 
 
+_NO_ERROR = re.compile(r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b", re.IGNORECASE)
+_OF_SPAN = re.compile(
+    r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the"
+    r"|t)\W+|从|第)*\s*[\d–-]"
+    r"|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*|start\w*"
+    r"|beg[aiu]n\w*"
+    r"|début\w*|fin|commence|comienza|inicio|empieza|onset|stop\w*|finish\w*|happen\w*|occur\w*|lasts|interval"
+    r"|time\w*)\b"
+    r"|错误|开始|时间|出血",
+    re.IGNORECASE,
+)
+"""A stretch alone, or that of what was asked for."""
 _SHARED_UNIT = re.compile(
     r"(?<![\d:.])(\d+(?:\.\d+)?)(?=\s*(?:-|–|—|to|and|bis|und|à|et|a|y|hasta)\s*\d+(?:\.\d+)?\s*"
     r"(s|sec\w*|sek\w*|seg\w*|min\w*|秒)(?![^\W_]))",
@@ -353,7 +392,9 @@ def _span_of_words(text: str, schema: ReplySchema) -> ReplyReading:
     if refuses(text):
         return refused(f"declines: {text[:60]!r}")
     spoken = clauses(_SHARED_UNIT.sub(r"\1 \2", text))
-    counted = [one for one in spoken if one.counts and not _NO_SPAN.search(one.text)]
+    if any(_NO_ERROR.search(one.text) for one in spoken):
+        return failed("nothing happens")
+    counted = [one for one in spoken if one.counts and not _NO_SPAN.search(one.text) and _OF_SPAN.search(one.text)]
     times = [time for one in counted for time in moments(one.text)]
     if any(one.seconds is None for one in times):
         return contradiction("no such time")

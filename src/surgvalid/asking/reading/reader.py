@@ -33,10 +33,10 @@ from surgvalid.asking.reading.reading import (
 from surgvalid.asking.reading.schema import ReplySchema, schema_of
 from surgvalid.asking.reading.sentences import refuses
 from surgvalid.asking.reading.stated import StatedPart, stated_parts
-from surgvalid.asking.reading.truth import read_yes_no
 from surgvalid.asking.reading.verdicts import read_verdict
+from surgvalid.asking.reading.yes_no import read_yes_no
 
-PARSER_VERSION = "8"
+PARSER_VERSION = "9"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _WHOLE = frozenset({"text", "open_ended"})
@@ -44,6 +44,7 @@ _WHOLE = frozenset({"text", "open_ended"})
 _ECHO_WORDS = 3
 _MOST_LETTERS = 40_000
 """Outside of its reasoning; what repeats itself to no end states nothing."""
+_KEYED = re.compile(r":\s*\d")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ONE_LINE = frozenset({"choice", "multiple_choice", "yes_no", "binary", "number", "percentage", "time"})
 _FormReader = Callable[[str, ReplySchema], ReplyReading]
@@ -119,7 +120,7 @@ def _is_left_open(text: str) -> bool:
 def _is_echo(text: str, schema: ReplySchema) -> bool:
     """Whether the reply is a stretch of the prompt."""
     plain = folded(text)
-    return plain.count(" ") >= _ECHO_WORDS and plain in folded(schema.asked)
+    return plain.count(" ") >= _ECHO_WORDS and plain in folded(schema.asked) and not _KEYED.search(text)
 
 
 def _of_part(stated: StatedPart, schema: ReplySchema) -> ReplyReading:

@@ -30,8 +30,11 @@ FORMS = (
     "open_ended",
 )
 _THING = re.compile(
-    r"\b(?:how many|is (?:there )?an?|when (?:does|is|do|are)(?: the)?(?: first| last)?) (\w{3,}?)s?\b", re.IGNORECASE
+    r"\b(?:how many|is (?:there )?an?|are there(?: any)?|when (?:does|is|do|are)(?: the)?(?: first"
+    r"| last)?) (\w{3,}?)s?\b",
+    re.IGNORECASE,
 )
+_THERE = re.compile(r"\b(?:there|visible|present|seen?|shown?|appears?|contains?)\b|可见|有", re.IGNORECASE)
 _BE = r"(?:is|are|was|were|has|have|had|does|do|did)"
 _YES_OR_NO = re.compile(rf"\s*{_BE} (?:there )?([^?]+)\?", re.IGNORECASE)
 KEY_RULES = ("abstain", "negative", "fail")
@@ -82,6 +85,17 @@ class ReplySchema:
         """The words that a yes affirms, as they are compared; empty where nothing is asked so."""
         asked = _YES_OR_NO.match(self.asked)
         return folded(asked[1]) if asked else ""
+
+    @property
+    def asks_what_is_there(self) -> bool:
+        """Whether a yes says that something is there."""
+        return _THERE.search(self.asked) is not None
+
+    @cached_property
+    def of_the_thing(self) -> ReplySchema:
+        """The schema of one label: the one kind of thing."""
+        asked = _THING.search(self.asked)
+        return ReplySchema("labels", classes=self.classes or ((asked[1],) if asked else ()), synonyms=self.synonyms)
 
     def about(self, text: str) -> bool:
         """Whether a text names what is counted or waited for."""

@@ -55,9 +55,11 @@ _ENDS = re.compile(
 )
 _COMMITTED = re.compile(
     r"\bi(?:'d| would| might| may| can)? (?:also )?(?:say|answer|rate|choose|go with|classify|assign|call|pick"
-    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm)\b|\b(?:would|could|may) be"
+    r"|estimate|conclude|see|identify|give|place|put|score|grade|count|observe|confirm|label|mark|name|judge"
+    r"|consider|describe|categori[sz]e)\b|\b(?:would|could|may) be"
     r" (?:classified|described|rated|scored|labell?ed|best|my)\b|\bbest \w+ (?:would|may) be\b"
-    r"|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
+    r"|\bje (?:mettrais|donnerais|dirais|choisirais)\b|\bich würde (?=.*\b(?:sagen|geben|wählen|vergeben)\b)"
+    r"|\b(?:diría|daría|pondría)\b|最有?可能|很可能|\bif (?:you|there are any)\b.{0,30}(?:need|want|like|questions)",
     re.IGNORECASE,
 )
 _KNOWING = (
@@ -85,7 +87,8 @@ _REFUSES = re.compile(
     r"|beschädigt|corrompue?|endommagée?|dañad[oa])\b|\bno estoy (?:capacitad[oa]|en condiciones|autorizad[oa])\b"
     r"|\b(?:no|0|zero) clips? (?:is |was |were |has been |are |have been )?(?:provided|attached|given|supplied"
     r"|included|uploaded|received|sent|shared|available|here|to\b)|\bnothing (?:was|is|has been) (?:shown|sent|given"
-    r"|attached)\b|\bnothing (?:further|more|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
+    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\bnothing (?:further|more"
+    r"|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
     r"|frame|picture|screen)\b|\b(?:image|frame|picture|video|screen) (?:is|appears|seems) (?:\w+ )?(?:black|blank"
     r"|empty|white)\b|\bnothing can be (?:said|determined|seen|concluded|told)|\btoo (?:blurr\w+|dark|unclear|low)\b"
     r"|\binsufficient|\bnot enough (?:information|detail|evidence|data)|\bas an? (?:ai|language|text)\b"
@@ -110,11 +113,24 @@ _HEDGES = re.compile(
     r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
     r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
     r"|initial(?:ly)?)"
-    r" (?:impression|guess|thought|i thought)|i (?:first|initially|originally) thought|part(?:ial)?ly (?:met|achieved"
+    r" (?:impression|guess|thought|glance|sight|i thought)|i (?:first|initially|originally) thought|or (?:a |an "
+    r"|some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently"
+    r"|sometimes|part(?:ial)?ly (?:met|achieved"
     r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
     r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
     r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|provided (?:that|the)|typical(?:ly)?"
+    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|ought to"
+    r"|should have|had better|wish\w*|hop(?:e|ing)|den(?:y|ies)|too (?:early|late|soon)|ago|far from"
+    r"|not convinced|some (?:call|say|would)|according to|confus\w+|then comes|among others|etc|(?:one|another"
+    r"|an?) (?:option|alternative|possibility|guess) (?:is|would)|recommend\w*|required|necessary|advis\w+"
+    r"|rarely|seldom|used earlier|(?:caption|reference|label|text|truth|annotations?|report|prompt|data"
+    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|(?:beginning|starting|ending) with"
+    r"|in (?:humans|people)|human (?:body"
+    r"|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to be"
+    r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
+    r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
+    r"|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)"
+    r"|provided (?:that|the)|typical(?:ly)?"
     r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
     r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
     r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
@@ -123,10 +139,12 @@ _HEDGES = re.compile(
     r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
     r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
     r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
-    r"|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
+    r"|\b(?:(?:examples?|candidates)\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)"
+    r"|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
     r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
     r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
-    r"|\bwas\b.{0,40}\b(?:before|previously|earlier)\b|是否|例如|比如|不确定|如果|难以|不好说",
+    r"|\b(?:was|were|had)\b.{0,40}\b(?:before|previously|earlier)\b|\bin (?:the |an? )?(?:previous|preceding"
+    r"|earlier) \w+|\bwas told\b|是否|例如|比如|不确定|如果|难以|不好说",
     re.IGNORECASE,
 )
 _GUESSES = re.compile(
@@ -149,14 +167,30 @@ _SPOKEN = (
     (_NOTHING_BUT, "only"),
     (_NO_DOUBT, "clearly"),
     (_EXAMPLE, "such as"),
+    (re.compile(r",? (?:rather than|instead of|as opposed to|and not(?: yet)?)(?= )", re.IGNORECASE), ", not"),
+    (re.compile(r"(?:\.\.\.|…)\s*(?=or\b)", re.IGNORECASE), " "),
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
+    (re.compile(r"\b\w+-(?:shaped|like|sized|based|related|free)\b", re.IGNORECASE), "such"),
     (
-        re.compile(r"\b(?:in|from|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?clip\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b"
+            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the)\b)"
+            r"|\bvideo[ -]clips?\b"
+            r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
+            re.IGNORECASE,
+        ),
         "here",
     ),
 )
 """Turns of speech and what they mean, before a text is taken apart."""
+
+
+_AFTERTHOUGHT = re.compile(
+    r"(?:but |or |and )?(?:i m )?(?:perhaps|maybe|possibly|not (?:quite "
+    r"|entirely )?(?:sure|certain)|who knows|vielleicht|peut être|quizás?)(?: not)?"
+)
+"""Takes back what was said just before."""
 
 
 def clauses(text: str) -> list[Clause]:
@@ -168,10 +202,16 @@ def clauses(text: str) -> list[Clause]:
     """
     for pattern, words in _SPOKEN:
         text = pattern.sub(words, text)
-    pieces = (piece.strip() for piece in _ENDS.split(text) if piece)
-    return [Clause(piece, mood_of(piece)) for piece in pieces if any(letter.isalnum() for letter in piece)]
+    pieces = (piece.strip() for piece in _ENDS.split(_IF.sub(lambda words: words[0].replace(",", " "), text)) if piece)
+    made = [Clause(piece, mood_of(piece)) for piece in pieces if any(letter.isalnum() for letter in piece)]
+    return [
+        one._replace(mood=after.mood) if one.counts and _AFTERTHOUGHT.fullmatch(folded(after.text)) else one
+        for one, after in zip(made, [*made[1:], Clause("", Mood.ASSERTS)], strict=False)
+    ]
 
 
+_IF = re.compile(r"(?:^|(?<=[.!?\n]))\W*(?:if|unless|falls|wenn|si|如果|若)\b[^.!?\n]*,", re.IGNORECASE)
+"""A condition holds for what follows it."""
 _REASON = re.compile(r"\b(?:because|weil|parce que?|porque)\b|因为", re.IGNORECASE)
 """What follows is why, and may be uncertain."""
 
@@ -209,25 +249,35 @@ def cannot_look(text: str) -> bool:
 
 
 _BEFORE = (
-    r"none of|aucun des|keine? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither|nor|without"
-    r"|excluding|except|unlike|rather than|instead of|other than|before|after|prior to|until|past|follow(?:s|ing)"
+    r"none of|aucun des|keine?[sr]? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither"
+    r"|nor|without"
+    r"|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than|before"
+    r"|after|prior to|until|past|follow(?:s|ing)"
     r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
-    r"|jamais|sin|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
+    r"|jamais|nothing (?:is|was|has been|like|points to|suggests|indicates|supports)(?: being)?|never (?:is|are"
+    r"|was)|least likely \w+|least likely is|wrong \w+ (?:is|was)|opposite of|skip\w*|discuss\w*"
+    r"|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
+    r"|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
     r"|aucune?|ning[uú]n\w*|n est|无|没|不"
 )
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
-    r"(?<![^\W_])(?:(?:not|n t) (?:think|believe|see|look)|doubts?|unlikely (?:to|that)|next(?! to)|than|about to"
+    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)"
+    r"|doubt|doubts|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)"
+    r"|runner up|alternative(?:ly)?|than"
+    r"|about to"
     r"|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
-    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less )likely|absent|missing"
-    r"|removed|withdrawn|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus|descartad[oa]|ended"
+    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less |least )likely"
+    r"|near$|imminent|absent|missing"
+    r"|removed|withdrawn|passed|has left|gone|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus"
+    r"|descartad[oa]|ended"
     r"|vorbei|beendet"
     r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
     r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"
-    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)))(?![^\W_])"
+    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)|$))(?![^\W_])"
 )
 _JOINED = re.compile(
     r"\s*(?:(?:and|or|nor|und|oder|et|ou|y|o|和|或|or a|or the|and a|and an|and the|nor a|a|an|the)\s*)?"
@@ -278,9 +328,12 @@ def named_groups(clause: str, names: ClassNames, *, thing: bool = False) -> list
         denied = is_denied(without_marks(before), without_marks(after))
         named = tuple(dict.fromkeys(one.name for one in group))
         made.append(NamedGroup(named, denied, either, is_framed(before, after, thing=thing)))
-    parts = [plain[:start].count("¦") for start in starts]
-    unclear = {part for part, one in zip(parts, made, strict=False) if not (one.framed or one.denied)}
-    return [one._replace(framed=one.framed and part not in unclear) for part, one in zip(parts, made, strict=False)]
+    stretches = [plain[:start].count("¦") for start in starts]
+    unclear = {stretch for stretch, one in zip(stretches, made, strict=False) if not (one.framed or one.denied)}
+    return [
+        one._replace(framed=one.framed and stretch not in unclear)
+        for stretch, one in zip(stretches, made, strict=False)
+    ]
 
 
 def is_denied(before: str, after: str) -> bool:

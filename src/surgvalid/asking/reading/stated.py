@@ -33,15 +33,22 @@ _LABEL = re.compile(
 _CORRECTED = re.compile(
     r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正"
     r"|revised(?: answer)?|i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather"
-    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no)\b|\d))|sorry[,.]? (?:i meant|that is"
+    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no|phase|it is|it['’]s)\b|\d))"
+    r"|sorry[,.]? (?:i meant|that is"
     r"|that['’]s|it is|it['’]s)"
     r"|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en realidad|en réalité|perdón|pardon"
-    r"|(?<=[.!?\n}])\s*(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)|je (?:me )?corrige|me corrijo"
+    r"|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)"
+    r"|je (?:me )?corrige|me corrijo"
     r"|ich korrigiere|不对)(?!\w)\s*[:,.\-—]*\s*|\bbut (?:it|that|this) (?:isn['’]t"
     r"|is not)(?: one| it)?(?=\s*[:;—.])\s*[:,.\-—]*\s*|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?|~~~\w*\n?")
+_WHY = re.compile(
+    r"(?<=[\w.)}*`])\n+\W*(?:explanation|reason(?:ing)?|rationale|justification|confidence|notes?|why)\W*[:\n].*",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What explains an answer that was given on a line before."""
 _OBJECT_BEGINS = re.compile(r"[\s*`$\\(]*[{\[\"'“]")
 
 
@@ -75,6 +82,7 @@ def stated_parts(text: str, *, one_line: bool = True) -> list[StatedPart]:
     if marked:
         return [StatedPart(without_fences(stated.text), stated.path) for stated in marked if stated.text.strip()]
     text = without_fences(text)
+    text = _WHY.split(text)[0] if one_line else text
     corrections = list(_CORRECTED.finditer(text))
     if corrections and text[corrections[-1].end() :].strip():
         after = text[corrections[-1].end() :].strip()
