@@ -76,14 +76,9 @@ class Painter:
         size = self.height, self.width
         if moment.masked:
             nothing = np.full(size, NOTHING, np.int32)
-            return Frame(
-                np.zeros((*size, 3), np.uint8),
-                nothing,
-                nothing.copy(),
-                np.zeros(size),
-                np.zeros(size),
-                np.zeros((*size, 2)),
-            )
+            dark = np.zeros((*size, 3), np.uint8)
+            dim = np.zeros(size)
+            return Frame(dark, nothing, nothing.copy(), dim, dim.copy(), np.zeros((*size, 2)))
         buffers = self.buffers(moment)
         light, places = np.zeros((*size, 3)), np.flatnonzero(self.mask > 0)
         light.reshape(-1, 3)[places] = self.light_of(moment, buffers, places)
