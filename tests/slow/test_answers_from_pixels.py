@@ -39,10 +39,8 @@ def verdicts(pixels, contrast):
     told = set()
     for count in pixels:
         for change in contrast:
-            if count * SCALE < 4 or change < 2:
-                told.add("unseen")
-            else:
-                told.add("visible" if count * SCALE >= 40 and change >= 6 else "doubtful")
+            enough = count * SCALE >= 40 and change >= 6
+            told.add("unseen" if count * SCALE < 4 or change < 2 else "visible" if enough else "doubtful")
     return told
 
 
@@ -187,6 +185,12 @@ def relations(second, moment, frame, visible, lost):
     return [SceneFact(second, one, SceneRelation(kind), other) for one, kind, other in kept]
 
 
+def lies_between(answer, told):
+    """Whether a share lies between those of two readings: of the unsure seconds some are in view, and some not."""
+    shares = sorted(int(text[:-1]) for text in told if text and text.endswith("%"))
+    return len(shares) == 2 and answer.endswith("%") and shares[0] < int(answer[:-1]) < shares[1]
+
+
 def test_three_thousand_answers_are_those_of_the_painted_frames():
     asked, differ, open_, objects = Counter(), [], 0, Counter()
     draw, tally = np.random.default_rng(33), DraftTally()
@@ -200,7 +204,7 @@ def test_three_thousand_answers_are_those_of_the_painted_frames():
             for draft in drafts_of(Ledger(truth), track, templates, 5 * len(templates), draw, tally):
                 told = {ANSWERS[draft.template.name](one, *draft.window, dict(draft.slots)) for one in readings}
                 asked[draft.template.name] += 1
-                if draft.answer not in told:
+                if draft.answer not in told and not lies_between(draft.answer, told):
                     differ.append((draft.video, draft.template.name, draft.window, draft.slots, draft.answer, told))
                 open_ += len(told) > 1
     never = {template.name for template in TEMPLATES if not template.of_data_sets} - set(asked)
