@@ -124,6 +124,7 @@ STATISTIC_RULES: dict[str, StatisticRule] = {
         ("no-random-slope", _W, "Effects are assumed to be equal in all videos."),
         # what to work on
         ("nothing-to-recommend", _W, "No property is established as a weakness on enough videos."),
+        ("pair-established", _W, "Two properties harm where they meet, which shares of single ones do not show."),
         ("recommended-on-few-videos", _W, "A recommendation rests on few videos, whose effect it may be."),
         ("recommendation-refused", _W, "A property could not be tested, so nothing is recommended about it."),
         ("planned-for-independent-models", _N, "Videos needed were counted for models that fail independently."),

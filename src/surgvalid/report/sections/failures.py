@@ -132,7 +132,7 @@ def _recommended(result: StoredResult) -> list[Block]:
     ]
     if firm.is_empty():
         blocks.append(
-            Note("No property is established as a weakness on enough videos; the table says what looks worst.")
+            Note("No property alone is established as a weakness on enough videos; the table says what looks worst.")
         )
     caption = (
         "Share of all that is lost that goes with a property (effect times frequency), with its interval; shares are "

@@ -151,7 +151,7 @@ def recommended(
             "recommendations": tables.RECOMMENDATIONS.frame(listed),
             "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at),
         },
-        findings=tuple(_findings(judged)),
+        findings=tuple(_findings(judged, _pairs(result))),
         prose=_prose(improvement),
         screen={"What to work on:": "recommendations"},
     )
@@ -350,11 +350,29 @@ def _cases(
     return [{"place": place, "term": one.group.term, **row} for row in spread.head(MOST_CASES).iter_rows(named=True)]
 
 
-def _findings(judged: list[_Judged]) -> Iterator[Finding]:
+def _pairs(result: FailuresResult) -> list[str]:
+    """Interactions of properties that are established and harm, in words; no share shows them."""
+    sign = 1.0 if result.better == "larger" else -1.0
+    tested = result.table.filter(pl.col("term").str.contains(":", literal=True) & (pl.col("p_holm") <= ALPHA))
+    return [
+        f"{row['term']} ({p_phrase(row['p_holm'])} after Holm)"
+        for row in tested.iter_rows(named=True)
+        if sign * row["estimate"] < 0
+        and result.model_column not in [part.partition("[")[0] for part in row["term"].split(":")]
+    ]
+
+
+def _findings(judged: list[_Judged], pairs: list[str]) -> Iterator[Finding]:
     def named(verdict: str) -> str:
         return ", ".join(one.group.words for one in judged if one.verdict == verdict)
 
-    if not any(one.verdict == "established" for one in judged):
+    if pairs:
+        yield remark(
+            "pair-established",
+            f"{'; '.join(pairs)}: harm where they meet is established beyond that of each alone; no share is told of "
+            "pairs, so look at the cases that have both before the list is followed",
+        )
+    elif not any(one.verdict == "established" for one in judged):
         yield remark(
             "nothing-to-recommend",
             "no property is established as a weakness on enough videos, so nothing is "
