@@ -376,8 +376,9 @@ def _findings(judged: list[_Judged], pairs: list[str]) -> Iterator[Finding]:
         yield remark(
             "nothing-to-recommend",
             "no property is established as a weakness of all models together on enough videos, so nothing is "
-            "recommended to be built against; the list says what looks worst. Pairs that were not named (--fixed a,b,a:b), harm at "
-            "both ends of a number and weaknesses of one model (--with strengths) were not looked for",
+            "recommended to be built against; the list says what looks worst. Pairs that were not named "
+            "(--fixed a,b,a:b), harm at both ends of a number and weaknesses of one model (--with strengths) were not "
+            "looked for",
         )
     if few := named("few videos"):
         yield remark("recommended-on-few-videos", f"{few}: established, but on few videos; the effect may be theirs")
