@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ STUDENT = BoxAnnotator("student", jitter=0.04, missed=0.04, lag=0.04, confusion=
 CAREFUL = BoxAnnotator("careful", jitter=0.04, missed=0.03)
 SWITCHER = BoxAnnotator("switcher", jitter=0.04, missed=0.03, identity_switch=0.12)
 DETECTORS = {"recall 0.85, jitter 8 %": Detector(), "recall 0.95, jitter 5 %": Detector(recall=0.95, jitter=0.05)}
+SIZE = {"width_px": 240, "height_px": 136}
 FAR = 0.35
 """A box left behind is far off when it overlaps the object by less."""
 NEAR_S = 6
@@ -78,10 +80,14 @@ class Study(NamedTuple):
         return own.join(self.drawn, on=["video", "second", "class_name", *SIDES], how="left").to_dicts()
 
 
+@cache
+def _truth(seed: int, number: int) -> Procedure:
+    return true_procedure(draw_scene(seed, number, minutes=(10, 12), **SIZE), instruments=False)
+
+
 def flag_study(seed: int, numbers: Iterable[int], detector: Detector, thresholds: Thresholds) -> Study:
     """Procedures of that seed, annotated and checked against a detector."""
-    drawn = (true_procedure(draw_scene(seed, n, minutes=(10, 12)), instruments=False) for n in numbers)
-    truths = {truth.video: truth for truth in drawn}
+    truths = {truth.video: truth for truth in (_truth(seed, number) for number in numbers)}
     done = {video: annotate(truth, STUDENT, seed=4) for video, truth in truths.items()}
     seen = pl.concat([detect(truth, detector, seed=9) for truth in truths.values()]).drop("real")
     boxes = pl.concat([boxes_of(one.procedure) for one in done.values()])
@@ -188,7 +194,7 @@ def link_table(procedures: int = 6) -> str:
     totals = {"motion": np.zeros(4, int), "motion and appearance": np.zeros(4, int)}
     boxes = objects = 0
     for number in range(procedures):
-        scene = draw_scene(HELD_OUT["links"], number, minutes=(10, 12), width_px=320, height_px=180)
+        scene = draw_scene(HELD_OUT["links"], number, minutes=(10, 12), **SIZE)
         own, looks = painted_boxes(scene, annotate(true_procedure(scene), CAREFUL, seed=4).procedure)
         boxes, objects = boxes + own.height, objects + own["instance"].n_unique()
         totals["motion"] += link_errors(own, None)
@@ -199,11 +205,11 @@ def link_table(procedures: int = 6) -> str:
     return _table(heads, rows)
 
 
-def exchange_table(procedures: int = 16) -> str:
+def exchange_table(procedures: int = 24) -> str:
     """Names exchanged out of view: what motion tells, and what the looks of returns tell."""
     counted = {name: np.zeros(4, int) for name in ("motion", "appearance of returns")}
     for number in range(procedures):
-        scene = draw_scene(HELD_OUT["exchanges"], number, minutes=(12, 16))
+        scene = draw_scene(HELD_OUT["exchanges"], number, minutes=(8, 9), width_px=160, height_px=90)
         done = annotate(true_procedure(scene, instruments=False), SWITCHER, seed=4)
         boxes, looks = painted_boxes(scene, done.procedure)
         flags = consistency_flags(boxes).filter(pl.col("kind") == "identity_switch").to_dicts()
@@ -239,9 +245,9 @@ def annotated_again(procedure: Procedure, name: str, *, cut_s: int = 0, scale: f
     )  # fmt: skip
 
 
-def copy_table(recordings: int = 200, copied: int = 15) -> str:
+def copy_table(recordings: int = 60, copied: int = 15) -> str:
     """Copies that are recognised, and different recordings that are mistaken for one."""
-    scenes = (draw_scene(HELD_OUT["copies"], number, minutes=(12, 30)) for number in range(recordings))
+    scenes = (draw_scene(HELD_OUT["copies"], number, minutes=(12, 20), **SIZE) for number in range(recordings))
     procedures = [true_procedure(scene, instruments=False) for scene in scenes]
     marks = [landmarks_of(procedure) for procedure in procedures]
     found = 0

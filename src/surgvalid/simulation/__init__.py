@@ -5,7 +5,7 @@ from surgvalid.simulation.centers import CENTERS
 from surgvalid.simulation.models import SimulatedAnswers, SimulatedModel, answer, conditions_of, probabilities
 from surgvalid.simulation.procedure_types import PROCEDURE_TYPES
 from surgvalid.simulation.renderer import Renderer
-from surgvalid.simulation.scene import Scene, draw_scene, draw_scenes
+from surgvalid.simulation.scene import Scene, draw_scene
 from surgvalid.simulation.simulate import Simulation, simulate, write_clip
 from surgvalid.simulation.truth import true_procedure
 
@@ -23,7 +23,6 @@ __all__ = [
     "centers",
     "conditions_of",
     "draw_scene",
-    "draw_scenes",
     "models",
     "probabilities",
     "renderer",

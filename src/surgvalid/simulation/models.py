@@ -1,8 +1,8 @@
 """Models that answer with a chosen skill, so that rankings and failure analyses have a known truth.
 
-Definition. For model m and case c of video v at centre h, with image conditions x:
+Definition. For model m and case c of video v, with image conditions x:
 
-    logit P(correct) = logit(skill[capability]) + sum_k sensitivity[k] x[c, k] + shift[h] + ood_shift [c is OOD]
+    logit P(correct) = logit(skill[capability]) + sum_k sensitivity[k] x[c, k] + ood_shift [c is OOD]
                        + a_v + b_mv + d_c,    a_v ~ N(0, video_sd^2), b_mv ~ N(0, own_video_sd^2), d_c ~ N(0, case_sd^2)
 
 This is the mixed model of the failure-analysis paper turned around. `a_v` and `d_c` (hard videos, hard
@@ -28,17 +28,14 @@ from surgvalid.schema.questions.taxonomy import Capability
 from surgvalid.simulation.timelines import Draws
 from surgvalid.stats.draws import stream
 
-Drawer = Callable[[Reference, Request, tuple[str, ...], Draws], str]
 _TRIES = 40
 
 
-def wrong_answer(
-    reference: Reference, request: Request, form: AnswerFormat, class_names: tuple[str, ...], rng: Draws
-) -> str:
+def wrong_answer(reference: Reference, request: Request, form: AnswerFormat, rng: Draws) -> str:
     """A wrong answer to the question. Where the format lets nothing wrong be said, an empty answer."""
     drawer = _DRAWERS.get(reference.format, _free_text)
     for _ in range(_TRIES):
-        text = drawer(reference, request, class_names, rng)
+        text = drawer(reference, request, rng)
         if not form.reads(text):
             continue
         if form.judged:
@@ -49,24 +46,24 @@ def wrong_answer(
     return ""
 
 
-def _binary(reference: Reference, _r: Request, _c: tuple[str, ...], _g: Draws) -> str:
+def _binary(reference: Reference, _r: Request, _g: Draws) -> str:
     return "no" if reference.answer.strip().lower().startswith("yes") else "yes"
 
 
-def _number(reference: Reference, _r: Request, _c: tuple[str, ...], rng: Draws) -> str:
+def _number(reference: Reference, _r: Request, rng: Draws) -> str:
     """Mostly off by one or two, as counts go wrong."""
     digits = "".join(letter for letter in reference.answer if letter.isdigit())[:9]
     return str(max(int(digits or 0) + int(rng.choice([-3, -2, -1, -1, -1, 1, 1, 1, 2, 3])), 0))
 
 
-def _percentage(_reference: Reference, _r: Request, _c: tuple[str, ...], rng: Draws) -> str:
+def _percentage(_reference: Reference, _r: Request, rng: Draws) -> str:
     return f"{int(rng.integers(0, 101))}%"
 
 
-def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], rng: Draws) -> str:
+def _fo_class(reference: Reference, _r: Request, rng: Draws) -> str:
     """One class too many, one too few, or one mistaken for another."""
     named = [name.strip() for name in reference.answer.split(",") if name.strip().lower() != NONE.lower()]
-    others = [name for name in class_names if name.lower() not in {name.lower() for name in named}]
+    others = [name for name in CLASS_NAMES if name.lower() not in {name.lower() for name in named}]
     kind = int(rng.integers(3))
     if named and kind != 0:
         named.pop(int(rng.integers(len(named))))
@@ -75,7 +72,7 @@ def _fo_class(reference: Reference, _r: Request, class_names: tuple[str, ...], r
     return ", ".join(named) or NONE
 
 
-def _time(reference: Reference, request: Request, _c: tuple[str, ...], rng: Draws) -> str:
+def _time(reference: Reference, request: Request, rng: Draws) -> str:
     """As many times as wanted, somewhere in the window."""
     count = max(reference.answer.count(",") + 1, 1)
     low, high = int(request.start_s), max(int(request.end_s), int(request.start_s) + 60)
@@ -83,10 +80,10 @@ def _time(reference: Reference, request: Request, _c: tuple[str, ...], rng: Draw
     return ", ".join(f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in seconds)
 
 
-def _free_text(_reference: Reference, _r: Request, class_names: tuple[str, ...], rng: Draws) -> str:
+def _free_text(_reference: Reference, _r: Request, rng: Draws) -> str:
     sayings = (
         "This cannot be seen in the video.",
-        f"Because of the {class_names[int(rng.integers(len(class_names)))].lower()} that was used before.",
+        f"Because of the {CLASS_NAMES[int(rng.integers(len(CLASS_NAMES)))].lower()} that was used before.",
         "It was removed through the umbilical port.",
         "Nothing happens.",
         "In the left lower part of the image.",
@@ -94,7 +91,7 @@ def _free_text(_reference: Reference, _r: Request, class_names: tuple[str, ...],
     return sayings[int(rng.integers(len(sayings)))]
 
 
-def _multiple_choice(reference: Reference, request: Request, class_names: tuple[str, ...], rng: Draws) -> str:
+def _multiple_choice(reference: Reference, request: Request, rng: Draws) -> str:
     """Another one of the options that the question spells out, or of the letters."""
     letters = [letter for letter in "ABCDE" if f"{letter})" in request.question or f"({letter}" in request.question]
     if len(reference.answer.strip()) == 1 and len(letters) > 1:
@@ -104,10 +101,10 @@ def _multiple_choice(reference: Reference, request: Request, class_names: tuple[
     listed = [option for option in options if option and option.casefold() != reference.answer.strip().casefold()]
     if len(options) > 1 and len(listed) < len(options):
         return listed[int(rng.integers(len(listed)))] if listed else "none of these"
-    return _free_text(reference, request, class_names, rng)
+    return _free_text(reference, request, rng)
 
 
-def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: Draws) -> str:
+def _matching(reference: Reference, request: Request, rng: Draws) -> str:
     """One of the pairs matched wrongly, with another of the choices that the question spells out."""
     pairs = [pair.rsplit(": ", 1) for pair in reference.answer.split("; ")]
     after = request.question.rsplit("one of ", 1)[-1].removesuffix(" for each.")
@@ -119,7 +116,7 @@ def _matching(reference: Reference, request: Request, _c: tuple[str, ...], rng: 
     return "; ".join(": ".join(pair) for pair in pairs)
 
 
-_DRAWERS: Mapping[str, Drawer] = {
+_DRAWERS: Mapping[str, Callable[[Reference, Request, Draws], str]] = {
     "binary": _binary,
     "number": _number,
     "percentage": _percentage,
@@ -141,8 +138,6 @@ class SimulatedModel:
     """The same for single capabilities or groups, by name or code; a leaf goes before its group."""
     sensitivity: Mapping[str, float] = field(default_factory=dict)
     """Change of the log odds at full strength of an image condition, such as `{"background_smoke": -2.0}`."""
-    center_shift: Mapping[str, float] = field(default_factory=dict)
-    """Change of the log odds at a centre."""
     ood_shift: float = 0.0
     """Change of the log odds for questions out of distribution."""
     video_sd: float = 0.0
@@ -182,8 +177,6 @@ def answer(
     *,
     seed: int,
     conditions: Conditions | None = None,
-    centers: Mapping[str, str] | None = None,
-    class_names: Sequence[str] = CLASS_NAMES,
 ) -> SimulatedAnswers:
     """The model's answers to all questions that have a reference, in the order of the references.
 
@@ -193,8 +186,6 @@ def answer(
         references: Their right answers; wrong answers are made to differ from these under the format's own rule.
         seed: Draws hard videos and questions, the same for every model, and each model's own luck.
         conditions: Image conditions of each case, as `conditions_of` gives them.
-        centers: Centre of each video.
-        class_names: Legal foreign-object classes.
 
     Raises:
         InputInvalid: References without a request.
@@ -203,14 +194,14 @@ def answer(
     asked = {request.case: request for request in requests}
     if lost := [reference.case for reference in references if reference.case not in asked]:
         raise InputInvalid("references", [f"{case!r} has no request" for case in lost])
-    chances = probabilities(model, requests, references, seed=seed, conditions=conditions, centers=centers)
+    chances = probabilities(model, requests, references, seed=seed, conditions=conditions)
     rng = stream(seed, "model", model.drawn_as or model.name, "answers")
     responses, rows = [], []
     for reference, chance in zip(references, chances, strict=True):
         correct, refused = bool(rng.random() < chance), bool(rng.random() < model.refuses)
         request = asked[reference.case]
-        form = build_format(reference.format, reference.parameters, class_names=tuple(class_names))
-        text = reference.answer if correct else wrong_answer(reference, request, form, tuple(class_names), rng)
+        form = build_format(reference.format, reference.parameters, class_names=CLASS_NAMES)
+        text = reference.answer if correct else wrong_answer(reference, request, form, rng)
         latency_s = round(float(model.latency_s * rng.lognormal(0, 0.3)), 3)
         responses.append(Response(reference.case, None if refused else text, latency_s))
         rows.append((model.name, reference.case, request.video, float(chance), correct and not refused, not refused))
@@ -225,7 +216,6 @@ def probabilities(
     *,
     seed: int,
     conditions: Conditions | None = None,
-    centers: Mapping[str, str] | None = None,
 ) -> np.ndarray:
     """The chance of a right answer to each question, in the order of the references."""
     video_of = {request.case: request.video for request in requests}
@@ -240,8 +230,9 @@ def probabilities(
             raise Misuse(f"model {model.name!r}: a skill must lie between 0 and 1, got {skill}")
         here = (conditions or {}).get(reference.case, {})
         logit = np.log(skill / (1 - skill)) + sum(w * here.get(kind, 0.0) for kind, w in model.sensitivity.items())
-        logit += model.center_shift.get((centers or {}).get(video, ""), 0.0) + model.ood_shift * bool(reference.ood)
-        logit += model.video_sd * hard[video] + model.own_video_sd * of_video[video]
+        logit += (
+            model.ood_shift * bool(reference.ood) + model.video_sd * hard[video] + model.own_video_sd * of_video[video]
+        )
         logit += model.case_sd * float(stream(seed, "hard case", reference.case).normal())
         chances.append(1 / (1 + np.exp(-logit)))
     return np.array(chances)

@@ -6,7 +6,6 @@ of the image; `render.world` makes bodies in space of them, and what can be seen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,11 +14,10 @@ import numpy as np
 from surgvalid.errors import Misuse
 from surgvalid.simulation.artefacts import CHARACTERISTICS, LENS_FOG, draw_episodes, draw_fog
 from surgvalid.simulation.camera import FULL_ROLL, Camera, draw_camera
-from surgvalid.simulation.centers import CENTERS, Center, center_named
+from surgvalid.simulation.centers import Center, center_named
 from surgvalid.simulation.instruments import SLOTS, Instruments, Touches, draw_instruments, draw_touches
 from surgvalid.simulation.lives import Life, LifeWriter
 from surgvalid.simulation.procedure_types import (
-    PROCEDURE_TYPES,
     ProcedureType,
     TimedPhase,
     draw_duration_s,
@@ -120,8 +118,6 @@ def draw_scene(
     kind, home = procedure_type(procedure), center_named(center)
     if not (64 <= width_px <= 4096 and 48 <= height_px <= 4096) or width_px % 2 or height_px % 2:
         raise Misuse(f"images must be even and between 64 x 48 and 4096 x 4096 pixels, got {width_px} x {height_px}")
-    if seed < 0:
-        raise Misuse(f"a seed must not be negative, got {seed}")
 
     def draws(purpose: str) -> Draws:
         return stream(seed, "simulation", str(number), purpose)
@@ -149,41 +145,6 @@ def draw_scene(
         instruments=instruments,
         touches=draw_touches(instruments, lives, draws("touches")),
     )
-
-
-def draw_scenes(
-    count: int,
-    seed: int,
-    *,
-    first: int = 0,
-    procedures: Sequence[str] | None = None,
-    centers: Sequence[str] | None = None,
-    minutes: tuple[float, float] | None = None,
-    width_px: int = 480,
-    height_px: int = 270,
-) -> Iterator[Scene]:
-    """A set of simulated procedures, one at a time; type and centre of each are drawn from the lists.
-
-    Half of the procedures are of the first type when none are chosen (cholecystectomies, as in the public data).
-    """
-    if count < 1:
-        raise Misuse(f"at least one procedure must be simulated, got {count}")
-    if seed < 0:
-        raise Misuse(f"a seed must not be negative, got {seed}")
-    kinds, homes = list(procedures or PROCEDURE_TYPES), list(centers or CENTERS)
-    shares = np.full(len(kinds), 1.0)
-    shares[0] = 1.0 if procedures else max(len(kinds) - 1, 1)
-    for number in range(first, count):
-        rng = stream(seed, "simulation", str(number), "kind")
-        yield draw_scene(
-            seed,
-            number,
-            procedure=kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))],
-            center=homes[int(rng.integers(len(homes)))],
-            minutes=minutes,
-            width_px=width_px,
-            height_px=height_px,
-        )
 
 
 def _duration_s(kind: ProcedureType, minutes: tuple[float, float] | None, rng: Draws) -> int:

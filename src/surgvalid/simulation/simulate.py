@@ -29,12 +29,13 @@ from surgvalid.results.request import VerbRequest, plain_value
 from surgvalid.results.tables.evaluation import PROCEDURES
 from surgvalid.schema.procedures.procedure_files import write_procedure
 from surgvalid.schema.procedures.tracks import Procedure
-from surgvalid.simulation.centers import center_named
-from surgvalid.simulation.procedure_types import procedure_type
+from surgvalid.simulation.centers import CENTERS, center_named
+from surgvalid.simulation.procedure_types import PROCEDURE_TYPES, procedure_type
 from surgvalid.simulation.renderer import Renderer, check_drawing
-from surgvalid.simulation.scene import Scene, draw_scenes
+from surgvalid.simulation.scene import Scene, draw_scene
 from surgvalid.simulation.timelines import Floats
 from surgvalid.simulation.truth import MaskFile, true_procedure
+from surgvalid.stats.draws import stream
 from surgvalid.video import converted, pyav
 from surgvalid.video.clips import OFFICIAL_CLIP, ClipSpec, burn_clock, clip_writer, planes_of
 
@@ -110,17 +111,26 @@ class Simulation:
     height_px: int
 
     def scenes(self, *, first: int = 0) -> Iterator[Scene]:
-        """The scenes, one at a time, from number `first` on."""
-        return draw_scenes(
-            self.count,
-            self.seed,
-            first=first,
-            procedures=self.types,
-            centers=self.centers,
-            minutes=self.minutes,
-            width_px=self.width_px,
-            height_px=self.height_px,
-        )
+        """The scenes, one at a time, from number `first` on; type and centre of each are drawn from the lists.
+
+        Half of the procedures are of the first type when none are chosen (cholecystectomies, as in the public data).
+        """
+        if self.count < 1:
+            raise Misuse(f"at least one procedure must be simulated, got {self.count}")
+        kinds, homes = list(self.types or PROCEDURE_TYPES), list(self.centers or CENTERS)
+        shares = np.full(len(kinds), 1.0)
+        shares[0] = 1.0 if self.types else max(len(kinds) - 1, 1)
+        for number in range(first, self.count):
+            rng = stream(self.seed, "simulation", str(number), "kind")
+            yield draw_scene(
+                self.seed,
+                number,
+                procedure=kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))],
+                center=homes[int(rng.integers(len(homes)))],
+                minutes=self.minutes,
+                width_px=self.width_px,
+                height_px=self.height_px,
+            )
 
     def scene(self, number: int) -> Scene:
         """One scene by its number."""

@@ -9,14 +9,14 @@ import pytest
 from examples.erring_annotators import BoxAnnotator, CrowdWorker, Detector, annotate, detect, screen_presence
 
 from surgvalid.schema.procedures.procedure_problems import procedure_problems
-from surgvalid.simulation import draw_scenes
+from surgvalid.simulation import simulate
 from surgvalid.simulation import true_procedure as truth_of
 
 
 @pytest.fixture(scope="module")
 def procedures():
     """Without what is doubtful, which no annotator draws."""
-    drawn = draw_scenes(4, 17, minutes=(8, 9), procedures=["Sigmoid Resection"], width_px=160, height_px=90)
+    drawn = simulate(4, seed=17, minutes=(8, 9), types=["Sigmoid Resection"], width_px=160, height_px=90).scenes()
     told = [truth_of(scene, instruments=False) for scene in drawn]
     return [replace(one, tracks=tuple(t.at_points(t.in_view) for t in one.tracks)) for one in told]
 

@@ -80,7 +80,7 @@ def test_no_wrong_answer_is_ever_counted_as_right(named, count, seconds, seed):
     for format_name, text in cases.items():
         form = build_format(format_name, {})
         reference = Reference("q", LEAF, format_name, text)
-        wrong = wrong_answer(reference, request, form, CLASS_NAMES, np.random.default_rng(seed))
+        wrong = wrong_answer(reference, request, form, np.random.default_rng(seed))
         assert form.reads(wrong), (format_name, text, wrong)
         assert not form.compare(form.parse(text), form.parse(wrong))
 
@@ -108,12 +108,10 @@ def test_a_better_model_is_better_on_every_case():
     assert (high > low).all()
 
 
-def test_centres_and_distribution_shift_change_the_odds_by_what_is_stated():
+def test_a_shift_out_of_distribution_changes_the_odds_by_what_is_stated():
     requests, references = questions(40, videos=2, ood=True)
-    model = SimulatedModel("m", 0.5, center_shift={"Center F": -1.0}, ood_shift=-0.5)
-    chances = probabilities(model, requests, references, seed=6, centers={"v0": "Center F", "v1": "Center A"})
-    logits = np.log(chances / (1 - chances))
-    assert sorted(set(np.round(logits, 6))) == [-1.5, -0.5]
+    chances = probabilities(SimulatedModel("m", 0.5, ood_shift=-0.5), requests, references, seed=6)
+    assert set(np.round(np.log(chances / (1 - chances)), 6)) == {-0.5}
 
 
 def test_conditions_of_a_question_are_the_mean_over_its_window():

@@ -11,7 +11,7 @@ from surgvalid.schema.procedures.foreign_objects import CLASS_NAMES
 from surgvalid.schema.procedures.ledger import Ledger, State
 from surgvalid.schema.procedures.procedure_problems import contradictions, procedure_problems
 from surgvalid.schema.procedures.tracks import EventKind, Visibility
-from surgvalid.simulation import CHARACTERISTICS, PROCEDURE_TYPES, draw_scene, draw_scenes
+from surgvalid.simulation import CHARACTERISTICS, PROCEDURE_TYPES, draw_scene, simulate
 from surgvalid.simulation import true_procedure as truth
 
 pytest.importorskip("numba")
@@ -25,12 +25,12 @@ def told(procedure) -> list[str]:
 
 @pytest.fixture(scope="module")
 def scenes():
-    return list(draw_scenes(10, 11, minutes=(3, 5), width_px=96, height_px=54))
+    return list(simulate(10, seed=11, minutes=(3, 5), width_px=96, height_px=54).scenes())
 
 
 @pytest.mark.parametrize(("minutes", "count"), [((1, 1), 12), ((2, 5), 6), ((10, 12), 1), ((30, 32), 1)])
 def test_procedures_of_every_length_are_sound_and_free_of_contradictions(minutes, count):
-    for scene in draw_scenes(count, 5, minutes=minutes, width_px=96, height_px=54):
+    for scene in simulate(count, seed=5, minutes=minutes, width_px=96, height_px=54).scenes():
         procedure = true_procedure(scene)
         assert told(procedure) == []
         assert minutes[0] * 60 <= procedure.duration_s <= minutes[1] * 60
@@ -38,10 +38,11 @@ def test_procedures_of_every_length_are_sound_and_free_of_contradictions(minutes
 
 def test_the_same_seed_gives_the_same_procedure_and_a_longer_set_starts_with_the_shorter():
     first, again = (
-        true_procedure(scene) for scene in [*draw_scenes(1, 3, **SHORT), next(iter(draw_scenes(5, 3, **SHORT)))]
+        true_procedure(scene)
+        for scene in [*simulate(1, seed=3, **SHORT).scenes(), next(iter(simulate(5, seed=3, **SHORT).scenes()))]
     )
     assert first == again
-    assert first != true_procedure(next(iter(draw_scenes(1, 4, **SHORT))))
+    assert first != true_procedure(next(iter(simulate(1, seed=4, **SHORT).scenes())))
 
 
 @pytest.mark.long
@@ -110,7 +111,7 @@ def test_conditions_are_the_seventeen_characteristics_with_strengths_from_0_to_1
 
 def test_every_characteristic_occurs_and_can_be_absent(scenes):
     highest, lowest = dict.fromkeys(CHARACTERISTICS, 0.0), dict.fromkeys(CHARACTERISTICS, 1.0)
-    for scene in [*scenes, *draw_scenes(3, 12, minutes=(10, 12))]:
+    for scene in [*scenes, *simulate(3, seed=12, minutes=(10, 12)).scenes()]:
         levels = scene.conditions(np.arange(scene.duration_s, dtype=float))
         for kind in CHARACTERISTICS:
             level = levels[kind]
@@ -120,7 +121,7 @@ def test_every_characteristic_occurs_and_can_be_absent(scenes):
 
 
 def test_strengths_are_those_of_the_episodes():
-    scene = next(iter(draw_scenes(1, 9)))
+    scene = next(iter(simulate(1, seed=9).scenes()))
     episode = next(e for e in scene.episodes if e.kind == "background_blood")
     middle = np.array([(episode.start_s + episode.end_s) / 2])
     alone = replace(scene, episodes=(episode,), camera=replace(scene.camera, masked=()))
@@ -130,14 +131,14 @@ def test_strengths_are_those_of_the_episodes():
 def test_centres_differ_in_how_often_artefacts_come():
     smoke = {}
     for center in ("Center B", "Center F"):
-        drawn = draw_scenes(12, 3, centers=[center], procedures=["Cholecystectomy"], minutes=(30, 40))
+        drawn = simulate(12, seed=3, centers=[center], types=["Cholecystectomy"], minutes=(30, 40)).scenes()
         smoke[center] = sum(episode.kind == "background_smoke" for scene in drawn for episode in scene.episodes)
     assert smoke["Center F"] > 1.5 * smoke["Center B"]
 
 
 def test_an_object_behind_a_shaft_is_occluded_and_under_another_object_too():
     codes = {Visibility.VISIBLE: 0, Visibility.OCCLUDED: 0}
-    for scene in draw_scenes(4, 2, minutes=(3, 4), width_px=160, height_px=90):
+    for scene in simulate(4, seed=2, minutes=(3, 4), width_px=160, height_px=90).scenes():
         for track in true_procedure(scene).tracks:
             for code in codes:
                 codes[code] += int((track.visibility == code).sum())
@@ -163,7 +164,7 @@ def test_numbers_out_of_range_are_refused(options):
 
 def test_at_least_one_procedure_must_be_asked_for():
     with pytest.raises(Misuse, match="at least one"):
-        list(draw_scenes(0, 0))
+        list(simulate(0, seed=0).scenes())
 
 
 def test_there_are_at_least_the_four_promised_types():

@@ -19,7 +19,7 @@ def wrong(format_name: str, answer: str, question: str = "?", rounds: int = 200,
     form = build_format(format_name, parameters)
     rng = np.random.default_rng(0)
     request = Request("q", "v", 0, 3600, "", question)
-    return Counter(wrong_answer(reference, request, form, CLASS_NAMES, rng) for _ in range(rounds))
+    return Counter(wrong_answer(reference, request, form, rng) for _ in range(rounds))
 
 
 def test_every_format_has_a_way_to_be_wrong():

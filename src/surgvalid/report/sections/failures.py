@@ -133,7 +133,7 @@ def _recommended(result: StoredResult) -> list[Block]:
     ]
     if firm.is_empty() and hidden.is_empty():
         blocks.append(
-            Note("No property is established as a weakness on enough videos; the table says what looks worst.")
+            Note("No property alone is established as a weakness on enough videos; the table says what looks worst.")
         )
     if not hidden.is_empty():
         caption = (

@@ -18,9 +18,6 @@ from surgvalid.simulation.render.sight import Seen, look
 from surgvalid.simulation.render.world import World
 from surgvalid.simulation.timelines import Flags
 
-SMALL_CHANGE = 4
-"""Glare may change any pixel by so many levels."""
-
 
 class FramePair(NamedTuple):
     """Two frames that differ in one thing."""
@@ -31,12 +28,6 @@ class FramePair(NamedTuple):
     """Its pixels and those next to them, and all whose shadow it changed; elsewhere only glare differs."""
     left: list[Seen]
     """What can be seen without it."""
-
-    @property
-    def strays(self) -> int:
-        """Pixels that differ by more than glare may, and where nothing should."""
-        change = np.abs(self.with_it.colour.astype(np.int16) - self.without.colour).max(axis=-1)
-        return int(((change > SMALL_CHANGE) & ~self.may_differ).sum())
 
 
 def pair_without(world: World, painter: Painter, time_s: float, instance: str) -> FramePair:
@@ -57,12 +48,11 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
         raise UnknownName("object", instance, names)
     if world.without:
         raise Misuse("the world lacks something already; pairs start from the whole scene")
-    moment = world.at(time_s)
+    moment, bare = world.at(time_s), World(world.scene, without=frozenset({instance})).at(time_s)
+    left = look(painter, bare)
     first = painter.frame(moment)
     shadow, spread, depths = painter.shadow.copy(), painter.glare.copy(), painter.samples.near.copy()
-    bare = World(world.scene, without=frozenset({instance}))
-    left = look(painter, bare.at(time_s))
-    second = painter.frame(bare.at(time_s))
+    second = painter.frame(bare)
     number = next(at for at, thing in enumerate(moment.things) if thing.name == instance)
     moved = (depths != painter.samples.near).reshape(painter.height, SIDE, painter.width, SIDE).any(axis=(1, 3))
     near = _grown(_touched(first, number) | moved)
@@ -73,7 +63,7 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
 
 
 GLARE = 0.0003
-"""Glare that differs by less changes no level by more than `SMALL_CHANGE`."""
+"""Glare that differs by less changes no level by more than 4."""
 
 
 def _touched(frame: Frame, number: int) -> Flags:

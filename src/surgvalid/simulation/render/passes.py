@@ -15,6 +15,8 @@ from surgvalid.simulation.render.world import SceneMoment
 from surgvalid.simulation.timelines import Flags, Floats, Ints
 
 FOIL_OPACITY = 0.34
+Places = NDArray[np.intp]
+"""Pixels, counted in reading order."""
 Geometry = tuple[NDArray[Any], ...]
 """Triangles, their rows of the table, and by point: place in the lens's axes, normal, rest, inverse depth, sample."""
 
@@ -74,17 +76,12 @@ class Painter:
         size = self.height, self.width
         if moment.masked:
             nothing = np.full(size, NOTHING, np.int32)
-            return Frame(
-                np.zeros((*size, 3), np.uint8),
-                nothing,
-                nothing.copy(),
-                np.zeros(size),
-                np.zeros(size),
-                np.zeros((*size, 2)),
-            )
+            dark = np.zeros((*size, 3), np.uint8)
+            dim = np.zeros(size)
+            return Frame(dark, nothing, nothing.copy(), dim, dim.copy(), np.zeros((*size, 2)))
         buffers = self.buffers(moment)
-        light = self._light(moment, self.samples.front, self.samples.near, self.mask > 0)
-        light = _through(light, self._shine(moment, buffers), buffers)
+        light, places = np.zeros((*size, 3)), np.flatnonzero(self.mask > 0)
+        light.reshape(-1, 3)[places] = self.light_of(moment, buffers, places)
         flow = np.zeros((*size, 2)) if before is None else self._flow(moment, before)
         if before is not None and open_s > 0:
             optics.smeared(light.copy(), flow, open_s / max(moment.time_s - before.time_s, 1e-9), light)
@@ -142,33 +139,32 @@ class Painter:
         return Buffers(labels, labels_of(over.front, moment.foil.parts), over)
 
     def light_with_and_without(
-        self, moment: SceneMoment, buffers: Buffers, compared: Flags
+        self, moment: SceneMoment, buffers: Buffers, places: Places, compared: Flags
     ) -> tuple[Floats, Floats, Floats]:
-        """Light where foreign objects are: as it is, without foils, and as it would be without the one at each pixel.
+        """Light at pixels of foreign objects: as it is, without foils, and as it would be without the one at each.
 
-        The last is only worked out where it is to be compared.
+        The last is only worked out for those that are compared.
         """
-        foreign = (buffers.labels >= moment.movable) | (buffers.foil >= 0)
-        plain = self._light(moment, self.samples.front, self.samples.near, foreign)
+        plain = self._light(moment, self.samples.front, self.samples.near, places)
         front, near = self._bare.front, self._bare.near
         np.copyto(front, self.samples.front)
         np.copyto(near, self.samples.near)
         behind, far = self.samples.behind, self.samples.far
         raster.take_out(front, near, moment.owner, moment.movable, buffers.labels, behind, far)
-        bare = self._light(moment, front, near, compared)
-        shine = self._shine(moment, buffers)
-        return _through(plain.copy(), shine, buffers), plain, _through(bare, shine, buffers)
+        bare = self._light(moment, front, near, places[compared])
+        light = self._through(plain, moment, buffers, places)
+        return light, plain, self._through(bare, moment, buffers, places[compared])
 
-    def light_of(self, moment: SceneMoment, buffers: Buffers, wanted: Flags) -> Floats:
-        """Light as it is, where it is wanted."""
-        light = self._light(moment, self.samples.front, self.samples.near, wanted)
-        return _through(light, self._shine(moment, buffers), buffers)
+    def light_of(self, moment: SceneMoment, buffers: Buffers, places: Places) -> Floats:
+        """Light as it is, at pixels (in reading order)."""
+        light = self._light(moment, self.samples.front, self.samples.near, places)
+        return self._through(light, moment, buffers, places)
 
-    def levels_of(self, light: Floats, exposure: float, places: NDArray[np.intp]) -> Floats:
-        """What the sensor makes of light at pixels (in reading order), 0 to 255, without glare and grain."""
+    def levels_of(self, light: Floats, exposure: float, places: Places) -> Floats:
+        """What the sensor makes of light at pixels, 0 to 255, without glare and grain."""
         arrives = self.arrives.reshape(-1)[places]
         veil = (self.mask.reshape(-1)[places] - arrives)[:, None] * optics.VEIL
-        mixed = np.maximum((light.reshape(-1, 3)[places] * arrives[:, None] + veil) @ self.mix.T * exposure, 0)
+        mixed = np.maximum((light * arrives[:, None] + veil) @ self.mix.T * exposure, 0)
         levels: Floats = 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
         return levels
 
@@ -193,41 +189,38 @@ class Painter:
                 held[top : top + height, left : left + width] |= labels_of(one.front, owner[mine]) >= 0
         return held
 
-    def _light(self, moment: SceneMoment, front: Ints, near: Floats, wanted: Flags) -> Floats:
-        local, places, inverse = self.seen
+    def _light(self, moment: SceneMoment, front: Ints, near: Floats, places: Places) -> Floats:
+        local, at, inverse = self.seen
         if self._lit is not moment:
             self._normals, self._lit = np.empty_like(moment.points), moment
             raster.normals_of(moment.points, moment.corners, self._normals)
-        geometry = moment.corners, moment.rows, local, self._normals, moment.rest, inverse, places
+        geometry = moment.corners, moment.rows, local, self._normals, moment.rest, inverse, at
         shade.creases_of(near, self._rough, 3, self._around)
-        shade.shade_of_surroundings(near, self._around, wanted, self.shadow)
-        return self._shaded(front, near, geometry, moment, self.shadow, wanted)
+        shade.shade_of_surroundings(near, self._around, places, self.shadow)
+        return self._shaded(front, near, geometry, moment, self.shadow, places)
 
     def _shaded(
-        self,
-        front: Ints,
-        near: Floats,
-        geometry: Geometry,
-        moment: SceneMoment,
-        shadow: Floats,
-        wanted: Flags,
+        self, front: Ints, near: Floats, geometry: Geometry, moment: SceneMoment, shadow: Floats, places: Places
     ) -> Floats:
-        light = np.zeros((self.height, self.width, 3))
+        light = np.empty((len(places), 3))
         optic = moment.lens.focal_px, self.width, self.height, moment.lens.axes
-        shade.shade(front, near, geometry, optic, moment.table, self.cells, np.array(shade.LAMP), shadow, light, wanted)
+        shade.shade(front, near, geometry, optic, moment.table, self.cells, np.array(shade.LAMP), shadow, light, places)
         return light
 
-    def _shine(self, moment: SceneMoment, buffers: Buffers) -> Floats | None:
-        """The light of foils themselves."""
+    def _through(self, light: Floats, moment: SceneMoment, buffers: Buffers, places: Places) -> Floats:
+        """The light with the foils before it, and their own."""
         if buffers.over is None:
-            return None
-        foil, (local, places, inverse) = moment.foil, self.seen_foil
+            return light
+        foil, (local, at, inverse) = moment.foil, self.seen_foil
         normals = np.empty_like(foil.points)
         raster.normals_of(foil.points, foil.corners, normals)
         rows = np.array([thing.row for thing in moment.things], np.int32)[foil.parts]
-        geometry = foil.corners, rows, local, normals, foil.rest, inverse, places
-        wanted = buffers.foil >= 0
-        return self._shaded(buffers.over.front, buffers.over.near, geometry, moment, np.ones(wanted.shape), wanted)
+        geometry = foil.corners, rows, local, normals, foil.rest, inverse, at
+        veiled, light = buffers.foil.reshape(-1)[places] >= 0, light.copy()
+        over, shadow = buffers.over, np.ones(buffers.foil.shape)
+        shine = self._shaded(over.front, over.near, geometry, moment, shadow, places[veiled])
+        light[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine
+        return light
 
     def _flow(self, moment: SceneMoment, before: SceneMoment) -> Floats:
         """How far what is at every pixel has moved."""
@@ -243,14 +236,6 @@ class Painter:
             self.samples.front, moment.corners, places, inverse, points, lens.eye, lens.axes, lens.focal_px, flow
         )
         return flow
-
-
-def _through(light: Floats, shine: Floats | None, buffers: Buffers) -> Floats:
-    """The light with the foils before it."""
-    if shine is not None:
-        veiled = buffers.foil >= 0
-        light[veiled] = (1 - FOIL_OPACITY) * light[veiled] + FOIL_OPACITY * shine[veiled]
-    return light
 
 
 def labels_of(front: Ints, owner: Ints) -> Ints:

@@ -67,9 +67,7 @@ def organs_in(painter: Painter, moment: SceneMoment, buffers: Buffers) -> dict[s
     is_large = np.bincount(labels[places], minlength=len(names)) * scale > MANY_PX
     coarse = (places % width % _COARSE_PX == 0) & (places // width % _COARSE_PX == 0)
     places = places[coarse | ~is_large[labels[places]]]
-    wanted = np.zeros(buffers.labels.shape, dtype=bool)
-    wanted.reshape(-1)[places] = True
-    levels = painter.levels_of(painter.light_of(moment, buffers, wanted), painter.exposure(moment), places)
+    levels = painter.levels_of(painter.light_of(moment, buffers, places), painter.exposure(moment), places)
     weights = np.where(is_large, _COARSE_PX**2, 1) * scale
     seen, verdicts = np.array(names)[labels[places]], {}
     for name in dict.fromkeys(seen.tolist()):

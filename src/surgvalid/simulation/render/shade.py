@@ -200,44 +200,42 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
 
 
 @njit(cache=True)
-def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, colour, wanted):  # type: ignore[no-untyped-def]
-    """Light of the triangles that are chosen at samples, by pixel, where it is wanted.
+def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, colour, places):  # type: ignore[no-untyped-def]
+    """Light of the triangles that are chosen at samples, at pixels counted in reading order.
 
     `shadow` comes in as how little of the surroundings is in the way, and goes out as the share of the lamp's light.
     """
     rows = geometry[1]
     focal, width, height, _ = lens
     triangle = np.empty(4, np.int64)
-    for y in range(height):
-        for x in range(width):
-            if not wanted[y, x]:
+    for n in range(len(places)):
+        y, x = places[n] // width, places[n] % width
+        red, green, blue = 0.0, 0.0, 0.0
+        for k in range(4):
+            triangle[k] = chosen[2 * y + k // 2, 2 * x + k % 2]
+        shadow[y, x] *= _shadow(x, y, inverse_depth, focal, width, height, lamp)
+        for k in range(4):
+            t = triangle[k]
+            if t < 0:
                 continue
-            red, green, blue = 0.0, 0.0, 0.0
-            for k in range(4):
-                triangle[k] = chosen[2 * y + k // 2, 2 * x + k % 2]
-            shadow[y, x] *= _shadow(x, y, inverse_depth, focal, width, height, lamp)
-            for k in range(4):
-                t = triangle[k]
-                if t < 0:
-                    continue
-                first = True
-                for m in range(k):
-                    if triangle[m] >= 0 and rows[triangle[m]] == rows[t]:
-                        first = False
-                if not first:
-                    continue
-                count, column, row = 0, 0.0, 0.0
-                for m in range(k, 4):
-                    if triangle[m] >= 0 and rows[triangle[m]] == rows[t]:
-                        count += 1
-                        column += 0.25 + 0.5 * (m % 2)
-                        row += 0.25 + 0.5 * (m // 2)
-                if count == 4 and triangle[3] != t:
-                    t = triangle[3] if (x + y) % 2 else t
-                r, g, b = _lit(x + column / count, y + row / count, t, geometry, lens, table, cells, lamp, shadow[y, x])
-                portion = count * 0.25
-                red, green, blue = red + portion * r, green + portion * g, blue + portion * b
-            colour[y, x, 0], colour[y, x, 1], colour[y, x, 2] = red, green, blue
+            first = True
+            for m in range(k):
+                if triangle[m] >= 0 and rows[triangle[m]] == rows[t]:
+                    first = False
+            if not first:
+                continue
+            count, column, row = 0, 0.0, 0.0
+            for m in range(k, 4):
+                if triangle[m] >= 0 and rows[triangle[m]] == rows[t]:
+                    count += 1
+                    column += 0.25 + 0.5 * (m % 2)
+                    row += 0.25 + 0.5 * (m // 2)
+            if count == 4 and triangle[3] != t:
+                t = triangle[3] if (x + y) % 2 else t
+            r, g, b = _lit(x + column / count, y + row / count, t, geometry, lens, table, cells, lamp, shadow[y, x])
+            portion = count * 0.25
+            red, green, blue = red + portion * r, green + portion * g, blue + portion * b
+        colour[n, 0], colour[n, 1], colour[n, 2] = red, green, blue
 
 
 @njit(cache=True)
@@ -290,26 +288,23 @@ def creases_of(inverse_depth, rough, reach, creases):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
-def shade_of_surroundings(inverse_depth, surroundings, wanted, out):  # type: ignore[no-untyped-def]
+def shade_of_surroundings(inverse_depth, surroundings, places, out):  # type: ignore[no-untyped-def]
     """The factor on the lamp's light by pixel, from the mean inverse depth around it (by blocks of four, blended)."""
-    height, width = out.shape
+    width = out.shape[1]
     rows, columns = surroundings.shape
-    for y in range(height):
-        fy = (y + 0.5) / 4 - 0.5
-        j = np.int64(np.floor(fy))
-        b = fy - j
+    for n in range(len(places)):
+        y, x = places[n] // width, places[n] % width
+        here = inverse_depth[2 * y, 2 * x]
+        out[y, x] = 1.0
+        if here <= 0:
+            continue
+        fy, fx = (y + 0.5) / 4 - 0.5, (x + 0.5) / 4 - 0.5
+        j, i = np.int64(np.floor(fy)), np.int64(np.floor(fx))
+        b, a = fy - j, fx - i
         j0, j1 = max(j, 0), min(j + 1, rows - 1)
-        for x in range(width):
-            here = inverse_depth[2 * y, 2 * x]
-            if here <= 0 or not wanted[y, x]:
-                out[y, x] = 1.0
-                continue
-            fx = (x + 0.5) / 4 - 0.5
-            i = np.int64(np.floor(fx))
-            a = fx - i
-            i0, i1 = max(i, 0), min(i + 1, columns - 1)
-            upper = surroundings[j0, i0] + a * (surroundings[j0, i1] - surroundings[j0, i0])
-            lower = surroundings[j1, i0] + a * (surroundings[j1, i1] - surroundings[j1, i0])
-            mean = upper + b * (lower - upper)
-            ahead = max(mean / here - 1.0, 0.0)  # how much nearer the surroundings are
-            out[y, x] = max(1 - 2.6 * ahead, 0.45)
+        i0, i1 = max(i, 0), min(i + 1, columns - 1)
+        upper = surroundings[j0, i0] + a * (surroundings[j0, i1] - surroundings[j0, i0])
+        lower = surroundings[j1, i0] + a * (surroundings[j1, i1] - surroundings[j1, i0])
+        mean = upper + b * (lower - upper)
+        ahead = max(mean / here - 1.0, 0.0)  # how much nearer the surroundings are
+        out[y, x] = max(1 - 2.6 * ahead, 0.45)

@@ -148,9 +148,7 @@ def objects_in(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Ru
         return []
     labels, foil = buffers.labels.reshape(-1)[places], buffers.foil.reshape(-1)[places]
     compared = _sampled(labels, foil, places, painter.width)
-    flags = np.zeros(buffers.labels.shape, dtype=bool)
-    flags.reshape(-1)[places[compared]] = True
-    light, plain, bare_light = painter.light_with_and_without(moment, buffers, flags)
+    light, plain, bare_light = painter.light_with_and_without(moment, buffers, places, compared)
     exposure = painter.exposure(moment)
     level = painter.levels_of(light, exposure, places)
     bare = painter.levels_of(bare_light, exposure, places[compared])
@@ -160,7 +158,7 @@ def objects_in(painter: Painter, moment: SceneMoment, buffers: Buffers, rule: Ru
         foil_change = np.abs((level - painter.levels_of(plain, exposure, places)) @ GREY)
     clear = ~washed_out(level)
     arrives = painter.arrives.reshape(-1)[places]
-    near = painter.samples.near[:: raster.SIDE, :: raster.SIDE].reshape(-1)[places]
+    near = painter.samples.near[raster.SIDE * (places // painter.width), raster.SIDE * (places % painter.width)]
     scale, passed = 480 * 270 / buffers.labels.size, painter.mask >= rule.least_share
     listed = []
     for number in np.unique(np.concatenate([labels[labels >= moment.movable], foil[foil >= 0]])).tolist():

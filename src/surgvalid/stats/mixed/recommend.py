@@ -29,7 +29,7 @@ from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.stats.mixed.attributable import Share, Subgroup, attributable, observed_loss, subgroups
-from surgvalid.stats.mixed.hidden_harm import HiddenHarm, hidden_harms
+from surgvalid.stats.mixed.hidden_harm import hidden_harms
 from surgvalid.stats.mixed.inference.term_tests import ALPHA, FEW_VIDEOS
 from surgvalid.stats.mixed.report import Addition, FailuresResult
 from surgvalid.stats.planning.settings import PlanSettings
@@ -157,7 +157,7 @@ def recommended(
             "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at),
             "hidden_harms": tables.HIDDEN_HARMS.frame([one._asdict() for one in hidden]),
         },
-        findings=tuple(_findings(judged, hidden)),
+        findings=tuple(_findings(judged, [*_pairs(result), *(one.sentence for one in hidden)])),
         prose=_prose(improvement),
         screen={"What to work on:": "recommendations", **beyond},
     )
@@ -362,13 +362,26 @@ def _cases(
     return [{"place": place, "term": one.group.term, **row} for row in spread.head(MOST_CASES).iter_rows(named=True)]
 
 
-def _findings(judged: list[_Judged], hidden: list[HiddenHarm]) -> Iterator[Finding]:
+def _pairs(result: FailuresResult) -> list[str]:
+    """Named interactions of properties that are established and harm, in words; no share shows them."""
+    sign = 1.0 if result.better == "larger" else -1.0
+    tested = result.table.filter(pl.col("term").str.contains(":", literal=True) & (pl.col("p_holm") <= ALPHA))
+    return [
+        f"{row['term']}: harm beyond what each property by itself says ({p_phrase(row['p_holm'])} after Holm); look at "
+        "the cases that have both"
+        for row in tested.iter_rows(named=True)
+        if sign * row["estimate"] < 0
+        and result.model_column not in [part.partition("[")[0] for part in row["term"].split(":")]
+    ]
+
+
+def _findings(judged: list[_Judged], together: list[str]) -> Iterator[Finding]:
     def named(verdict: str) -> str:
         return ", ".join(one.group.words for one in judged if one.verdict == verdict)
 
-    for harm in hidden:
-        yield remark("harm-together", harm.sentence)
-    if not hidden and not any(one.verdict in ("established", "depends on the model") for one in judged):
+    for harm in together:
+        yield remark("harm-together", harm)
+    if not together and not any(one.verdict in ("established", "depends on the model") for one in judged):
         yield remark(
             "nothing-to-recommend",
             "no property is established as a weakness on enough videos, nor any two together or a number at its ends, "

@@ -38,8 +38,8 @@ def test_a_pair_differs_only_where_it_may(number):
     for world, painter, moment, listed in moments(number, 60.0):
         for one in listed:
             pair = pair_without(world, painter, moment.time_s, one.instance)
-            assert pair.strays == 0
             away = np.abs(pair.with_it.colour.astype(int) - pair.without.colour).max(axis=-1)
+            assert not (away > 4)[~pair.may_differ].any()  # glare may change any pixel by that
             if one.verdict is SeenAs.VISIBLE:
                 assert away[one.pixels].max() > 6
             compared += 1

@@ -143,6 +143,26 @@ def test_recommendations_without_a_property_are_refused() -> None:
         failures(weak_table(), outcome="right", random=RANDOM, recommend=True)
 
 
+def test_harm_where_two_properties_meet_is_told_and_never_called_nothing() -> None:
+    rng, made = stream(8, "meet"), []
+    for video in range(14):
+        level = rng.normal(0, 0.3)
+        for _ in range(60):
+            smoke, blood = int(rng.random() < 0.5), int(rng.random() < 0.5)
+            made.append(
+                (f"v{video}", smoke, blood, float(rng.random() < special.expit(1.2 - 2.2 * smoke * blood + level)))
+            )
+    table = pl.DataFrame(made, schema=["video", "smoke", "blood", "right"], orient="row")
+    asked = {"outcome": "right", "random": ["video"], "recommend": True}
+    met = failures(table, fixed=["smoke", "blood", "smoke:blood"], **asked)
+    codes = {one.code: one.message for one in met.findings}
+    assert "nothing-to-recommend" not in codes
+    assert codes["harm-together"].startswith("smoke:blood: harm beyond what each property by itself says (p < 0.001")
+    flat = table.with_columns(right=pl.Series(rng.random(table.height) < 0.6).cast(pl.Float64))
+    codes = {one.code for one in failures(flat, fixed=["smoke", "blood", "smoke:blood"], **asked).findings}
+    assert "harm-together" not in codes
+
+
 def test_no_study_is_planned_for_an_improvement_that_there_is_no_room_for() -> None:
     lost = weak_table().filter(pl.col("smoke") == "yes").select(1 - pl.col("right").mean()).item()
     options: dict[str, Any] = {"outcome": "right", "fixed": ["smoke"], "random": RANDOM, "recommend": True}
