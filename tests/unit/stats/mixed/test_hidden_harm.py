@@ -22,7 +22,7 @@ def analysed(kind: str, **options: Any) -> FailuresResult:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("pair", "smoke = 1 with blood = 1"), ("ends", "depth below -0.5492 or above")]
+    ("kind", "words"), [("pair", "smoke = 1 with blood = 1"), ("ends", "depth below -0.5959 or above")]
 )
 def test_harm_that_no_single_property_shows_is_named_and_not_denied(kind: str, words: str) -> None:
     result = analysed(kind)
