@@ -292,6 +292,14 @@ def test_intervals_in_a_column_of_their_own_and_without_known_cases(tmp_path: Pa
     assert surgvalid.audit_tables(tmp_path / "t.md").table.select("row", "rule").rows() == [("B", "interval")]
 
 
+@pytest.mark.parametrize("ends", ["-0.002 to 0.028", "(−0.002, 0.028)", "-0.028–-0.002", "[-0.028; 0.002]"])
+def test_intervals_in_a_column_of_their_own_may_hold_zero(ends: str, tmp_path: Path) -> None:
+    text = f"| Model | Difference | 95% CI | p |\n|---|---|---|---|\n| A | 0.500 | {ends} | 0.003 |\n"
+    (tmp_path / "t.md").write_text(text)
+    (found,) = surgvalid.audit_tables(tmp_path / "t.md").table.filter(rule="interval")["arithmetic"]
+    assert "0.5 does not lie between" in found
+
+
 @pytest.mark.parametrize(
     "heads",
     ["95% CI low | 95% CI high", "CI_lower | CI_upper", "Lower | Upper", "LCL | UCL", "lower bound | upper bound"],
