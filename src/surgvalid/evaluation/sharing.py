@@ -79,6 +79,8 @@ class SharedFile:
     statistics: StatisticsTable
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Of each row's name the videos behind it, by hashes that are the same for every name of the site; they stay."""
+    cases: Mapping[str, str] = field(default_factory=dict)
+    """By that hash of each video one of its scored cases, or of their number where cases have no names; they stay."""
 
     @property
     def site(self) -> str:
@@ -90,8 +92,12 @@ class SharedFile:
         """Whose statistics they are."""
         return str(self.head["model"])
 
+    def write(self) -> None:
+        """Write it to its place."""
+        self.statistics.frame.write_parquet(self.place, compression="zstd", metadata={KEY: json_text(self.head)})
 
-def write_shared(
+
+def shared_file(
     given: Shareable,
     path: Path,
     *,
@@ -101,7 +107,7 @@ def write_shared(
     force: bool = False,
     earlier: Sequence[Collection[str]] = (),
 ) -> SharedFile:
-    """Write what may leave, and beside it the key that stays.
+    """What may leave, not yet written; beside its place the key that stays.
 
     Args:
         given: Of the evaluation.
@@ -157,9 +163,9 @@ def write_shared(
         "unshared": dict(given.unshared),
         "counts": counts,
     }
-    table.frame.write_parquet(path, compression="zstd", metadata={KEY: json_text(head)})
     members = {name: sorted(_keyed(key, video) for video in group) for name, group in named.items()}
-    return SharedFile(str(path), head, table, members)
+    cases = {one: _keyed(key, given.cases.get(video, str(given.sizes[video]))) for one, video in hashes.items()}
+    return SharedFile(str(path), head, table, members, cases)
 
 
 def _told_together(
