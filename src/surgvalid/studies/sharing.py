@@ -21,7 +21,7 @@ from surgvalid.schema.documents import json_text, read_json
 SUBTRACTED = (
     "Whoever holds several files of this hospital can subtract them. This one was held against those that {record} "
     "lists, under any name of the site: a video has the same cases in all files and in two files of one model the same "
-    "metrics and counts, and videos that left as one sum do so for every model. Files made in another folder, or of the "
+    "metrics and counts; videos that left as one sum do so for every model. Files made in another folder, or of the "
     "same model or the same video under another name, are not known there. Keep one folder for all that leaves."
 )
 
