@@ -14,7 +14,7 @@ import polars as pl
 from surgvalid.errors import InputInvalid, Misuse, SurgvalidError, nearest
 from surgvalid.evaluation.data_sets import OPTIONS
 from surgvalid.evaluation.run import KINDS, evaluate
-from surgvalid.metrics import METRICS
+from surgvalid.metrics import CLASSIFICATION, DETECTION, METRICS, SEGMENTATION, TIME, TRACKING, TRIPLETS
 from surgvalid.report.html import page
 from surgvalid.report.section import Note, Point, Points, Prose, ReportTable, Section
 from surgvalid.results.registered_data import read_looks
@@ -36,6 +36,15 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     **{f"evaluate {kind}": (evaluate, ("predictions", "references")) for kind in KINDS},
 }
 """The verbs whose settings can be registered: the function, and its parameters that name files."""
+_FAMILIES = {
+    f"evaluate {kind}": family
+    for kind, family in zip(
+        ("classification", "detection", "segmentation", "phases", "tracking", "triplets"),
+        (CLASSIFICATION, DETECTION, SEGMENTATION, TIME, TRACKING, TRIPLETS),
+        strict=True,
+    )
+}
+"""The metrics of kinds of evaluation."""
 TEXTS = {
     "title": "Title", "question": "Question", "data": "Data", "sample_size": "Number of videos", "stopping": "Stopping",
     "notes": "Notes",
@@ -65,13 +74,13 @@ strata = ["center", "smoke"]
 verb = "compare"
 model_a = "A"
 model_b = "B"
-metric = "accuracy"
+metric = "phase_accuracy"
 level = 0.95
 by = ["center"]
 
 [[analysis]]
 verb = "evaluate phases"
-metrics = ["accuracy"]
+metrics = ["phase_accuracy"]
 """
 
 
@@ -215,6 +224,11 @@ def _analysis_problems(given: Any) -> list[str]:
 
 def _value_problems(given: Mapping[str, Any]) -> list[str]:
     """What is wrong with values that name something: a rule that does not exist could never be kept to."""
+    if family := _FAMILIES.get(given["verb"]):
+        known = [*family, *(name for name in METRICS if name not in METRICS.ours)]
+        named = given.get("metrics", [])
+        strange = [str(name) for name in (named if isinstance(named, list) else [named]) if str(name) not in known]
+        return [f"unknown metric {name!r}{_hint(name, known)}" for name in strange]
     if given["verb"] != "rank" or given.get("rule") is None:
         return []
     try:
