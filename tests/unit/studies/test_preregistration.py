@@ -482,7 +482,7 @@ def test_a_model_that_nobody_saw_before_is_not_said_to_have_been_held_against_an
     assert "Its videos and cases (not their scores) were held against" in text
     assert "There are no earlier scores of m2 to hold against." in text
     shown = run("plan", "verify", registered).output
-    assert "evaluate classification of m1 on 8 videos" in " ".join(shown.split())
+    assert "evaluate classification of m1 on 8 videos, 16 cases, as registered" in " ".join(shown.split())
     assert "evaluate classification of m2 on 8 videos" in " ".join(shown.split())
 
 
