@@ -274,9 +274,9 @@ def agreed_sites(files: list[SharedFile]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for one in files:
         problems += [
-            f"{one.place}: {name} is {one.head.get(name)!r}, in {first.place} {first.head.get(name)!r}"
+            f"{one.place}: {name} is {mine!r}, in {first.place} {theirs!r}"
             for name in ("kind", "level", "classes", "conventions", "by")
-            if one.head.get(name) != first.head.get(name)
+            if (mine := one.head.get(name)) != (theirs := first.head.get(name))
         ]
         if (key := (one.site, one.model)) in seen:
             problems.append(f"{one.place}: model {one.model!r} of site {one.site!r} is in {seen[key]} too")

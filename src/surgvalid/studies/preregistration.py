@@ -37,12 +37,12 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 }
 """The verbs whose settings can be registered: the function, and its parameters that name files."""
 _FAMILIES = {
-    f"evaluate {kind}": family
-    for kind, family in zip(
-        ("classification", "detection", "segmentation", "phases", "tracking", "triplets"),
-        (CLASSIFICATION, DETECTION, SEGMENTATION, TIME, TRACKING, TRIPLETS),
-        strict=True,
-    )
+    "evaluate classification": CLASSIFICATION,
+    "evaluate detection": DETECTION,
+    "evaluate segmentation": SEGMENTATION,
+    "evaluate phases": TIME,
+    "evaluate tracking": TRACKING,
+    "evaluate triplets": TRIPLETS,
 }
 """The metrics of kinds of evaluation."""
 TEXTS = {
@@ -142,12 +142,7 @@ def preregister(plan: str | Path) -> RegistrationResult:
         "software": software(),
         BINDS: True,
     }
-    return RegistrationResult(
-        tables={"settings": REGISTERED_SETTINGS.frame(_rows(analyses))},
-        main="settings",
-        records={"registration": document_of(content)},
-        findings=(remark("registered-when", WHEN),),
-    )
+    return _result(content, findings=(remark("registered-when", WHEN),))
 
 
 def registered_runs(path: str | Path) -> RegistrationResult:
@@ -158,12 +153,13 @@ def registered_runs(path: str | Path) -> RegistrationResult:
     """
     registration = read_registration(path)
     looks = read_looks(registration_file(path), registration.sha256)
-    return RegistrationResult(
-        tables={"settings": REGISTERED_SETTINGS.frame(_rows(registration.analyses))},
-        main="settings",
-        records={"registration": document_of(registration.content)},
-        runs=tuple(looks["runs"]),
-    )
+    return _result(registration.content, runs=tuple(looks["runs"]))
+
+
+def _result(content: Mapping[str, Any], **more: Any) -> RegistrationResult:
+    settings = REGISTERED_SETTINGS.frame(_rows(content["analyses"]))
+    records = {"registration": document_of(content)}
+    return RegistrationResult(tables={"settings": settings}, main="settings", records=records, **more)
 
 
 def run_sentences(run: Mapping[str, Any]) -> list[str]:

@@ -83,18 +83,17 @@ def add_release(shared: SharedFile, record: Path, kept: Sequence[Mapping[str, An
         Misuse: Somebody who has an earlier file too could subtract it.
     """
     new = {video: (name, digest) for name, digest in _digests(shared).items() for video in shared.members[name]}
-    changes, problems = [], []
+    changes, problems, cell = [], [], shared.head["cell_size"] > 1
     for one in kept:
         old, where = one["videos"], f"{one['file']} of {one['date']}"
         alike = one["model"] == shared.model
         both, cases = old.keys() & new.keys(), one.get("cases", {})
-        changed = {video for video in both if alike and old[video] != new[video][1]}
-        if shared.head["cell_size"] > 1:
-            changed |= {video for video in both if cases.get(video, shared.cases[video]) != shared.cases[video]}
+        others = {video for video in both if cell and cases.get(video, shared.cases[video]) != shared.cases[video]}
+        changed = others | {video for video in both if alike and old[video] != new[video][1]}
         if near := sorted({new[video][0] for video in changed}):
-            others = ", or other metrics or counts" * alike
+            also = ", or other metrics or counts" * alike
             problems.append(
-                f"{len(near)} videos (first: {near[0]}) have other cases than in {where}{others}, which both files "
+                f"{len(near)} videos (first: {near[0]}) have other cases than in {where}{also}, which both files "
                 "together give away"
             )
         if alike and one["site"] == shared.site and old.keys() != new.keys():
