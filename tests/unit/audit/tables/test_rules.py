@@ -181,6 +181,17 @@ def test_an_average_that_never_fits_may_be_weighted() -> None:
     assert audit(*rows)["severity"].to_list() == ["note"]
 
 
+@pytest.mark.parametrize(("support", "found"), [("1234", 0), ("1,234", 0), ("1254", 1)])
+def test_the_cases_of_a_row_of_averages_are_a_total(support: str, found: int, tmp_path: Path) -> None:
+    """What classification_report of scikit-learn prints."""
+    rows = ["Grasper | 0.91 | 0.88 | 510", "Hook | 0.95 | 0.97 | 602", "Clipper | 0.70 | 0.55 | 122",
+            "accuracy | | 0.89 | 1234", "micro avg | 0.89 | 0.89 | 1234",
+            f"macro avg | 0.85 | 0.80 | {support}", f"weighted avg | 0.91 | 0.89 | {support}"]  # fmt: skip
+    lines = ["Class | Precision | Recall | Support", "---|---|---|---", *rows]
+    (tmp_path / "t.md").write_text("\n".join(f"| {line} |" for line in lines) + "\n")
+    assert surgvalid.audit_tables(tmp_path / "t.md").table["rule"].to_list() == ["average"] * found
+
+
 def test_splits_sum_to_their_total() -> None:
     good = {"# / Train": "120", "# / Val": "41", "# / Test": "40", "# / Total": "201"}
     bad = {"# / Train": "6970", "# / Val": "2331", "# / Test": "1799", "# / Total": "11090"}

@@ -29,6 +29,8 @@ AVERAGES = frozenset({"avg", "average", "mean", "macro avg", "macro average"})
 LOOSE_AVERAGES = frozenset({"overall", "all"})
 """Names that may mean an average."""
 TOTALS = frozenset({"total", "sum", "totals"})
+_BESIDE = frozenset({"accuracy", "micro avg", "micro average", "weighted avg", "weighted average", "samples avg"})
+"""What reports of classifiers print among averages; members of none."""
 
 
 class PrintedSummary(NamedTuple):
@@ -82,7 +84,8 @@ def _blocks(texts: Sequence[str], groups: Sequence[object], names: frozenset[str
         for before in range(at - 1, -1, -1):
             if groups[before] != groups[at] or _word(texts[before]) in names | AVERAGES | LOOSE_AVERAGES | TOTALS:
                 break
-            members.insert(0, before)
+            if _word(texts[before]) not in _BESIDE:
+                members.insert(0, before)
         yield at, members
 
 
@@ -206,7 +209,7 @@ def _smallest(cells: list[PrintedCell], marked: list[int]) -> bool:
 def averages(rows: PrintedRows) -> Iterator[TableFinding]:
     """Averages that are not those of their members."""
     for read in rows.tables:
-        lines = list(summaries(read.table, AVERAGES, LOOSE_AVERAGES))
+        lines = [line for line in summaries(read.table, AVERAGES, LOOSE_AVERAGES) if not _is_whole_sum(line)]
         for loose in (False, True):
             yield from _averages_of(read, [line for line in lines if line.loose is loose])
 
@@ -281,6 +284,11 @@ _SHARES = re.compile(r"%|percent|share|proportion|rate", re.IGNORECASE)
 def _is_sum(line: PrintedSummary) -> bool:
     exact = are_counts((*line.members, line.cell))
     return any(_meets(line, reading, 1.0, exact=exact) for reading in READINGS)
+
+
+def _is_whole_sum(line: PrintedSummary) -> bool:
+    """Whether whole numbers add up: cases in a row of averages are counted, not averaged."""
+    return _is_sum(line) and not any(cell.decimals or cell.percent for cell in (*line.members, line.cell))
 
 
 def _is_rounded(line: PrintedSummary) -> bool:
