@@ -192,6 +192,13 @@ def test_the_cases_of_a_row_of_averages_are_a_total(support: str, found: int, tm
     assert surgvalid.audit_tables(tmp_path / "t.md").table["rule"].to_list() == ["average"] * found
 
 
+@pytest.mark.parametrize("head", ["p", "P value", "p-value"])
+def test_a_p_value_of_all_is_no_average_of_those_of_parts(head: str) -> None:
+    cells = [{"table": "t", "row": row, "column": head, "value": p}
+             for row, p in (("North", "0.15"), ("South", "0.008"), ("All", "0.005"))]  # fmt: skip
+    assert surgvalid.audit_tables(cells).table.is_empty()
+
+
 def test_splits_sum_to_their_total() -> None:
     good = {"# / Train": "120", "# / Val": "41", "# / Test": "40", "# / Total": "201"}
     bad = {"# / Train": "6970", "# / Val": "2331", "# / Test": "1799", "# / Total": "11090"}

@@ -23,6 +23,7 @@ from surgvalid.audit.tables.cells import READINGS, PrintedCell, Reading
 from surgvalid.audit.tables.layout import PrintedTable
 from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, number_text
 from surgvalid.audit.tables.rules.constant_predictors import degenerate_rows
+from surgvalid.audit.tables.rules.possible_counts import P_VALUE
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
 AVERAGES = frozenset({"avg", "average", "mean", "macro avg", "macro average"})
@@ -209,7 +210,10 @@ def _smallest(cells: list[PrintedCell], marked: list[int]) -> bool:
 def averages(rows: PrintedRows) -> Iterator[TableFinding]:
     """Averages that are not those of their members."""
     for read in rows.tables:
-        lines = [line for line in summaries(read.table, AVERAGES, LOOSE_AVERAGES) if not _is_whole_sum(line)]
+        every = summaries(read.table, AVERAGES, LOOSE_AVERAGES)
+        heads = {one.place: read.table.columns[one.place][-1] for one in read.columns if not one.metric}
+        of_p = {place for place, head in heads.items() if P_VALUE.fullmatch(head)}
+        lines = [line for line in every if not _is_whole_sum(line) and line.column not in of_p]
         for loose in (False, True):
             yield from _averages_of(read, [line for line in lines if line.loose is loose])
 
