@@ -199,6 +199,22 @@ def test_a_p_value_of_all_is_no_average_of_those_of_parts(head: str) -> None:
     assert surgvalid.audit_tables(cells).table.is_empty()
 
 
+def test_a_total_may_be_of_the_columns_next_to_it() -> None:
+    """Videos and frames before what is annotated; the totals below say nothing of those at the right."""
+    rows = [("Train", "40 | 86,304 | 48,133 | 44,887 | 93,020"), ("Val", "8 | 21,486 | 10,967 | 12,002 | 22,969"),
+            ("Test", "32 | 76,000 | 40,500 | 42,330 | 82,830"),
+            ("Total", "80 | 183,790 | 99,600 | 99,219 | 198,819")]  # fmt: skip
+    heads = ("Videos", "Frames", "Grasper", "Hook", "Total")
+
+    def found(changed: str) -> list[str]:
+        cells = [{"table": "t", "row": row, "column": head, "value": value.replace("82,830", changed)}
+                 for row, values in rows for head, value in zip(heads, values.split(" | "), strict=True)]  # fmt: skip
+        return surgvalid.audit_tables(cells).table["severity"].to_list()
+
+    assert found("82,830") == []
+    assert set(found("82,380")) == {"inconsistent"}
+
+
 def test_splits_sum_to_their_total() -> None:
     good = {"# / Train": "120", "# / Val": "41", "# / Test": "40", "# / Total": "201"}
     bad = {"# / Train": "6970", "# / Val": "2331", "# / Test": "1799", "# / Total": "11090"}
