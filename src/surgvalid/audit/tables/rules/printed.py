@@ -211,8 +211,8 @@ def averages(rows: PrintedRows) -> Iterator[TableFinding]:
     """Averages that are not those of their members."""
     for read in rows.tables:
         every = summaries(read.table, AVERAGES, LOOSE_AVERAGES)
-        heads = {one.place: read.table.columns[one.place][-1] for one in read.columns if not one.metric}
-        of_p = {place for place, head in heads.items() if P_VALUE.fullmatch(head)}
+        heads = [path[-1] for path in read.table.columns]
+        of_p = {one.place for one in read.columns if not one.metric and P_VALUE.fullmatch(heads[one.place])}
         lines = [line for line in every if not _is_whole_sum(line) and line.column not in of_p]
         for loose in (False, True):
             yield from _averages_of(read, [line for line in lines if line.loose is loose])
