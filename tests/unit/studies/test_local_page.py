@@ -213,7 +213,7 @@ def test_a_role_is_offered_with_what_it_changes_and_another_unit_gives_another_v
     assert offered["case"]["change"] == offered["repeat"]["change"] == ""
     assert "score" not in offered
     after = browser.chooses(offered["unit"]["asked"])
-    assert ("12 patients" in before["evidence"], "5 videos" in after["evidence"]) == (True, True)
+    assert ("12 patients" in before["evidence"], "5 groups" in after["evidence"]) == (True, True)
     assert before["sentences"][0] != after["sentences"][0]
     assert browser.offered({"columns": {"video": "frame"}}, "frame")[""]["asked"] == {}
 
