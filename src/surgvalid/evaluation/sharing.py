@@ -136,11 +136,13 @@ def shared_file(
     key = _key(key_path(path))
     names = pseudonyms(sorted(kept), site, key)
     hashes = {_keyed(key, video): video for video in sorted(kept, key=lambda one: names[one])}
-    start, told = _told_together(hashes, earlier, f"--share {path}")
-    groups, leaving, counts_leave, staying = _partition(given, start, told, cell_size)
+    start, released = _told_together(hashes, earlier, f"--share {path}")
+    groups, leaving, counts_leave, staying = _partition(given, start, released, cell_size)
     if not leaving:
         why = "; ".join(": ".join(one) for one in {**given.unshared, **staying}.items())
-        new = f" (the {len(kept - told)} videos of no earlier file need to do without the others)" if told else ""
+        new = (
+            f" (the {len(kept - released)} videos of no earlier file need to do without the others)" if released else ""
+        )
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}{new}")
     named = {names[group[0]] if len(group) == 1 else _group_name(group, site, key): group for group in groups}
     statistics = {name: (recipe, summed(one, named)) for name, (recipe, one) in leaving.items()}
@@ -188,7 +190,7 @@ def _told_together(
 
 
 def _partition(
-    given: Shareable, groups: Groups, told: Collection[str], cell_size: int
+    given: Shareable, groups: Groups, released: Collection[str], cell_size: int
 ) -> tuple[Groups, dict[str, tuple[Recipe, VideoStatistics]], bool, dict[str, str]]:
     """The groups that leave, the metrics that leave, whether counts by property do, and why other metrics stay."""
     start, videos = groups, {video for group in groups for video in group}
@@ -201,7 +203,7 @@ def _partition(
     known = {name: made for name, made in given.statistics.items() if videos.intersection(made[1].videos)}
 
     def together(*checks: Small) -> Groups | None:
-        return put_together(start, given.sizes, checks, told)
+        return put_together(start, given.sizes, checks, released)
 
     alone = {name: together(small_in({name: known[name]}, cell_size)) for name in known}
     for name in sorted(known, key=lambda name: -len(alone[name] or ())):  # what asks for few groups comes last

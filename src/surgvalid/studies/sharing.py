@@ -58,9 +58,9 @@ def share(
     path = Path(path)
     record = key_path(path).with_suffix(".releases.json")
     kept = read_json(record) if record.exists() else []
-    told = _told_together(kept, str(result.shareable.head["model"]))
+    released = _told_together(kept, str(result.shareable.head["model"]))
     limits = {"minimum_cases": minimum_cases, "cell_size": cell_size}
-    shared = shared_file(result.shareable, path, site=site, **limits, force=force, earlier=told)
+    shared = shared_file(result.shareable, path, site=site, **limits, force=force, earlier=released)
     earlier = add_release(shared, record, kept)
     shared.write()
     path.with_suffix(".html").write_text(share_page(shared, path, earlier), encoding="utf-8", errors="replace")
@@ -69,11 +69,11 @@ def share(
 
 def _told_together(kept: Sequence[Mapping[str, Any]], model: str) -> list[list[str]]:
     """The videos whose sums left together: of the model itself where it was shared before, else of all others."""
-    told: dict[tuple[int, str], list[str]] = {}
+    released: dict[tuple[int, str], list[str]] = {}
     for place, one in enumerate([one for one in kept if one["model"] == model] or kept):
         for video, digest in one["videos"].items():
-            told.setdefault((place, digest), []).append(video)
-    return list(told.values())
+            released.setdefault((place, digest), []).append(video)
+    return list(released.values())
 
 
 def add_release(shared: SharedFile, record: Path, kept: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -290,8 +290,8 @@ def _distinct(tables: Sequence[PrintedTable]) -> list[PrintedTable]:
     names, seen, distinct = Counter(table.name for table in tables), Counter[str](), []
     for table in tables:
         seen[table.name] += 1
-        own = replace(table, name=f"{table.name} ({seen[table.name]})")
-        distinct.append(own if names[table.name] > 1 else table)
+        numbered = replace(table, name=f"{table.name} ({seen[table.name]})")
+        distinct.append(numbered if names[table.name] > 1 else table)
     return distinct
 
 

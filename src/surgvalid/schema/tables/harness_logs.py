@@ -165,8 +165,8 @@ def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path
     if not apart:
         tasks = quoted(dict.fromkeys(log.task for log in logs.values()))
         sentence = f"tasks {tasks} are read as one, because names of cases are the same; are these the same questions?"
-        told = (Interpreted("doubt", "", sentence),) * several
-        return {**logs, first: other._replace(lines=other.lines + told)}
+        lines = (*other.lines, *(Interpreted("doubt", "", sentence),) * several)
+        return {**logs, first: other._replace(lines=lines)}
     return {path: log._replace(frame=log.frame.with_columns(task=pl.lit(log.task))) for path, log in logs.items()}
 
 
