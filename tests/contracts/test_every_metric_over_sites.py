@@ -15,7 +15,7 @@ from metric_examples import all_examples
 from surgvalid.errors import InputInvalid, Misuse
 from surgvalid.evaluation.measure import EvaluationMaterial, Measured, MeasureJob, MeasureSettings, measure
 from surgvalid.evaluation.run import score_table_of
-from surgvalid.evaluation.sharing import Shareable, pseudonyms, read_shared, write_shared
+from surgvalid.evaluation.sharing import Shareable, SharedFile, pseudonyms, read_shared, shared_file
 from surgvalid.metrics import METRICS, open_metric
 from surgvalid.schema.tables.score_table import ScoreTable, read_score_table
 from surgvalid.stats.comparing.comparison import compare
@@ -73,7 +73,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
             given = Shareable(made.shared, made.unshared, {video: CASES[video] for video in videos}, head)
             (folder / site).mkdir(exist_ok=True)
             files.append(folder / site / f"{model}.parquet")
-            write_shared(given, files[-1], site=site, minimum_cases=1, cell_size=1)
+            written(given, files[-1], site=site, minimum_cases=1, cell_size=1)
         material, made = measured(model, VIDEOS, share=False)
         whole[model] = {row["metric"]: row for row in made.metrics.to_dicts()}
         places.append(folder / model)
@@ -192,6 +192,12 @@ def test_files_that_do_not_belong_together_are_refused_with_every_problem(tmp_pa
         surgvalid.share(surgvalid.evaluate("classification", table(), **ASKED), tmp_path / "y.parquet", site="s")
 
 
+def written(*given: Any, **limits: Any) -> SharedFile:
+    shared = shared_file(*given, **limits)
+    shared.write()
+    return shared
+
+
 def test_models_are_not_paired_where_they_were_scored_on_other_cases(tmp_path: Path) -> None:
     files, name = [], "macro_f1"
     for model, fewer in (("poor", 0), ("fine", 7)):
@@ -199,7 +205,7 @@ def test_models_are_not_paired_where_they_were_scored_on_other_cases(tmp_path: P
         _, made = measured(model, VIDEOS, share=True, metrics=[name], cases=cases)
         head = {"kind": "any", "model": model, "level": 0.95, "conventions": {}}
         files.append(tmp_path / f"{model}.parquet")
-        write_shared(
+        written(
             Shareable(made.shared, made.unshared, cases, head), files[-1], site="north", minimum_cases=1, cell_size=1
         )
     result = surgvalid.combine(files)
@@ -214,7 +220,7 @@ def test_no_count_below_the_cell_size_leaves(cell: int, tmp_path: Path) -> None:
     _, made = measured("poor", VIDEOS, share=True)
     head = {"kind": "any", "model": "poor", "level": 0.95, "conventions": {}}
     given = Shareable(made.shared, made.unshared, dict(CASES), head)
-    shared = write_shared(given, tmp_path / "x.parquet", site="north", minimum_cases=1, cell_size=cell)
+    shared = written(given, tmp_path / "x.parquet", site="north", minimum_cases=1, cell_size=cell)
     left = shared.statistics.frame.filter(pl.col("metric").is_in(list(COUNTED)))
     numbers = left["numbers"].explode().to_numpy()
     assert not ((numbers > 0) & (numbers < cell) & (numbers == np.round(numbers))).any()

@@ -116,8 +116,14 @@ def test_new_versions_of_everything_that_is_pinned_are_proposed() -> None:
     assert {one["package-ecosystem"] for one in updates} == {"github-actions", "pip", "docker"}
 
 
+NOT_YET_RUN = {"3.14"}
+"""Pythons that the workflow and the Makefile try, and that are said to be supported once they have run there."""
+
+
 def test_every_supported_python_is_tested_and_said() -> None:
-    said = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if "Python :: 3." in one}
+    supported = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if "Python :: 3." in one}
+    assert supported.isdisjoint(NOT_YET_RUN)
+    said = supported | NOT_YET_RUN
     workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
     assert {one["python"] for one in workflow["jobs"]["suite"]["strategy"]["matrix"]["include"]} == said
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")

@@ -8,15 +8,17 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from surgvalid.audit.answers import QUESTIONS, answer_problems
 from surgvalid.audit.audit import audited
 from surgvalid.audit.study import TABLES, AuditedStudy
 from surgvalid.audit.study_files import STUDY_FILE, read_study, table_problems
-from surgvalid.errors import FileUnreadable, InputInvalid, SurgvalidError, WouldOverwrite
+from surgvalid.errors import FileUnreadable, SurgvalidError, WouldOverwrite
 from surgvalid.schema.tables.table_files import read_frame
 from surgvalid.schema.tables.table_reading import read_scores
 
+T = TypeVar("T")
 _WIDTH = 116
 _HEAD = """\
 # A study, to be audited with `surgvalid audit {place}`.
@@ -137,25 +139,21 @@ def _tables(home: Path) -> list[Path]:
 
 def _score_tables(home: Path) -> list[str]:
     """The names of the files that are score tables."""
-    return [path.name for path in _tables(home) if path.stem not in TABLES and not _is_broken(read_scores, path)]
+    return [path.name for path in _tables(home) if path.stem not in TABLES and _read(read_scores, path) is not None]
 
 
 def _named_after(home: Path, table: str) -> str | None:
     """The file that has the name of a table and its columns; None where there is none."""
-
-    def check(path: Path) -> None:
-        if problems := list(table_problems(table, read_frame(path))):
-            raise InputInvalid(path.name, problems)
-
-    return next((path.name for path in _tables(home) if path.stem == table and not _is_broken(check, path)), None)
+    named = ((path, _read(read_frame, path)) for path in _tables(home) if path.stem == table)
+    return next((path.name for path, frame in named if frame is not None and not [*table_problems(table, frame)]), None)
 
 
-def _is_broken(reader: Callable[[Path], object], path: Path) -> bool:
+def _read(reader: Callable[[Path], T], path: Path) -> T | None:
+    """What a file holds, nothing where it is no such file."""
     try:
-        reader(path)
+        return reader(path)
     except SurgvalidError:
-        return True
-    return False
+        return None
 
 
 def _as_toml(kind: str, given: str) -> str:

@@ -141,8 +141,8 @@ def _folder(place: Path) -> _Stored:
 def split_tables(stored: Sequence[StoredResult]) -> dict[str, pl.DataFrame]:
     """The splits that the data card of a question set names, as a study would name them."""
     cards = [result.records.get("data_card") for result in stored if result.kind == "questions"]
-    rows = [row for card in cards if isinstance(card, dict) for row in card.get("videos", ()) if isinstance(row, dict)]
-    rows = [row for row in rows if row.get("video") is not None and row.get("split") is not None]
+    every = (row for card in cards if isinstance(card, dict) for row in card.get("videos", ()) if isinstance(row, dict))
+    rows = [row for row in every if row.get("video") is not None and row.get("split") is not None]
     names = [name for name in ("split", "video", "patient", "center") if any(row.get(name) for row in rows)]
     if not rows:
         return {}
@@ -185,7 +185,7 @@ class _StudyFile:
         tables = {name: frame for name in TABLES if (frame := self._table(name, data, renames)) is not None}
         stored, scores = self._scores(data, renames.get("scores", {}))
         scores = self._directed(scores, better)
-        metric = self._text(data, "metric")
+        metric = data.get("metric")
         if scores is not None and metric is not None and metric not in scores.metrics:
             self.problems.append(f"data.metric {metric!r} is none of the scores' ({', '.join(scores.metrics)})")
         rule = missing if missing is not None else data.get("missing", recorded_missing(stored))
@@ -209,13 +209,6 @@ class _StudyFile:
             return given
         self.problems.append(f"{section}.{name} must be a section ([{section}.{name}]) of texts, got {given!r}")
         return {}
-
-    def _text(self, data: Mapping[str, Any], name: str) -> str | None:
-        given = data.get(name)
-        if given is None or isinstance(given, str):
-            return given
-        self.problems.append(f"data.{name} must be a text, got {given!r}")
-        return None
 
     def _check_names(self, given: Mapping[str, Any], known: Sequence[str], before: str) -> None:
         for name in given:

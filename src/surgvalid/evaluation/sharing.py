@@ -79,6 +79,8 @@ class SharedFile:
     statistics: StatisticsTable
     members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Of each row's name the videos behind it, by hashes that are the same for every name of the site; they stay."""
+    cases: Mapping[str, str] = field(default_factory=dict)
+    """By that hash of each video one of its scored cases, or of their number where cases have no names; they stay."""
 
     @property
     def site(self) -> str:
@@ -90,8 +92,12 @@ class SharedFile:
         """Whose statistics they are."""
         return str(self.head["model"])
 
+    def write(self) -> None:
+        """Write it to its place."""
+        self.statistics.frame.write_parquet(self.place, compression="zstd", metadata={KEY: json_text(self.head)})
 
-def write_shared(
+
+def shared_file(
     given: Shareable,
     path: Path,
     *,
@@ -101,7 +107,7 @@ def write_shared(
     force: bool = False,
     earlier: Sequence[Collection[str]] = (),
 ) -> SharedFile:
-    """Write what may leave, and beside it the key that stays.
+    """What may leave, not yet written; beside its place the key that stays.
 
     Args:
         given: Of the evaluation.
@@ -130,11 +136,13 @@ def write_shared(
     key = _key(key_path(path))
     names = pseudonyms(sorted(kept), site, key)
     hashes = {_keyed(key, video): video for video in sorted(kept, key=lambda one: names[one])}
-    start, told = _told_together(hashes, earlier, f"--share {path}")
-    groups, leaving, counts_leave, staying = _partition(given, start, told, cell_size)
+    start, released = _told_together(hashes, earlier, f"--share {path}")
+    groups, leaving, counts_leave, staying = _partition(given, start, released, cell_size)
     if not leaving:
         why = "; ".join(": ".join(one) for one in {**given.unshared, **staying}.items())
-        new = f" (the {len(kept - told)} videos of no earlier file need to do without the others)" if told else ""
+        new = (
+            f" (the {len(kept - released)} videos of no earlier file need to do without the others)" if released else ""
+        )
         raise Misuse(f"--share {path}: none of the metrics can be shared: {why}{new}")
     named = {names[group[0]] if len(group) == 1 else _group_name(group, site, key): group for group in groups}
     statistics = {name: (recipe, summed(one, named)) for name, (recipe, one) in leaving.items()}
@@ -157,9 +165,9 @@ def write_shared(
         "unshared": dict(given.unshared),
         "counts": counts,
     }
-    table.frame.write_parquet(path, compression="zstd", metadata={KEY: json_text(head)})
     members = {name: sorted(_keyed(key, video) for video in group) for name, group in named.items()}
-    return SharedFile(str(path), head, table, members)
+    cases = {one: _keyed(key, given.cases.get(video, str(given.sizes[video]))) for one, video in hashes.items()}
+    return SharedFile(str(path), head, table, members, cases)
 
 
 def _told_together(
@@ -182,7 +190,7 @@ def _told_together(
 
 
 def _partition(
-    given: Shareable, groups: Groups, told: Collection[str], cell_size: int
+    given: Shareable, groups: Groups, released: Collection[str], cell_size: int
 ) -> tuple[Groups, dict[str, tuple[Recipe, VideoStatistics]], bool, dict[str, str]]:
     """The groups that leave, the metrics that leave, whether counts by property do, and why other metrics stay."""
     start, videos = groups, {video for group in groups for video in group}
@@ -195,7 +203,7 @@ def _partition(
     known = {name: made for name, made in given.statistics.items() if videos.intersection(made[1].videos)}
 
     def together(*checks: Small) -> Groups | None:
-        return put_together(start, given.sizes, checks, told)
+        return put_together(start, given.sizes, checks, released)
 
     alone = {name: together(small_in({name: known[name]}, cell_size)) for name in known}
     for name in sorted(known, key=lambda name: -len(alone[name] or ())):  # what asks for few groups comes last
@@ -268,9 +276,9 @@ def agreed_sites(files: list[SharedFile]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for one in files:
         problems += [
-            f"{one.place}: {name} is {one.head.get(name)!r}, in {first.place} {first.head.get(name)!r}"
+            f"{one.place}: {name} is {mine!r}, in {first.place} {theirs!r}"
             for name in ("kind", "level", "classes", "conventions", "by")
-            if one.head.get(name) != first.head.get(name)
+            if (mine := one.head.get(name)) != (theirs := first.head.get(name))
         ]
         if (key := (one.site, one.model)) in seen:
             problems.append(f"{one.place}: model {one.model!r} of site {one.site!r} is in {seen[key]} too")

@@ -143,14 +143,13 @@ def _regrouped(
     table = one.statistics
     metrics = table.frame["metric"].unique(maintain_order=True).to_list()
     sums = {name: (table.recipe(name), summed(table.of_model(one.model, name), groups)) for name in metrics}
-    counts = one.head.get("counts") or []
-    if counts:
+    if counts := one.head.get("counts") or []:
         counts = of_groups(pl.DataFrame(counts, infer_schema_length=None), groups).to_dicts()
-    cases = {}
+    texts, cases = one.head.get("cases", {}), {}
     for name, members in groups.items():
         videos = sorted(video for member in members for video in members_of.get(member, {member}))
-        cases[name] = " ".join(one.head.get("cases", {}).get(video, "") for video in videos).strip()
-    cases = {name: text for name, text in cases.items() if text}
+        if text := " ".join(texts.get(video, "") for video in videos).strip():
+            cases[name] = text
     head = {**one.head, "counts": counts, "cases": cases}
     return replace(one, head=head, statistics=StatisticsTable.of(one.model, sums))
 
@@ -183,9 +182,8 @@ def _value_rows(pool: _Pool, level: float) -> list[dict[str, Any]]:
     for model, sites in pool.sites.items():
         statistics, stored = pool.of(model)
         cases = np.array(stored.cases) if stored.cases and (facts.pooled or facts.row == "case") else None
-        row = uncertain(MetricStatistic(pool.metric), statistics, stored.videos, MeasureSettings(level), facts, cases)[
-            0
-        ]
+        made = MetricStatistic(pool.metric), statistics, stored.videos, MeasureSettings(level), facts, cases
+        row = uncertain(*made)[0]
         rows.append({"model": model, "metric": pool.name, **row, "sites": len(sites), **record_columns(facts)})
     return rows
 
@@ -202,7 +200,7 @@ def _comparisons(pools: Sequence[_Pool], level: float) -> tuple[list[dict[str, A
                 text = "the two models share no video with the same scored cases, so they are not compared"
                 spoken.append(remark("sites-not-compared", text, subject=subject))
                 continue
-            unlike += sorted(set(pool.of(first)[1].videos) ^ set(pool.of(second)[1].videos))
+            unlike += sorted({*pool.of(first)[1].videos} ^ {*pool.of(second)[1].videos})
             if unlike:
                 text = (
                     f"{len(unlike)} of {len(common) + len(unlike)} videos are left out of the comparison: the models "
@@ -225,14 +223,14 @@ def _common_videos(pool: _Pool, first: str, second: str) -> tuple[list[str], lis
         by_case = pool.metric.facts.row == "case" and isinstance(pool.metric, CaseMean)
         numbers = statistics[:, 1].astype(int).tolist() if by_case else stored.cases
         counts.append(dict(zip(stored.videos, numbers or [0] * len(stored.videos), strict=True)))
-    common = sorted(set(counts[0]) & set(counts[1]))
+    common = sorted(counts[0].keys() & counts[1].keys())
     cases = pool.cases
     alike = [
         video
         for video in common
         if counts[0][video] == counts[1][video] and cases.get((first, video)) == cases.get((second, video))
     ]
-    return alike, [video for video in common if video not in set(alike)]
+    return alike, sorted({*common} - {*alike})
 
 
 def _matrix(pool: _Pool, models: Sequence[str], videos: Sequence[str]) -> ScoreMatrix | None:
@@ -314,7 +312,8 @@ def _shortened(texts: Sequence[str]) -> str:
 
 def _few(pools: Sequence[_Pool]) -> list[Finding]:
     least = min(len(pool.of(model)[1].videos) for pool in pools for model in pool.sites)
-    return [one for one in [few_videos(least, least - 1.0)] if one is not None]
+    few = few_videos(least, least - 1.0)
+    return [few] if few else []
 
 
 def _prose(files: Sequence[SharedFile], level: float) -> str:

@@ -27,7 +27,7 @@ _MARKING = frozenset(("label sequences", "triplet scores"))
 
 
 def put_together(
-    groups: Groups, sizes: Mapping[str, int | None], checks: Sequence[Small], told: Collection[str] = ()
+    groups: Groups, sizes: Mapping[str, int | None], checks: Sequence[Small], released: Collection[str] = ()
 ) -> Groups | None:
     """The videos in groups none of which holds a small count; None where even all of them together do.
 
@@ -35,10 +35,10 @@ def put_together(
         groups: To begin with, in an order that says nothing about them.
         sizes: Cases of each video.
         checks: Every one must find no group small.
-        told: Videos of which an earlier file told sums; one with others that it did not tell of would give those away.
+        released: Videos of which an earlier file has sums; one with others that it lacks would give these away.
     """
     while small := set[int]().union(*(check(groups) for check in checks)):
-        pairs = [pair for side in (True, False) for pair in _pairs(groups, sizes, small, told, side=side)]
+        pairs = [pair for side in (True, False) for pair in _pairs(groups, sizes, small, released, side=side)]
         if not pairs:
             return None
         gone = {pair[1] for pair in pairs}
@@ -48,10 +48,10 @@ def put_together(
 
 
 def _pairs(
-    groups: Groups, sizes: Mapping[str, int | None], small: set[int], told: Collection[str], *, side: bool
+    groups: Groups, sizes: Mapping[str, int | None], small: set[int], released: Collection[str], *, side: bool
 ) -> list[tuple[int, int]]:
     """The small groups by twos, the last one of an odd number with another that has few cases."""
-    here = [place for place, group in enumerate(groups) if (group[0] in told) is side]
+    here = [place for place, group in enumerate(groups) if (group[0] in released) is side]
     rest = [place for place in here if place not in small]
     few = sorted(rest, key=lambda place: sum(sizes.get(video) or 0 for video in groups[place]))
     these = [place for place in here if place in small]

@@ -251,7 +251,8 @@ class FolderReader:
         records: Mapping[str, Any],
         prose: str,
     ) -> StoredResult:
-        parts = {name: given for name in ("options", "given", "settled") if isinstance(given := stored.get(name), dict)}
+        asked = ("options", "given", "settled")
+        parts: dict[str, Any] = {name: given for name in asked if isinstance(given := stored.get(name), dict)}
         main = str(stored.get("main") or "")
         return StoredResult(
             tables=tables,
@@ -259,13 +260,7 @@ class FolderReader:
             records=records,
             prose=prose,
             findings=_findings(stored, prose),
-            request=VerbRequest(
-                str(stored.get("verb", kind)),
-                parts.get("options", {}),
-                parts.get("given", {}),
-                {},
-                parts.get("settled", {}),
-            ),
+            request=VerbRequest(str(stored.get("verb", kind)), **parts),
             kind=kind,
             label=self.name(path),
             path=path,
@@ -319,7 +314,7 @@ class FolderReader:
             return None
         try:
             return json.loads(text)
-        except (json.JSONDecodeError, RecursionError, ValueError) as error:
+        except (RecursionError, ValueError) as error:
             self.complain(path, f"is no JSON ({plain(first_line(error), limit=120)}); left out")
             return None
 
@@ -404,7 +399,7 @@ def _object(line: str) -> dict[str, Any] | None:
     """The JSON object in a line, or None."""
     try:
         row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError, ValueError):
+    except (RecursionError, ValueError):
         return None
     return row if isinstance(row, dict) else None
 

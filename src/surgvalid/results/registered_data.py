@@ -228,7 +228,9 @@ def add_run(
     names = {"given": _hashes(salt, seen.given), "videos": sorted(set(cases.values())), "cases": cases}
     scores, bound = _scores(salt, seen), _bound(salt, seen)
     data = _hash(*cases, *(one[-1] for kept in (scores, bound) for _, one in sorted(kept.items())))
-    run = {"verb": verb, "videos": len(names["videos"]), "cases": len(cases), "data": data, "deviations": deviations}
+    split = {video for video, case in seen.used if case != video}  # the others are cases themselves
+    count = sum(case != video or video not in split for video, case in seen.used)
+    run = {"verb": verb, "videos": len(names["videos"]), "cases": count, "data": data, "deviations": deviations}
     run["metrics"] = sorted(seen.metrics)
     cores = [{key: one.get(key) for key in run} for one in runs]
     before = next((n for n, core in enumerate(cores) if core == run), len(runs))

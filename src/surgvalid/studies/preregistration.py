@@ -14,7 +14,7 @@ import polars as pl
 from surgvalid.errors import InputInvalid, Misuse, SurgvalidError, nearest
 from surgvalid.evaluation.data_sets import OPTIONS
 from surgvalid.evaluation.run import KINDS, evaluate
-from surgvalid.metrics import METRICS
+from surgvalid.metrics import CLASSIFICATION, DETECTION, METRICS, SEGMENTATION, TIME, TRACKING, TRIPLETS
 from surgvalid.report.html import page
 from surgvalid.report.section import Note, Point, Points, Prose, ReportTable, Section
 from surgvalid.results.registered_data import read_looks
@@ -36,6 +36,15 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     **{f"evaluate {kind}": (evaluate, ("predictions", "references")) for kind in KINDS},
 }
 """The verbs whose settings can be registered: the function, and its parameters that name files."""
+_FAMILIES = {
+    "evaluate classification": CLASSIFICATION,
+    "evaluate detection": DETECTION,
+    "evaluate segmentation": SEGMENTATION,
+    "evaluate phases": TIME,
+    "evaluate tracking": TRACKING,
+    "evaluate triplets": TRIPLETS,
+}
+"""The metrics of kinds of evaluation."""
 TEXTS = {
     "title": "Title", "question": "Question", "data": "Data", "sample_size": "Number of videos", "stopping": "Stopping",
     "notes": "Notes",
@@ -65,13 +74,13 @@ strata = ["center", "smoke"]
 verb = "compare"
 model_a = "A"
 model_b = "B"
-metric = "accuracy"
+metric = "phase_accuracy"
 level = 0.95
 by = ["center"]
 
 [[analysis]]
 verb = "evaluate phases"
-metrics = ["accuracy"]
+metrics = ["phase_accuracy"]
 """
 
 
@@ -133,12 +142,7 @@ def preregister(plan: str | Path) -> RegistrationResult:
         "software": software(),
         BINDS: True,
     }
-    return RegistrationResult(
-        tables={"settings": REGISTERED_SETTINGS.frame(_rows(analyses))},
-        main="settings",
-        records={"registration": document_of(content)},
-        findings=(remark("registered-when", WHEN),),
-    )
+    return _result(content, findings=(remark("registered-when", WHEN),))
 
 
 def registered_runs(path: str | Path) -> RegistrationResult:
@@ -149,12 +153,13 @@ def registered_runs(path: str | Path) -> RegistrationResult:
     """
     registration = read_registration(path)
     looks = read_looks(registration_file(path), registration.sha256)
-    return RegistrationResult(
-        tables={"settings": REGISTERED_SETTINGS.frame(_rows(registration.analyses))},
-        main="settings",
-        records={"registration": document_of(registration.content)},
-        runs=tuple(looks["runs"]),
-    )
+    return _result(registration.content, runs=tuple(looks["runs"]))
+
+
+def _result(content: Mapping[str, Any], **more: Any) -> RegistrationResult:
+    settings = REGISTERED_SETTINGS.frame(_rows(content["analyses"]))
+    records = {"registration": document_of(content)}
+    return RegistrationResult(tables={"settings": settings}, main="settings", records=records, **more)
 
 
 def run_sentences(run: Mapping[str, Any]) -> list[str]:
@@ -215,6 +220,11 @@ def _analysis_problems(given: Any) -> list[str]:
 
 def _value_problems(given: Mapping[str, Any]) -> list[str]:
     """What is wrong with values that name something: a rule that does not exist could never be kept to."""
+    if family := _FAMILIES.get(given["verb"]):
+        known = [*family, *(name for name in METRICS if name not in METRICS.ours)]
+        named = given.get("metrics", [])
+        strange = [str(name) for name in (named if isinstance(named, list) else [named]) if str(name) not in known]
+        return [f"unknown metric {name!r}{_hint(name, known)}" for name in strange]
     if given["verb"] != "rank" or given.get("rule") is None:
         return []
     try:

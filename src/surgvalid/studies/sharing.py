@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ import polars as pl
 
 from surgvalid.errors import Misuse
 from surgvalid.evaluation.result import EvaluationResult
-from surgvalid.evaluation.sharing import CELL_SIZE, MINIMUM_CASES, SharedFile, check_share, key_path, write_shared
+from surgvalid.evaluation.sharing import CELL_SIZE, MINIMUM_CASES, SharedFile, key_path, shared_file
 from surgvalid.report.html import page
 from surgvalid.report.section import Note, Point, Points, Prose, ReportTable, Section
 from surgvalid.results.result import write_text
@@ -21,9 +20,9 @@ from surgvalid.schema.documents import json_text, read_json
 
 SUBTRACTED = (
     "Whoever holds several files of this hospital can subtract them. This one was held against those that {record} "
-    "lists, under any name of the site: videos that left as one sum do so for every model, and a video in two files of "
-    "one model has the same cases, metrics and counts. Files made in another folder, or of the same model or the same "
-    "video under another name, are not known there. Keep one folder for all that leaves."
+    "lists, under any name of the site: a video has the same cases in all files and in two files of one model the same "
+    "metrics and counts; videos that left as one sum do so for every model. Files made in another folder, or of the "
+    "same model or the same video under another name, are not known there. Keep one folder for all that leaves."
 )
 
 
@@ -47,8 +46,8 @@ def share(
         force: Replace an earlier file.
 
     What left earlier is kept beside the key (`surgvalid-share.releases.json`), because two files can be subtracted: of
-    a model a video leaves again only with the same cases, metrics and counts, under any name of the site, and of every
-    model in the same sums or in sums of these, because references are the same for all.
+    a model a video leaves again only with the same metrics and counts, under any name of the site, and of every model
+    with the same cases, in the same sums or in sums of these, because references are the same for all.
 
     Raises:
         Misuse: The evaluation kept nothing to share, nothing of it may leave, or an earlier file could be subtracted.
@@ -56,57 +55,67 @@ def share(
     """
     if result.shareable is None:
         raise Misuse("this evaluation kept nothing to share; evaluate with share=True (--share)")
-    path, limits = Path(path), {"minimum_cases": minimum_cases, "cell_size": cell_size}
-    check_share(path, site=site, **limits, force=force)
-    waiting = path.with_name(f".waiting-{path.name}")
+    path = Path(path)
     record = key_path(path).with_suffix(".releases.json")
     kept = read_json(record) if record.exists() else []
-    told = _told_together(kept, str(result.shareable.head["model"]))
-    try:
-        shared = write_shared(result.shareable, waiting, site=site, **limits, force=True, earlier=told)
-        earlier = add_release(shared, path, record, kept)
-        os.replace(waiting, path)
-    finally:
-        waiting.unlink(missing_ok=True)
+    released = _told_together(kept, str(result.shareable.head["model"]))
+    limits = {"minimum_cases": minimum_cases, "cell_size": cell_size}
+    shared = shared_file(result.shareable, path, site=site, **limits, force=force, earlier=released)
+    earlier = add_release(shared, record, kept)
+    shared.write()
     path.with_suffix(".html").write_text(share_page(shared, path, earlier), encoding="utf-8", errors="replace")
     return path
 
 
 def _told_together(kept: Sequence[Mapping[str, Any]], model: str) -> list[list[str]]:
     """The videos whose sums left together: of the model itself where it was shared before, else of all others."""
-    told: dict[tuple[int, str], list[str]] = {}
+    released: dict[tuple[int, str], list[str]] = {}
     for place, one in enumerate([one for one in kept if one["model"] == model] or kept):
         for video, digest in one["videos"].items():
-            told.setdefault((place, digest), []).append(video)
-    return list(told.values())
+            released.setdefault((place, digest), []).append(video)
+    return list(released.values())
 
 
-def add_release(shared: SharedFile, path: Path, record: Path, kept: Sequence[Mapping[str, Any]]) -> list[str]:
+def add_release(shared: SharedFile, record: Path, kept: Sequence[Mapping[str, Any]]) -> list[str]:
     """Keep what leaves, and say how it differs from what left earlier in other patients.
 
     Raises:
-        Misuse: Somebody who has an earlier file of the model too could subtract it.
+        Misuse: Somebody who has an earlier file too could subtract it.
     """
     new = {video: (name, digest) for name, digest in _digests(shared).items() for video in shared.members[name]}
-    changes, problems = [], []
-    for one in (one for one in kept if one["model"] == shared.model):
+    changes, problems, cell = [], [], shared.head["cell_size"] > 1
+    for one in kept:
         old, where = one["videos"], f"{one['file']} of {one['date']}"
-        if near := sorted({new[video][0] for video in old.keys() & new.keys() if old[video] != new[video][1]}):
+        alike = one["model"] == shared.model
+        both, cases = old.keys() & new.keys(), one.get("cases", {})
+        others = {video for video in both if cell and cases.get(video, shared.cases[video]) != shared.cases[video]}
+        changed = others | {video for video in both if alike and old[video] != new[video][1]}
+        if near := sorted({new[video][0] for video in changed}):
+            also = ", or other metrics or counts" * alike
             problems.append(
-                f"{len(near)} videos (first: {near[0]}) have other cases than in {where}, or other metrics or counts, "
-                "which both files together give away"
+                f"{len(near)} videos (first: {near[0]}) have other cases than in {where}{also}, which both files "
+                "together give away"
             )
-        if one["site"] == shared.site and old.keys() != new.keys():
+        if alike and one["site"] == shared.site and old.keys() != new.keys():
             changes.append(
                 f"{where} held {len(old.keys() - new.keys())} videos that this file lacks, and lacked "
                 f"{len(new.keys() - old.keys())}: who came between the two can be seen."
             )
     if problems:
-        way = f"if that file never left, remove its entry from {record}; else send all sites the earlier file"
-        raise Misuse(f"--share {path}: {'; '.join(problems)}; {way}")
-    entry = {"file": path.name, "date": datetime.now(UTC).date().isoformat(), "model": shared.model}
-    videos = {video: digest for video, (_, digest) in sorted(new.items())}
-    write_text(record, json_text([*kept, {**entry, "site": shared.site, "videos": videos}]))
+        way = (
+            f"if that file never left, remove its entry from {record}; else send all sites the earlier file, and "
+            "evaluate every model on the same cases"
+        )
+        raise Misuse(f"--share {shared.place}: {'; '.join(problems)}; {way}")
+    entry = {
+        "file": Path(shared.place).name,
+        "date": datetime.now(UTC).date().isoformat(),
+        "model": shared.model,
+        "site": shared.site,
+        "videos": {video: digest for video, (_, digest) in sorted(new.items())},
+        "cases": dict(shared.cases),
+    }
+    write_text(record, json_text([*kept, entry]))
     return changes
 
 

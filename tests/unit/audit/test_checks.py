@@ -230,6 +230,19 @@ def test_printed_intervals_are_judged_by_their_width(share: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
+def test_printed_intervals_of_further_metrics_are_judged_too(share: float) -> None:
+    study, printed = sound(), sound().tables["reported"]
+    assert study.scores is not None
+    rows = study.scores.frame
+    both = ScoreTable.of(pl.concat([rows, rows.with_columns(metric=pl.lit("jaccard"))]), facts={})
+    middle, half = (pl.col("low") + pl.col("high")) / 2, (pl.col("high") - pl.col("low")) / 2 * share
+    more = printed.with_columns(low=middle - half, high=middle + half, metric=pl.lit("jaccard"))
+    tables = {**study.tables, "reported": pl.concat([printed, more])}
+    row = check(replace(study, scores=both, metric="accuracy", tables=tables), "P3.1")
+    assert row["outcome"] == ("fail" if share < 1 else "pass"), row["evidence"]
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
 def test_intervals_printed_in_percent_are_judged_by_their_width(share: float) -> None:
     printed = sound().tables["reported"]
     middle, half = (pl.col("low") + pl.col("high")) / 2, (pl.col("high") - pl.col("low")) / 2 * share

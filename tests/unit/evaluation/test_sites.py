@@ -6,6 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 import surgvalid
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse
-from surgvalid.evaluation.sharing import Shareable, read_shared, write_shared
+from surgvalid.evaluation.sharing import Shareable, SharedFile, read_shared, shared_file
 from surgvalid.evaluation.sites import SitesResult
 from surgvalid.evaluation.small_counts import _is_small
 
@@ -122,6 +123,12 @@ def shareable() -> Shareable:
     return made
 
 
+def written(*given: Any, **limits: Any) -> SharedFile:
+    shared = shared_file(*given, **limits)
+    shared.write()
+    return shared
+
+
 @st.composite
 def counted(draw: DrawFn) -> pl.DataFrame:
     rows = [
@@ -146,7 +153,7 @@ def test_no_small_count_leaves_and_none_can_be_had_by_subtraction(counts: pl.Dat
     given_ = Shareable({"accuracy": (recipe, held._replace(videos=videos, packed=packed, cases=(240,) * len(videos)))},
                        {}, dict.fromkeys(videos, 240), {**one.head, "by": ["smoke", "blood"]}, {}, counts)  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        shared = write_shared(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
+        shared = written(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
         again = read_shared(Path(folder) / "x.parquet")
     said = pl.DataFrame(again.head["counts"], infer_schema_length=None)
     if "successes" in shared.head["withheld"]:
@@ -219,7 +226,7 @@ def test_two_metrics_of_the_same_cases_give_no_small_count_away(counts: list[tup
     given_ = Shareable(both, {}, dict.fromkeys(videos, 60), one.head)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            shared = write_shared(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
+            shared = written(given_, Path(folder) / "x.parquet", site="s", minimum_cases=1, cell_size=cell)
         except Misuse:
             return
     numbers = shared.statistics.frame.with_columns(pl.col("numbers").list.first().alias("hits"))
@@ -360,8 +367,25 @@ def test_a_model_that_lacks_a_video_of_an_earlier_sum_is_not_shared(tmp_path: Pa
 
     members = read_shared(give("a", rows)).head["members"].values()
     assert sum(map(len, members)) == 8, "no video is alone"
-    with pytest.raises(Misuse, match="1 of which are not here, so that both files together would tell of those alone"):
+    with pytest.raises(
+        Misuse, match=r"/b\.parquet: .* 1 of which are not here, so that both files together would tell of those alone"
+    ):
         give("b", rows.filter(pl.col("video") != "n3"))
+    assert give("c", rows).exists()
+
+
+def test_another_model_with_a_case_less_would_tell_of_that_case(tmp_path: Path) -> None:
+    """What b has less than a in the counts of classes is the class of the frame that is not there."""
+    rows = frames("north", 1.2, 3)
+    asked = {"share": True, "metrics": ["macro_f1"], "classes": ["a", "b", "c"]}
+
+    def give(model: str, table: pl.DataFrame) -> Path:
+        made = surgvalid.evaluate("classification", table, model=model, **asked)
+        return surgvalid.share(made, tmp_path / f"{model}.parquet", site="north")
+
+    give("a", rows)
+    with pytest.raises(Misuse, match=r"--share \S+/b\.parquet: 1 videos .* have other cases than in a\.parquet of 20"):
+        give("b", rows.with_row_index().filter(pl.col("index") != 7).drop("index"))
     assert give("c", rows).exists()
 
 

@@ -332,6 +332,16 @@ def test_a_rule_that_does_not_exist_cannot_be_registered(tmp_path: Path):
         surgvalid.preregister(plan)
 
 
+@pytest.mark.parametrize("metrics", ['["phase_accuracy", "accuracy"]', '"accuracy"'])
+def test_a_metric_of_another_kind_of_evaluation_cannot_be_registered(metrics: str, tmp_path: Path):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'{PLAN}\n[[analysis]]\nverb = "evaluate phases"\nmetrics = {metrics}\n', encoding="utf-8")
+    with pytest.raises(InputInvalid) as caught:
+        surgvalid.preregister(plan)
+    (problem,) = caught.value.problems
+    assert problem.endswith("(evaluate phases): unknown metric 'accuracy'; did you mean 'phase_accuracy'?")
+
+
 def test_the_example_can_be_registered_and_every_option_is_written_down(tmp_path: Path):
     assert run("plan", "register", "--new", tmp_path / "plan.toml").exit_code == 0
     assert (tmp_path / "plan.toml").read_text() == EXAMPLE
@@ -339,7 +349,7 @@ def test_the_example_can_be_registered_and_every_option_is_written_down(tmp_path
     options = result.table.filter(pl.col("analysis") == 1)
     assert set(options.filter("stated")["option"]) == {"by", "level", "metric", "model_a", "model_b"}
     assert {"method", "estimand", "missing", "seed"} <= set(options["option"])
-    assert "conventions" in result.records["registration"]["content"]["metrics"]["accuracy"]
+    assert "conventions" in result.records["registration"]["content"]["metrics"]["phase_accuracy"]
 
 
 def test_every_registrable_verb_takes_a_registration():
@@ -472,7 +482,7 @@ def test_a_model_that_nobody_saw_before_is_not_said_to_have_been_held_against_an
     assert "Its videos and cases (not their scores) were held against" in text
     assert "There are no earlier scores of m2 to hold against." in text
     shown = run("plan", "verify", registered).output
-    assert "evaluate classification of m1 on 8 videos" in " ".join(shown.split())
+    assert "evaluate classification of m1 on 8 videos, 16 cases, as registered" in " ".join(shown.split())
     assert "evaluate classification of m2 on 8 videos" in " ".join(shown.split())
 
 

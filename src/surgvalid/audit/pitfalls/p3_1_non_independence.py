@@ -145,16 +145,15 @@ def _judged(study: AuditedStudy, text: str) -> Iterator[AuditEvidence]:
 def printed_widths(study: AuditedStudy) -> Iterator[AuditEvidence]:
     """Whether printed intervals are narrower than whole videos allow."""
     study.table("reported", "low", "high")
-    reported, matrix = study.printed.drop_nulls(["low", "high"]), study.clustered
-    mine = reported.filter(pl.col("metric") == matrix.metric.name, pl.col("model").is_in(matrix.models))
-    if not mine.is_empty():
-        yield _judged_widths(mine, matrix)
-    known = pl.col("model").is_in(matrix.models) & pl.col("metric").is_in(study.metrics)
+    reported, main = study.printed.drop_nulls(["low", "high"]), study.clustered
+    known = pl.col("model").is_in(main.models) & pl.col("metric").is_in(study.scored.metrics)
+    for (metric,), rows in reported.filter(known).group_by("metric", maintain_order=True):
+        yield _judged_widths(rows, study.scored.matrix(str(metric), missing=study.missing))
     if names := reported.filter(~known).select(pl.format("{} {}", "model", "metric")).to_series().to_list():
         text = f"{len(names)} printed rows with an interval match no model or metric of the scores"
         raise NamedNotThere(f"scores of everything printed; {text}: {listed(names)}")
-    if mine.is_empty():
-        raise NotThere(f"printed intervals of {matrix.metric.name!r}")
+    if reported.is_empty():
+        raise NotThere("printed intervals")
 
 
 def copies(study: AuditedStudy) -> Iterator[AuditEvidence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,6 @@ class TableAudit(Result):
 
     `table` has `severity, rule, table, row, column, printed, arithmetic, meaning`, the worst first.
     """
-
-    rules: tuple[str, ...] = field(default=tuple(RULES))
-    """The rules that were looked at."""
 
     @property
     def columns(self) -> pl.DataFrame:

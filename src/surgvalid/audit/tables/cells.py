@@ -56,8 +56,6 @@ def cells_in(text: str) -> tuple[PrintedCell, ...]:
         >>> [cell.value for cell in cells_in("2.8   3.3")], cells_in("n/a")[0].value
         ([2.8, 3.3], None)
     """
-    if simple := _plain_number(text):
-        return (simple,)
     bold = _BOLD.search(text) is not None
     words = plain_words(text)
     counted = _COUNTED.fullmatch(words)
@@ -75,14 +73,6 @@ def plain_words(text: str) -> str:
     """The text without marks of bold, footnotes and tags."""
     bare = _BOLD.sub(lambda match: next(group for group in match.groups() if group is not None), text)
     return _TAGS.sub("", _NOTE_MARKS.sub(" ", bare)).translate(_SIGNS).strip()
-
-
-def _plain_number(text: str) -> PrintedCell | None:
-    """The cell of a bare decimal number, which most are."""
-    whole, point, digits = text.partition(".")
-    if point and whole.isdecimal() and digits.isdecimal() and text.isascii() and len(text) <= _LONGEST:
-        return PrintedCell(text, float(text), len(digits))
-    return None
 
 
 def _cell(words: str, bold: bool) -> PrintedCell:

@@ -287,13 +287,11 @@ def _check_size(path: Path) -> None:
 
 def _distinct(tables: Sequence[PrintedTable]) -> list[PrintedTable]:
     """The tables under names that differ."""
-    names = Counter(table.name for table in tables)
-    seen: dict[str, int] = {}
-    distinct = []
+    names, seen, distinct = Counter(table.name for table in tables), Counter[str](), []
     for table in tables:
-        seen[table.name] = seen.get(table.name, 0) + 1
-        name = f"{table.name} ({seen[table.name]})" if names[table.name] > 1 else table.name
-        distinct.append(replace(table, name=name))
+        seen[table.name] += 1
+        numbered = replace(table, name=f"{table.name} ({seen[table.name]})")
+        distinct.append(numbered if names[table.name] > 1 else table)
     return distinct
 
 

@@ -18,7 +18,7 @@ _LOWER, _UPPER = (
 )
 _ENDS = re.compile(rf"{INTERVALS.pattern}|bound|limit|\b[LU]CL\b|^(?:lower|upper)$", re.IGNORECASE)
 """Words of the ends of an interval; columns called low and high alone may be conditions."""
-_BOTH_ENDS = re.compile(r"[(\[]?[\d.]+[^\w±+(\[]+(?:to\s+)?[\d.]+[)\]]?")
+_BOTH_ENDS = re.compile(r"[(\[]?[-−]?[\d.]+[^\w±+(\[]+(?:to\s+)?[-−]?[\d.]+[)\]]?")
 _FORMS = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), *range(0xFF01, 0xFF5F))}
 """Letters joined in print and signs of full width, as they are typed; raised digits stay, which are footnotes."""
 _TITLE_LENGTH = 60

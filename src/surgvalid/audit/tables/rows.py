@@ -71,8 +71,6 @@ class PrintedRows:
     """As shares of 1."""
     bounds: dict[Reading, Bounds]
     kind: npt.NDArray[np.str_]
-    classes: npt.NDArray[np.int64]
-    cases: npt.NDArray[np.int64]
 
     def broken(self, rule: Callable[[Bounds], Mask]) -> list[int]:
         """The entries where a rule fails whether digits were rounded or cut off; nothing fails without a number."""
@@ -142,7 +140,6 @@ def rows_of(tables: Sequence[ReadTable]) -> PrintedRows:
                 column[metric][place] = at
                 value[metric][place] = cell.value * unit
                 half[metric][place] = 0.5 * 10.0**-cell.decimals * unit
-    facts = [tables[number].facts for number, _, _ in entries]
     return PrintedRows(
         tables=tables,
         table=np.array([number for number, _, _ in entries], dtype=np.int64),
@@ -150,9 +147,7 @@ def rows_of(tables: Sequence[ReadTable]) -> PrintedRows:
         column=column,
         value=value,
         bounds={reading: _bounds(value, half, reading) for reading in READINGS},
-        kind=np.array([fact.kind for fact in facts], dtype=np.str_),
-        classes=np.array([fact.classes for fact in facts], dtype=np.int64),
-        cases=np.array([fact.cases for fact in facts], dtype=np.int64),
+        kind=np.array([tables[number].facts.kind for number, _, _ in entries], dtype=np.str_),
     )
 
 

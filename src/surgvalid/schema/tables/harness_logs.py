@@ -18,7 +18,7 @@ import polars as pl
 from surgvalid.errors import FileUnreadable
 from surgvalid.schema.documents import read_json
 from surgvalid.schema.metric_facts import Better, MetricFacts, facts_by_name
-from surgvalid.schema.tables.column_words import PATIENTS, RECORDINGS, named_by, quoted
+from surgvalid.schema.tables.column_words import PATIENTS, RECORDINGS, named_by, quoted, says_name
 from surgvalid.schema.tables.tabular import first_line
 from surgvalid.schema.tables.units import Interpreted
 
@@ -163,7 +163,10 @@ def alike(logs: Mapping[Path, HarnessLog], unit: str | None = None) -> dict[Path
         if problem:
             raise FileUnreadable(str(path), [f"(task {log.task!r}) {problem}"])
     if not apart:
-        return {**logs}
+        tasks = quoted(dict.fromkeys(log.task for log in logs.values()))
+        sentence = f"tasks {tasks} are read as one, because names of cases are the same; are these the same questions?"
+        lines = (*other.lines, *(Interpreted("doubt", "", sentence),) * several)
+        return {**logs, first: other._replace(lines=lines)}
     return {path: log._replace(frame=log.frame.with_columns(task=pl.lit(log.task))) for path, log in logs.items()}
 
 
@@ -278,7 +281,8 @@ def _properties(rows: Sequence[Scored], unit: str | None) -> list[pl.Series]:
         else:
             column = pl.Series(called, [None if value is None else str(value) for value in values], dtype=pl.String)
         levels = column.drop_nulls().n_unique()
-        if name in naming or (levels > 1 and (column.dtype != pl.String or levels <= min(_MOST_LEVELS, cases - 1))):
+        most = cases if column.dtype != pl.String else min(_MOST_LEVELS, cases - 1)
+        if name in naming or (1 < levels <= most and not (levels == cases and says_name(name))):
             kept.append(column)
     return kept
 

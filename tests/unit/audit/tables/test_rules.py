@@ -181,6 +181,40 @@ def test_an_average_that_never_fits_may_be_weighted() -> None:
     assert audit(*rows)["severity"].to_list() == ["note"]
 
 
+@pytest.mark.parametrize(("support", "found"), [("1234", 0), ("1,234", 0), ("1254", 1)])
+def test_the_cases_of_a_row_of_averages_are_a_total(support: str, found: int, tmp_path: Path) -> None:
+    """What classification_report of scikit-learn prints."""
+    rows = ["Grasper | 0.91 | 0.88 | 510", "Hook | 0.95 | 0.97 | 602", "Clipper | 0.70 | 0.55 | 122",
+            "accuracy | | 0.89 | 1234", "micro avg | 0.89 | 0.89 | 1234",
+            f"macro avg | 0.85 | 0.80 | {support}", f"weighted avg | 0.91 | 0.89 | {support}"]  # fmt: skip
+    lines = ["Class | Precision | Recall | Support", "---|---|---|---", *rows]
+    (tmp_path / "t.md").write_text("\n".join(f"| {line} |" for line in lines) + "\n")
+    assert surgvalid.audit_tables(tmp_path / "t.md").table["rule"].to_list() == ["average"] * found
+
+
+@pytest.mark.parametrize("head", ["p", "P value", "p-value"])
+def test_a_p_value_of_all_is_no_average_of_those_of_parts(head: str) -> None:
+    cells = [{"table": "t", "row": row, "column": head, "value": p}
+             for row, p in (("North", "0.15"), ("South", "0.008"), ("All", "0.005"))]  # fmt: skip
+    assert surgvalid.audit_tables(cells).table.is_empty()
+
+
+def test_a_total_may_be_of_the_columns_next_to_it() -> None:
+    """Videos and frames before what is annotated; the totals below say nothing of those at the right."""
+    rows = [("Train", "40 | 86,304 | 48,133 | 44,887 | 93,020"), ("Val", "8 | 21,486 | 10,967 | 12,002 | 22,969"),
+            ("Test", "32 | 76,000 | 40,500 | 42,330 | 82,830"),
+            ("Total", "80 | 183,790 | 99,600 | 99,219 | 198,819")]  # fmt: skip
+    heads = ("Videos", "Frames", "Grasper", "Hook", "Total")
+
+    def found(changed: str) -> list[str]:
+        cells = [{"table": "t", "row": row, "column": head, "value": value.replace("82,830", changed)}
+                 for row, values in rows for head, value in zip(heads, values.split(" | "), strict=True)]  # fmt: skip
+        return surgvalid.audit_tables(cells).table["severity"].to_list()
+
+    assert found("82,830") == []
+    assert set(found("82,380")) == {"inconsistent"}
+
+
 def test_splits_sum_to_their_total() -> None:
     good = {"# / Train": "120", "# / Val": "41", "# / Test": "40", "# / Total": "201"}
     bad = {"# / Train": "6970", "# / Val": "2331", "# / Test": "1799", "# / Total": "11090"}
@@ -290,6 +324,14 @@ def test_intervals_in_a_column_of_their_own_and_without_known_cases(tmp_path: Pa
     known = surgvalid.audit_tables(tmp_path / "t.md", kind="multi-class", cases=100).table
     assert known.select("row", "rule").rows() == [("A", "interval"), ("B", "interval"), ("B", "interval")]
     assert surgvalid.audit_tables(tmp_path / "t.md").table.select("row", "rule").rows() == [("B", "interval")]
+
+
+@pytest.mark.parametrize("ends", ["-0.002 to 0.028", "(−0.002, 0.028)", "-0.028–-0.002", "[-0.028; 0.002]"])
+def test_intervals_in_a_column_of_their_own_may_hold_zero(ends: str, tmp_path: Path) -> None:
+    text = f"| Model | Difference | 95% CI | p |\n|---|---|---|---|\n| A | 0.500 | {ends} | 0.003 |\n"
+    (tmp_path / "t.md").write_text(text)
+    (found,) = surgvalid.audit_tables(tmp_path / "t.md").table.filter(rule="interval")["arithmetic"]
+    assert "0.5 does not lie between" in found
 
 
 @pytest.mark.parametrize(

@@ -482,6 +482,22 @@ def test_the_log_of_another_task_is_named(tmp_path: Path) -> None:
         read_scores(tmp_path)
 
 
+def test_one_task_of_two_names_is_told(tmp_path: Path) -> None:
+    """Tasks that number their questions from 1 share names of cases, and may be different questions."""
+    paths = [written(tmp_path / "a.json", log(cases(), "a"))]
+    other = log(cases(), "b")
+    other["eval"] |= {"task": "popularity"}
+    said = [line.sentence for line in read_scores([*paths, written(tmp_path / "b.json", other)]).interpreted]
+    assert [one for one in said if "tasks 'None', 'popularity' are read as one" in one]
+    assert not [line for line in read_scores(paths).interpreted if "are read as one" in line.sentence]
+
+
+def test_numbers_of_questions_are_no_property_of_them(tmp_path: Path) -> None:
+    numbered = [{**one, "metadata": {**one["metadata"], "question_id": 7 * place, "area_px": 31 * place}}
+                for place, one in enumerate(cases())]  # fmt: skip
+    assert read_scores(written(tmp_path / "a.json", log(numbered))).table.strata == ["centre", "area_px"]
+
+
 def test_scorers_that_differ_between_logs_are_named_with_their_logs(tmp_path: Path) -> None:
     paths = [written(tmp_path / "a.json", log(cases(), "a"))]
     paths.append(

@@ -68,17 +68,19 @@ def no_solution(rows: PrintedRows) -> Iterator[TableFinding]:
     values = np.stack([rows.value[name] for name in METRICS], axis=1)
     printed = ~np.isnan(values)
     asked = rows.is_kind("multi-label") & printed[:, 0] & (printed.sum(axis=1) >= _FEWEST)
-    for entry in entries_where(asked & (rows.classes > 0) & (rows.classes <= _MOST_CLASSES)):
+    for entry in entries_where(asked):
+        if not 0 < (classes := rows.of(entry).facts.classes) <= _MOST_CLASSES:
+            continue
         names = [name for name, there in zip(METRICS, printed[entry], strict=True) if there]
         low = np.array([rows.bounds["rounded"].low[name][entry] for name in names])
         high = np.array([rows.bounds["truncated"].high[name][entry] for name in names])
-        if (distance := nearest(names, low, high, int(rows.classes[entry]))) > 0:
+        if (distance := nearest(names, low, high, classes)) > 0:
             yield rows.finding(
                 entry,
                 Grade.SUSPICIOUS,
                 "no-solution",
                 names,
-                f"no solution found for K = {rows.classes[entry]} in {len(_ABSENT) * _STARTS} searches: the nearest "
+                f"no solution found for K = {classes} in {len(_ABSENT) * _STARTS} searches: the nearest "
                 f"leaves a metric {distance:.4f} (as a share) outside of what is printed",
                 "numbers of one row that seem not to come from the same predictions; accuracy is interpreted as "
                 "label-wise",

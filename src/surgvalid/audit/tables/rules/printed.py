@@ -23,12 +23,15 @@ from surgvalid.audit.tables.cells import READINGS, PrintedCell, Reading
 from surgvalid.audit.tables.layout import PrintedTable
 from surgvalid.audit.tables.rows import SLACK, PrintedRows, ReadTable, number_text
 from surgvalid.audit.tables.rules.constant_predictors import degenerate_rows
+from surgvalid.audit.tables.rules.possible_counts import P_VALUE
 from surgvalid.audit.tables.vocabulary import Grade, TableFinding
 
 AVERAGES = frozenset({"avg", "average", "mean", "macro avg", "macro average"})
 LOOSE_AVERAGES = frozenset({"overall", "all"})
 """Names that may mean an average."""
 TOTALS = frozenset({"total", "sum", "totals"})
+_BESIDE = frozenset({"accuracy", "micro avg", "micro average", "weighted avg", "weighted average", "samples avg"})
+"""What reports of classifiers print among averages; members of none."""
 
 
 class PrintedSummary(NamedTuple):
@@ -82,7 +85,8 @@ def _blocks(texts: Sequence[str], groups: Sequence[object], names: frozenset[str
         for before in range(at - 1, -1, -1):
             if groups[before] != groups[at] or _word(texts[before]) in names | AVERAGES | LOOSE_AVERAGES | TOTALS:
                 break
-            members.insert(0, before)
+            if _word(texts[before]) not in _BESIDE:
+                members.insert(0, before)
         yield at, members
 
 
@@ -206,7 +210,10 @@ def _smallest(cells: list[PrintedCell], marked: list[int]) -> bool:
 def averages(rows: PrintedRows) -> Iterator[TableFinding]:
     """Averages that are not those of their members."""
     for read in rows.tables:
-        lines = list(summaries(read.table, AVERAGES, LOOSE_AVERAGES))
+        every = summaries(read.table, AVERAGES, LOOSE_AVERAGES)
+        heads = [path[-1] for path in read.table.columns]
+        of_p = {one.place for one in read.columns if not one.metric and P_VALUE.fullmatch(heads[one.place])}
+        lines = [line for line in every if not _is_whole_sum(line) and line.column not in of_p]
         for loose in (False, True):
             yield from _averages_of(read, [line for line in lines if line.loose is loose])
 
@@ -258,29 +265,38 @@ def _average_finding(read: ReadTable, line: PrintedSummary, grade: Grade, meanin
 def totals(rows: PrintedRows) -> Iterator[TableFinding]:
     """Totals that are not the sums of their members."""
     for read in rows.tables:
+        of_rows = [_word(path[-1]) in TOTALS for path in read.table.columns]
         lines = list(summaries(read.table, TOTALS))
-        misfits = [line for line in lines if not _is_sum(line)]
-        plain = 2 * len(misfits) <= len(lines) if len(lines) > 1 else all(are_counts(line.members) for line in lines)
-        for line in misfits:
-            share = f"{len(lines) - len(misfits)} of {len(lines)} totals of the table are the sums of their members"
-            yield _total_finding(read, line, share if plain else "no sum of its members", plain)
-        for line in lines:
-            if (
-                line not in misfits
-                and _is_rounded(line)
-                and not _SHARES.search(f"{read.table.title} {read.table.column_name(line.column)}")
-            ):
-                yield _total_finding(
-                    read, line, "no sum of its members, if they are counts and not rounded", plain=False
-                )
+        for across in (False, True):
+            yield from _totals_of(read, [line for line in lines if of_rows[line.column] is across])
+
+
+def _totals_of(read: ReadTable, lines: Sequence[PrintedSummary]) -> Iterator[TableFinding]:
+    sums = [_adding(line) for line in lines]
+    misfits = [line for line, adding in zip(lines, sums, strict=True) if adding is None]
+    plain = 2 * len(misfits) <= len(lines) if len(lines) > 1 else all(are_counts(line.members) for line in lines)
+    for line in misfits:
+        share = f"{len(lines) - len(misfits)} of {len(lines)} totals of the table are the sums of their members"
+        yield _total_finding(read, line, share if plain else "no sum of its members", plain)
+    for line in filter(None, sums):
+        named = f"{read.table.title} {read.table.column_name(line.column)}"
+        if _is_rounded(line) and not _SHARES.search(named):
+            yield _total_finding(read, line, "no sum of its members, if they are counts and not rounded", plain=False)
 
 
 _SHARES = re.compile(r"%|percent|share|proportion|rate", re.IGNORECASE)
 
 
-def _is_sum(line: PrintedSummary) -> bool:
-    exact = are_counts((*line.members, line.cell))
-    return any(_meets(line, reading, 1.0, exact=exact) for reading in READINGS)
+def _adding(line: PrintedSummary) -> PrintedSummary | None:
+    """The summary with the members that add up, all or the last of them: those before may count something else."""
+    exact, count = are_counts((*line.members, line.cell)), len(line.members)
+    last = (line._replace(members=line.members[start:]) for start in range(count - 1))
+    return next((one for one in last if any(_meets(one, reading, 1.0, exact=exact) for reading in READINGS)), None)
+
+
+def _is_whole_sum(line: PrintedSummary) -> bool:
+    """Whether whole numbers add up: cases in a row of averages are counted, not averaged."""
+    return _adding(line) is not None and not any(cell.decimals or cell.percent for cell in (*line.members, line.cell))
 
 
 def _is_rounded(line: PrintedSummary) -> bool:
