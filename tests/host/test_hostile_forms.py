@@ -145,7 +145,7 @@ def test_no_question_in_an_address_breaks_a_page(world: World, kind: str) -> Non
     assert broken == []
 
 
-def said(world: World, until: str) -> Any:
+def posted(world: World, until: str) -> Any:
     """When the embargo of the final's leaderboard ends after a form said so, or None."""
     board = BoardSnapshot.objects.get(phase="final")
     world.client("owner").post(reverse("embargo", kwargs={"number": board.pk}), {"until": until, "reason": "x"})
@@ -163,7 +163,7 @@ def said(world: World, until: str) -> Any:
     ],
 )
 def test_an_embargo_ends_when_its_organiser_meant(world: World, text: str, at: datetime | None) -> None:
-    assert said(world, text) == at
+    assert posted(world, text) == at
 
 
 def test_an_invitation_waits_for_its_mail_server_and_is_sent_once_it_is_back(world: World) -> None:

@@ -117,9 +117,9 @@ def _check_images(images: Path | None, *, frames: bool) -> None:
 def _check_tree(source: Path) -> None:
     """Ask before a tree is read that looks like no project's; refuse it where nobody agrees."""
     if source.is_dir() and (count := folders_without_results(source)):
-        found = f"{source}: no result of surgvalid in its first {count} folders"
-        if not agreed(f"{found}. Read everything below it?"):
-            raise Misuse(f"{found}; name the folder that holds the results")
+        unrecognised = f"{source}: no result of surgvalid in its first {count} folders"
+        if not agreed(f"{unrecognised}. Read everything below it?"):
+            raise Misuse(f"{unrecognised}; name the folder that holds the results")
 
 
 def _page(out: Path) -> Path:

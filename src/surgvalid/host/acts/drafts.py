@@ -39,7 +39,7 @@ def files_now() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ChallengeDraft:
     """The files of a challenge as somebody wants them."""
 
     files: Mapping[str, str]
@@ -51,9 +51,9 @@ class Draft:
         """The challenge file."""
         return self.files[places.CHALLENGE]
 
-    def having(self, **files: str) -> Draft:
+    def having(self, **files: str) -> ChallengeDraft:
         """The draft with other texts; of files that it does not have, none."""
-        return Draft({name: files.get(name, text) for name, text in self.files.items()}, self.base)
+        return ChallengeDraft({name: files.get(name, text) for name, text in self.files.items()}, self.base)
 
     def read(self) -> Challenge:
         """What it describes.
@@ -104,9 +104,9 @@ def begun() -> str:
     return hashlib.sha256(json.dumps(files_now(), sort_keys=True).encode()).hexdigest()
 
 
-def new_draft() -> Draft:
+def new_draft() -> ChallengeDraft:
     """The files as they are."""
-    return Draft(files_now(), begun())
+    return ChallengeDraft(files_now(), begun())
 
 
 def _effects(old: ChallengePhase, new: ChallengePhase) -> Iterator[str]:

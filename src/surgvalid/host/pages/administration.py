@@ -19,7 +19,7 @@ from surgvalid.host.costs import cost_of
 from surgvalid.host.exports import export, export_place
 from surgvalid.host.pages.answers import attempted, page, sentence, whole_number, with_form
 from surgvalid.host.pages.forms import WorkerForm
-from surgvalid.host.pages.permissions import me, said
+from surgvalid.host.pages.permissions import me, posted
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Team
 from surgvalid.host.people.teams import open_teams
@@ -140,7 +140,7 @@ def make_worker(request: HttpRequest) -> HttpResponse:
 
 def worker_here(request: HttpRequest) -> HttpResponse:
     """Lets the service start a worker beside itself."""
-    act = lambda: tokens.worker_here(me(request), said(request, "kind"))  # noqa: E731
+    act = lambda: tokens.worker_here(me(request), posted(request, "kind"))  # noqa: E731
     return attempted(request, act, done="It starts in a few seconds.", to="organise_workers")
 
 

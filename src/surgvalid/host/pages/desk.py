@@ -13,14 +13,14 @@ from django.utils.text import slugify
 
 from surgvalid.errors import SurgvalidError
 from surgvalid.host import places
-from surgvalid.host.acts.drafts import Draft, new_draft
+from surgvalid.host.acts.drafts import ChallengeDraft, new_draft
 from surgvalid.host.acts.refused import Refused
 from surgvalid.host.challenge.challenge import COUNTED, VISIBILITIES
 from surgvalid.host.challenge.drafts import Setting, changed, settings_of, with_item
 from surgvalid.host.challenge.example import new_challenge
 from surgvalid.host.pages.answers import attempted, page, sentence, with_form
 from surgvalid.host.pages.forms import BeginForm
-from surgvalid.host.pages.permissions import me, person, said
+from surgvalid.host.pages.permissions import me, person, posted
 from surgvalid.host.pages.site import as_html, challenge_here
 from surgvalid.host.people.acts import first_secret, give_role, has_role
 from surgvalid.host.people.models import MemberRole
@@ -137,12 +137,12 @@ def adopt_draft(request: HttpRequest) -> HttpResponse:
         draft.read()
         if (names := draft.for_owners()) and not has_role(request.user, MemberRole.OWNER):
             raise Refused("owner-needed", f"only an owner changes {', '.join(names)}.")
-        draft.adopt(me(request), said(request, "note"))
+        draft.adopt(me(request), posted(request, "note"))
         request.session.pop("draft", None)
 
     return attempted(request, act, done="It holds from now on; everybody reads the change and your note.", to="desk")
 
 
-def _draft(request: HttpRequest) -> Draft:
+def _draft(request: HttpRequest) -> ChallengeDraft:
     kept = request.session.get("draft")
-    return Draft(**kept) if kept else new_draft()
+    return ChallengeDraft(**kept) if kept else new_draft()

@@ -26,7 +26,7 @@ from surgvalid.host.pages.forms import (
     RoleForm,
 )
 from surgvalid.host.pages.history import shown_to_team, text_of_containers
-from surgvalid.host.pages.permissions import me, person, said
+from surgvalid.host.pages.permissions import me, person, posted
 from surgvalid.host.pages.public import phase_facts
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people import acts as people_acts
@@ -143,7 +143,7 @@ def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpRespon
     if act not in _ACTS:
         raise Http404
     done, words = _ACTS[act]
-    reason = said(request, "reason")
+    reason = posted(request, "reason")
     return attempted(
         request,
         lambda: done(me(request), stored, reason=reason),
@@ -156,7 +156,7 @@ def act_on_submission(request: HttpRequest, number: int, act: str) -> HttpRespon
 def judge(request: HttpRequest, number: int) -> HttpResponse:
     """Stores what a judge thinks of a description."""
     stored = get_object_or_404(Submission, pk=number)
-    verdict, reason = said(request, "verdict"), said(request, "reason")
+    verdict, reason = posted(request, "verdict"), posted(request, "reason")
     return attempted(
         request,
         lambda: acts.judge_description(me(request), stored, verdict, reason=reason),

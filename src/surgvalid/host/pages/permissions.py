@@ -64,7 +64,7 @@ def me(request: HttpRequest) -> str:
     return actor(person(request))
 
 
-def said(request: HttpRequest, name: str) -> str:
+def posted(request: HttpRequest, name: str) -> str:
     """What a form that was sent has under a name; nothing where it has nothing."""
     return request.POST.get(name, "")
 

@@ -18,7 +18,7 @@ from surgvalid.host.acts.refused import Refused
 from surgvalid.host.acts.submissions import refresh_boards
 from surgvalid.host.pages.answers import attempted, page, whole_number
 from surgvalid.host.pages.boards import shown_board
-from surgvalid.host.pages.permissions import me, person, said
+from surgvalid.host.pages.permissions import me, person, posted
 from surgvalid.host.pages.site import challenge_now
 from surgvalid.host.people.models import Team
 from surgvalid.host.runs.models import BoardSnapshot, GateDecision, PrizeProposal
@@ -35,7 +35,7 @@ def snapshots(request: HttpRequest) -> HttpResponse:
 
 def refresh(request: HttpRequest) -> HttpResponse:
     """Lets the leaderboards of a phase be made anew, as after descriptions were read or a team was excluded."""
-    phase, reason = said(request, "phase"), said(request, "reason")
+    phase, reason = posted(request, "phase"), posted(request, "reason")
     act = lambda: refresh_boards(me(request), phase, reason=reason)  # noqa: E731
     return attempted(request, act, done="A worker makes the leaderboards anew; they appear here.", to="organise_boards")
 
@@ -72,7 +72,7 @@ def _shown(proposal: PrizeProposal, names: dict[str, str]) -> dict[str, object]:
 def publish(request: HttpRequest, number: int) -> HttpResponse:
     """Publishes a snapshot."""
     stored = get_object_or_404(BoardSnapshot, pk=number)
-    act = lambda: acts.publish(me(request), stored, reason=said(request, "reason"))  # noqa: E731
+    act = lambda: acts.publish(me(request), stored, reason=posted(request, "reason"))  # noqa: E731
     return attempted(
         request, act, done="Everybody sees the leaderboard.", to="organise_snapshot", parts={"number": number}
     )
@@ -81,7 +81,7 @@ def publish(request: HttpRequest, number: int) -> HttpResponse:
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     """Takes a publication back."""
     stored = get_object_or_404(BoardSnapshot, pk=number)
-    act = lambda: acts.withdraw(me(request), stored, reason=said(request, "reason"))  # noqa: E731
+    act = lambda: acts.withdraw(me(request), stored, reason=posted(request, "reason"))  # noqa: E731
     done = "Nobody sees the leaderboard; its page says why."
     return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})
 
@@ -91,8 +91,8 @@ def embargo(request: HttpRequest, number: int) -> HttpResponse:
     stored = get_object_or_404(BoardSnapshot, pk=number)
 
     def act() -> None:
-        until = _time(said(request, "until"))
-        acts.embargo(me(request), stored, until, reason=said(request, "reason"))
+        until = _time(posted(request, "until"))
+        acts.embargo(me(request), stored, until, reason=posted(request, "reason"))
 
     return attempted(request, act, done="The embargo holds.", to="organise_snapshot", parts={"number": number})
 
@@ -111,9 +111,9 @@ def gate(request: HttpRequest) -> HttpResponse:
 
 def open_gate(request: HttpRequest) -> HttpResponse:
     """Decides a qualification criterion by hand, with a reason."""
-    stored = get_object_or_404(Team, pk=whole_number(said(request, "team")))
-    opened, reason = request.POST.get("opened") == "yes", said(request, "reason")
-    phase = said(request, "phase")
+    stored = get_object_or_404(Team, pk=whole_number(posted(request, "team")))
+    opened, reason = request.POST.get("opened") == "yes", posted(request, "reason")
+    phase = posted(request, "phase")
 
     def act() -> None:
         decide_by_hand(me(request), stored, phase, opened=opened, reason=reason)
@@ -136,7 +136,7 @@ def sign(request: HttpRequest, number: int, proposal: int) -> HttpResponse:
 
     def act() -> None:
         amounts = {row["model"]: _amount(request.POST.get(f"amount-{row['model']}", "")) for row in stored.rows}
-        money.sign_prizes(actor(user), stored, user, amounts=amounts, reason=said(request, "reason"))
+        money.sign_prizes(actor(user), stored, user, amounts=amounts, reason=posted(request, "reason"))
 
     return attempted(request, act, done="The prizes are signed.", to="organise_snapshot", parts={"number": number})
 
@@ -146,7 +146,7 @@ def withdraw_prizes(request: HttpRequest, number: int, proposal: int) -> HttpRes
     stored = get_object_or_404(PrizeProposal, pk=proposal, snapshot=number)
 
     def act() -> None:
-        money.withdraw_prizes(me(request), stored, reason=said(request, "reason"))
+        money.withdraw_prizes(me(request), stored, reason=posted(request, "reason"))
 
     done = "The prizes are withdrawn; the leaderboard says why."
     return attempted(request, act, done=done, to="organise_snapshot", parts={"number": number})

@@ -14,7 +14,7 @@ from surgvalid.host.pages import site
 from surgvalid.host.pages.answers import attempted, page, whole_number, with_form
 from surgvalid.host.pages.forms import CoauthorsForm, InviteForm, TeamForm
 from surgvalid.host.pages.history import comparison, rows_of_team
-from surgvalid.host.pages.permissions import person, said
+from surgvalid.host.pages.permissions import person, posted
 from surgvalid.host.people import teams
 from surgvalid.host.people.models import Eligibility, Invitation, Team, User
 from surgvalid.host.people.rules import accepted_terms, rules_now
@@ -103,7 +103,7 @@ def leave(request: HttpRequest) -> HttpResponse:
 
 def hand_lead(request: HttpRequest) -> HttpResponse:
     """Hands the lead to another member."""
-    heir = User.objects.filter(pk=whole_number(said(request, "member"))).first()
+    heir = User.objects.filter(pk=whole_number(posted(request, "member"))).first()
 
     def act() -> None:
         if heir is None:

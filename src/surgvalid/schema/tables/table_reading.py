@@ -429,12 +429,12 @@ class _PlainFrame:
         rest = [name for name in rows.columns if name not in used and plain_name(name) not in NUMBERING]
         rest = [name for name in rest if rows[name].dtype.is_numeric() and rows[name].n_unique() > 1]
         apart = rows.group_by("__case__").agg(pl.col(rest).n_unique()) if roles.model else rows.clear()
-        told = {UNREAD: [one for one in rest if apart[one].max() not in (None, 1) and _is_unread(rows[one])]}
-        told["columns"] = [name for name in rest if name not in told[UNREAD]]
+        remarks = {UNREAD: [one for one in rest if apart[one].max() not in (None, 1) and _is_unread(rows[one])]}
+        remarks["columns"] = [name for name in rest if name not in remarks[UNREAD]]
         how = "a metric among them is one with --better NAME=larger or NAME=smaller"
         return [
             Interpreted(code, ", ".join(names), f"not used: {quoted(names)}; {how}")
-            for code, names in told.items()
+            for code, names in remarks.items()
             if names
         ]
 

@@ -95,10 +95,10 @@ def write_pairs(scene: Scene, procedure: Procedure, folder: Path) -> None:
             for changed, frame, answer in shown:
                 name = f"{scene.video}_{second:06d}_{track.instance}_{changed}".replace(" ", "_")
                 images = [(pair.with_it, "yes"), (frame, answer)]
-                for side, (image, said) in zip("ab", images[:: (-1) ** crc32(name.encode())], strict=True):
+                for side, (image, reply) in zip("ab", images[:: (-1) ** crc32(name.encode())], strict=True):
                     write_png(image.colour, folder / f"{name}_{side}.png")
                     question = f"Is there any {track.class_name.lower()} in this image? Answer with yes or no."
-                    about = (name, scene.video, second, scene.kind.name, changed, question, said)
+                    about = (name, scene.video, second, scene.kind.name, changed, question, reply)
                     rows.append(dict(zip(PAIR, map(str, (f"{name}_{side}", *about)), strict=True)))
             change = np.repeat(pair.may_differ[..., None].astype(np.uint8) * 255, 3, -1)
             write_png(change, folder / f"{scene.video}_{second:06d}_{track.instance}_change.png")

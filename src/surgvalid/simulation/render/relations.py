@@ -122,20 +122,20 @@ def facts(painter: Painter, moment: SceneMoment, buffers: Buffers, shown: set[st
             if near[name] and name in organs:
                 touched = SceneRelation.TOUCHES if count >= least else SceneRelation.MAY_TOUCH
                 listed.append((names[tool], touched, name))
-    told = [fact for fact in dict.fromkeys(listed) if {fact[0], fact[2]} <= shown]
+    facts = [fact for fact in dict.fromkeys(listed) if {fact[0], fact[2]} <= shown]
     visible = ((name, seen) for name, seen in (organs | tools).items() if seen is not SeenAs.UNSEEN)
-    told = [(name, SceneRelation(seen.value), "") for name, seen in visible] + told
-    return [SceneFact(second, *fact) for fact in told]
+    facts = [(name, SceneRelation(seen.value), "") for name, seen in visible] + facts
+    return [SceneFact(second, *fact) for fact in facts]
 
 
 def _meetings(labels: Ints, depth: Floats) -> dict[tuple[int, int], Floats]:
     """How much deeper the second of two things is, at every two pixels side by side of which each shows one."""
-    found = []
+    steps_of_pairs = []
     for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         met = (labels[here] != labels[there]) & (labels[here] >= 0) & (labels[there] >= 0)
         one, other, steps = labels[here][met], labels[there][met], (depth[there] - depth[here])[met]
-        found += [(one, other, steps), (other, one, -steps)]
-    one, other, steps = (np.concatenate(column) for column in zip(*found, strict=True))
+        steps_of_pairs += [(one, other, steps), (other, one, -steps)]
+    one, other, steps = (np.concatenate(column) for column in zip(*steps_of_pairs, strict=True))
     order = np.lexsort((other, one))
     one, other, steps = one[order], other[order], steps[order]
     starts = np.flatnonzero((np.diff(one, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0))

@@ -88,10 +88,8 @@ def hidden_harms(result: FailuresResult) -> list[HiddenHarm]:
 def _candidates(result: FailuresResult) -> Iterator[_Candidate]:
     fitted = result.fit
     terms = fitted.design.terms
-    names = [
-        name for name in fitted.names if name in terms and ":" not in terms[name]
-        and column_of(terms[name]) != result.model_column
-    ]  # fmt: skip
+    single = (name for name in fitted.names if ":" not in terms.get(name, ":"))
+    names = [name for name in single if column_of(terms[name]) != result.model_column]
     columns = {name: _centred(fitted.design.fixed[:, fitted.names.index(name)]) for name in names}
     for one, other in combinations(names, 2):
         if terms[one] != terms[other]:
@@ -169,7 +167,7 @@ def _worst(
 
     Two properties that harm less together than apart are no harm of both.
     """
-    found: list[tuple[float, HiddenHarm]] = []
+    groups: list[tuple[float, HiddenHarm]] = []
     for sides in product(*one.sides):
         rows = np.logical_and.reduce([rows for _, rows in sides])
         videos = len(np.unique(video[rows]))
@@ -177,6 +175,6 @@ def _worst(
             words = " with ".join(words for words, _ in sides)
             mean = float(loss[rows].mean()), float(loss[~rows].mean())
             beyond = float((loss - expected)[rows].mean())
-            found.append((beyond, HiddenHarm(words, *mean, float(rows.mean()), videos, p_value)))
-    worst = max(found, key=lambda group: group[1].loss, default=None)
-    return worst[1] if worst is not None and worst[0] == max(beyond for beyond, _ in found) else None
+            groups.append((beyond, HiddenHarm(words, *mean, float(rows.mean()), videos, p_value)))
+    worst = max(groups, key=lambda group: group[1].loss, default=None)
+    return worst[1] if worst is not None and worst[0] == max(beyond for beyond, _ in groups) else None

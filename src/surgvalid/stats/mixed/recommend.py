@@ -371,7 +371,7 @@ def _pairs(result: FailuresResult) -> list[str]:
         "the cases that have both"
         for row in tested.iter_rows(named=True)
         if sign * row["estimate"] < 0
-        and result.model_column not in [part.partition("[")[0] for part in row["term"].split(":")]
+        and result.model_column not in [name.partition("[")[0] for name in row["term"].split(":")]
     ]
 
 
