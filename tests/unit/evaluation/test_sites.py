@@ -426,3 +426,10 @@ def test_values_over_sites_are_those_of_all_videos_of_good_models_too(tmp_path: 
     for path in tmp_path.rglob("*.parquet"):
         numbers = pl.read_parquet(path)["numbers"].to_list()
         assert not [count for right, cases in numbers for count in (right, cases - right) if 0 < count < 5]
+
+
+def test_a_table_is_no_file_that_a_site_shared_and_is_told_which_verbs_read_it(tmp_path: Path) -> None:
+    table = tmp_path / "dice.csv"
+    table.write_text("patient,A,B\n1,.8,.7\n2,.7,.6\n")
+    with pytest.raises(Misuse, match=r"score tables .* are read together by surgvalid study, compare and rank"):
+        surgvalid.combine([table])
