@@ -16,6 +16,7 @@ from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.shown_tables import p_phrase, spelled
 from surgvalid.stats.comparing.rank_sets import RankSets
 from surgvalid.stats.intervals.sign_flip_interval import FEWEST_TESTED
+from surgvalid.stats.verdict.joint_flips import LISTED_UNITS
 from surgvalid.stats.verdict.unit_differences import PairFinding
 from surgvalid.stats.verdict.who_is_better import BETTER, ModelVerdict
 
@@ -74,8 +75,9 @@ def evidence_of(verdict: ModelVerdict) -> str:
         if verdict.kind == "no_unit":
             return f"{_count(verdict)} · {parts[0]}"
         parts = [f"{pair.units:,} {_plural(verdict.unit.word, pair.units)}", f"{pair.cases:,} scores per model", *parts]
+        drawn = verdict.tests > 1 and pair.units > LISTED_UNITS  # patterns are drawn then, not listed
         over = f" over {verdict.tests} pairs of models" if verdict.tests > 1 else ""
-        parts.append(f"exact sign-flip test{over}, {p_phrase(pair.p_adjusted)}")
+        parts.append(f"{'' if drawn else 'exact '}sign-flip test{over}, {p_phrase(pair.p_adjusted)}")
     return " · ".join(parts)
 
 

@@ -9,7 +9,7 @@ import pytest
 import surgvalid
 from surgvalid.errors import DirectionUnknown, TableInvalid
 from surgvalid.report.verdict_page import evidence
-from surgvalid.stats.verdict.sentences import title_of
+from surgvalid.stats.verdict.sentences import evidence_of, title_of
 
 
 def wide(patients: int, seed: int = 0, **shift: float) -> pl.DataFrame:
@@ -35,6 +35,13 @@ def test_a_model_that_is_better_is_called_so_with_metric_number_unit_and_n():
 def test_many_beaten_models_are_not_listed():
     first = said(wide(20, a=0.2, b=0.1, c=0.05, d=0.0, e=-0.1))[0]
     assert first.startswith("a is better than every other model in dice, least surely than b, by 0.")
+
+
+@pytest.mark.parametrize(("patients", "others", "word"), [(12, 2, "exact "), (13, 2, ""), (13, 1, "exact ")])
+def test_a_test_of_drawn_patterns_is_not_called_exact(patients: int, others: int, word: str):
+    models = {"good": 0.1} | {f"m{number}": 0.0 for number in range(others)}
+    line = evidence_of(surgvalid.study(wide(patients, **models), metric="dice").judged)
+    assert re.search(r"· (exact )?sign-flip test", line)[1] == (word or None)
 
 
 def test_where_it_is_open_the_next_best_is_named_and_so_is_who_is_beaten():
