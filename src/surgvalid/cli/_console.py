@@ -281,6 +281,8 @@ def show(result: Result) -> None:
     digits, word = result.digits(), unit_word(result.request.interpreted)
     for title, frame in result.screen().items():
         heads = {name: re.sub(r"(?<![^_])video(?=$|s(_|$))", word, name) for name in frame.columns}
+        if word == "case" and "cases" in heads and "videos" in heads and not frame["cases"].equals(frame["videos"]):
+            heads["cases"] = "rows"  # of frames or organs within what is independent
         frame = frame.select(name for name, head in heads.items() if head in (name, *{*heads.values()} - {*heads}))
         emit_table(frame.rename(heads, strict=False), title=called(title, word), digits=digits.get(title, 3))
         emit("")

@@ -124,8 +124,13 @@ def pooled_head(matrix: ScoreMatrix, what: str) -> str:
 
 
 def scored_units(matrix: ScoreMatrix) -> str:
-    """How many rows of which units the values rest on; a row of a metric of whole videos is a video."""
-    units, cases = f"{len(matrix.video_names):,} {matrix.unit.word}s", f"{len(matrix.values):,} cases"
+    """How many rows of which units the values rest on; a row of a metric of whole videos is a video.
+
+    Where cases are what is independent, what lies within them is called rows.
+    """
+    is_finer = len(matrix.values) > len(matrix.video_names)
+    within = "rows" if is_finer and matrix.unit.is_known and matrix.unit.word == "case" else "cases"
+    units, cases = f"{len(matrix.video_names):,} {matrix.unit.word}s", f"{len(matrix.values):,} {within}"
     if scores_videos(matrix):
         return units
     return f"{cases} from {units}" if matrix.unit.is_known else cases
