@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from docs.validate_failure_loop import PROPERTIES, hidden_harm_answers
 
 import surgvalid
 from data_set_files import cholec80
@@ -100,9 +101,13 @@ def _failures() -> Tables:
         frame.with_columns(dice=overlap), outcome="dice", fixed=["smoke"], random=["model", "video"],
         family="ordered-beta",
     )  # fmt: skip
+    hidden = surgvalid.failures(
+        hidden_harm_answers("pair", 100), outcome="right", fixed=PROPERTIES, random=["model", "video"], recommend=True
+    )
     with tempfile.TemporaryDirectory() as folder:
         found.to_dir(folder)
         scores.to_dir(Path(folder) / "scores")
+        hidden.tables["hidden_harms"].write_csv(Path(folder) / "hidden_harms.csv")
         return {path.stem: pl.read_csv(path) for path in (*Path(folder, "scores").glob("*.csv"),
                                                           *Path(folder).glob("*.csv"))}  # fmt: skip
 

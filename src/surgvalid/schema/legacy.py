@@ -78,6 +78,8 @@ def today_options(options: Mapping[str, Any], verb: str = "") -> dict[str, Any]:
         today["fixed"] = today.pop("effects")
     if verb == "monitor":  # its test holds at any time and draws nothing
         today = {name: value for name, value in today.items() if name not in ("looks", "replicates", "seed")}
+    if verb == "questions":  # questions that match things are not asked any more
+        today.pop("matching", None)
     return {**today, **PART_OF_FAILURES.get(verb, {})}
 
 

@@ -264,3 +264,22 @@ def test_the_report_of_a_folder_that_study_and_rank_wrote_says_what_study_says(t
     page = make_report(tmp_path).html()
     assert studied.verdict[0] in page
     assert "There are no scores here" not in page
+
+
+def test_the_first_page_leaves_options_and_statistics_of_its_sentences_to_those_who_ask() -> None:
+    draw, rows = random.Random(3), []
+    for patient in range(14):
+        level = 0.5 + 0.03 * patient
+        for frame in range(3 + 6 * patient):
+            for model, gain in (("A", 0.05), ("B", 0.0)):
+                value = round(level + gain + draw.gauss(0, 0.01), 4)
+                rows.append({"patient": f"P{patient:02d}", "frame": frame, "model": model, "dice": value})
+    result = study(pl.DataFrame(rows))
+    assert any(" (rank correlation " in finding.text for finding in result.findings)
+    text = visible(result.html())
+    assert ": every case counts alike here, so long videos weigh more." in text.replace(
+        "patients weigh", "videos weigh"
+    )
+    assert " (rank correlation " not in text
+    assert " (--unit)" not in text
+    assert "; say it with " not in text

@@ -90,7 +90,7 @@ class FailureSettings:
         return {
             name
             for name, (value, default) in values.items()
-            if (value is not None if default is None else (tuple(value) if name in self._several else value) != default)
+            if (value is not None if default is None else (tuple(value) if default == () else value) != default)
         }
 
     def check(self) -> None:
