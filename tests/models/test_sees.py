@@ -278,8 +278,9 @@ def test_the_kept_model_sees_and_is_lost_without_its_pictures(tmp_path: Path):
     cases = evaluate.scored(tmp_path / "questions", "frame", set(given["sees"]), given | {"blind": given["shuffled"]})
     right = {name: float(cases[name].mean()) for name in ("sees", "shuffled", *evaluate.BASELINES)}
     floor = max(right[name] for name in evaluate.BASELINES)
-    assert right["sees"] > floor + 0.3, right
-    assert right["shuffled"] < floor + 0.05
+    assert right["sees"] > max(floor, right["shuffled"]) + 0.3, right
+    noise = 2 * float(np.sqrt(floor * (1 - floor) / len(rows)))  # of so few questions; the card has 1,449
+    assert right["shuffled"] < floor + 0.05 + noise, right
 
 
 # --- the participant ----------------------------------------------------------------------------------
