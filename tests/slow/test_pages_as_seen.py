@@ -1,4 +1,4 @@
-"""Pages as people see them: ten studies and a challenge at three widths, light, dark and in print, beside golden ones.
+"""Pages as people see them: studies, a challenge and the demo at three widths, light, dark, in print, beside golden ones.
 
 Each page asks nobody, says nothing to the console, is no wider than its screen, and cuts off no word of a figure.
 Golden images are small and grey, one strip for each page; `SURGVALID_NEW_GOLDEN=1` writes them anew, to be looked at
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from chromium import CHROMIUM
+from quick_demo import quick_demo
 from report_folder import shared_challenge
 from repository import REPOSITORY
 from surgvalid.report.report import make_report
@@ -36,6 +37,7 @@ and so does a page from itself, moved down by one pixel of the small image."""
 VIEWS = [(width, scheme, "screen") for width in (1440, 1024, 390) for scheme in ("light", "dark")]
 VIEWS += [(794, "light", "print")]
 STUDIES = ten_studies()
+CHALLENGES = ("challenge", "demo")
 CUT = """() => [...document.querySelectorAll('figure.chart svg')].filter(svg => svg.clientWidth).flatMap(svg => {
   const frame = svg.viewBox.baseVal;
   return [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBBox()])
@@ -74,13 +76,19 @@ def seen(browser: Any, path: Path, width: int, scheme: str, media: str) -> tuple
     return whole.resize((SHOWN, min(TALL, whole.height * SHOWN // whole.width)), Image.Resampling.BOX), wrong
 
 
-@pytest.mark.parametrize("name", [*STUDIES, "challenge"])
-def test_a_page_looks_as_it_was_looked_at(name: str, browser: Any, tmp_path: Path) -> None:
-    path, strip, wrong = page_of(name, tmp_path), Image.new("L", (SHOWN * len(VIEWS), TALL), 128), []
+@pytest.mark.parametrize("name", [*STUDIES, *CHALLENGES])
+def test_a_page_looks_as_it_was_looked_at(
+    name: str, browser: Any, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if name == "demo":
+        path = quick_demo(tmp_path_factory, tmp_path / name, name=name).folder / "report.html"
+    else:
+        path = page_of(name, tmp_path)
+    strip, wrong = Image.new("L", (SHOWN * len(VIEWS), TALL), 128), []
     for place, view in enumerate(VIEWS):
         image, found = seen(browser, path, *view)
         strip.paste(image, (SHOWN * place, 0))
-        wrong += [one for one in found if name != "challenge" or "printed" not in one]
+        wrong += [one for one in found if name not in CHALLENGES or "printed" not in one]
     golden = GOLDEN / f"{name}.png"
     if os.environ.get("SURGVALID_NEW_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
