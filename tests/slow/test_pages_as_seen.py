@@ -1,4 +1,4 @@
-"""Pages as people see them: studies, a challenge and the demo at three widths, light, dark, in print, beside golden ones.
+"""Pages as people see them: studies, a challenge, the demo at three widths, light, dark, in print, beside golden ones.
 
 Each page asks nobody, says nothing to the console, is no wider than its screen, and cuts off no word of a figure.
 Golden images are small and grey, one strip for each page; `SURGVALID_NEW_GOLDEN=1` writes them anew, to be looked at
