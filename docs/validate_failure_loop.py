@@ -139,7 +139,7 @@ def hidden(kind: str, videos: int, *, repetition: int) -> tuple[float, float]:
     table = hidden_harm_answers(kind, repetition, videos=videos)
     random = ["model", "video", "case"]
     result = failures(table, outcome="right", fixed=PROPERTIES, random=random, inference="wald-z", slopes=False)
-    named = [harm.words for harm in hidden_harms(result)]
+    named = [harm.words for harm in hidden_harms(result) or ()]
     truth = {"pair": "smoke = 1 with blood = 1", "ends": "depth below"}.get(kind, "nothing")
     found = [words for words in named if words.startswith(truth)]
     return float(bool(found)), float(len(found) < len(named))

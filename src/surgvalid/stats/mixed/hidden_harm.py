@@ -22,6 +22,7 @@ import polars as pl
 from scipy import special
 
 from surgvalid.schema.tables.shown_tables import p_phrase
+from surgvalid.stats.intervals.sign_flip_interval import videos_needed
 from surgvalid.stats.mixed.attributable import loss_of, observed_loss
 from surgvalid.stats.mixed.fit.result import MixedFit
 from surgvalid.stats.mixed.inference.grid import is_category, shown
@@ -34,6 +35,8 @@ from surgvalid.stats.verdict.joint_flips import joint_tests
 FEWEST_CARRIED = 3
 """Videos that must hold a group of cases before it is named."""
 _STEPS = 30
+MOST_CELLS = 50_000_000
+"""Rows times videos beyond which nothing is screened: each video has a column of its own."""
 
 
 class HiddenHarm(NamedTuple):
@@ -63,22 +66,28 @@ class HiddenHarm(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    column: np.ndarray
+    factors: tuple[np.ndarray, np.ndarray]
+    """Columns whose product is tested."""
     sides: tuple[list[tuple[str, np.ndarray]], ...]
     """What tells its groups apart, in words and as rows; a group is one of each."""
 
 
-def hidden_harms(result: FailuresResult) -> list[HiddenHarm]:
-    """What passes the joint test, surest first; nothing where videos are too few for any to pass."""
+def hidden_harms(result: FailuresResult) -> list[HiddenHarm] | None:
+    """What passes the joint test, surest first; None where nothing could pass, or rows times videos are too many."""
     fitted, video = result.fit, factor_of(result.fit.design.frame, result.tests.video)
     candidates = list(_candidates(result))
-    if not candidates or video.levels < FEWEST_CARRIED:
+    if not candidates:
         return []
-    matrix = np.column_stack([one.column for one in candidates])
-    left, mean, many = _scores(fitted, _null(result, video.codes), matrix)
+    if video.levels < videos_needed(len(candidates), alpha=ALPHA) or len(video.codes) * video.levels > MOST_CELLS:
+        return None
+    null = _null(result, video.codes)
+    mean, weight, many = _expected(fitted, null)
     loss, expected = observed_loss(result), loss_of(result).of(mean)
-    score = left * (many * (loss - expected))[:, None]
-    totals = np.column_stack([np.bincount(video.codes, column) for column in score.T])
+    weighted = null * weight[:, None]
+    within, totals = null.T @ weighted, np.zeros((video.levels, len(candidates)))
+    for place, (one, other) in enumerate(candidate.factors for candidate in candidates):
+        left = one * other - null @ np.linalg.lstsq(within, weighted.T @ (one * other), rcond=None)[0]
+        totals[:, place] = np.bincount(video.codes, left * many * (loss - expected))
     p = joint_tests(totals, np.ones_like(totals), alpha=ALPHA).p_adjusted
     passed = [j for j in np.argsort(p, kind="stable") if p[j] <= ALPHA]
     named = (_worst(candidates[j], loss, expected, video.codes, float(p[j])) for j in passed)
@@ -91,9 +100,10 @@ def _candidates(result: FailuresResult) -> Iterator[_Candidate]:
     single = (name for name in fitted.names if ":" not in terms.get(name, ":"))
     names = [name for name in single if column_of(terms[name]) != result.model_column]
     columns = {name: _centred(fitted.design.fixed[:, fitted.names.index(name)]) for name in names}
+    sides = {name: _sides(fitted, name) for name in names}
     for one, other in combinations(names, 2):
         if terms[one] != terms[other]:
-            yield _Candidate(columns[one] * columns[other], (_sides(fitted, one), _sides(fitted, other)))
+            yield _Candidate((columns[one], columns[other]), (sides[one], sides[other]))
     for name in names:
         column = column_of(terms[name])
         values = fitted.design.frame[column]
@@ -102,7 +112,7 @@ def _candidates(result: FailuresResult) -> Iterator[_Candidate]:
             low, high = np.quantile(numbers, [0.25, 0.75])
             inside = (numbers >= low) & (numbers <= high)
             words = (f"{column} from {low:.4g} to {high:.4g}", f"{column} below {low:.4g} or above {high:.4g}")
-            yield _Candidate(columns[name] ** 2, (list(zip(words, (inside, ~inside), strict=True)),))
+            yield _Candidate((columns[name], columns[name]), (list(zip(words, (inside, ~inside), strict=True)),))
 
 
 def _centred(values: np.ndarray) -> np.ndarray:
@@ -132,24 +142,22 @@ def _null(result: FailuresResult, video: np.ndarray) -> np.ndarray:
     return np.column_stack(parts)
 
 
-def _scores(fitted: MixedFit, null: np.ndarray, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the null model leaves of the candidates, what it expects of every row, and how often the row counts."""
+def _expected(fitted: MixedFit, null: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the null model expects of every row, the row's weight in it, and how often the row counts."""
     design = fitted.design
     many = design.trials if fitted.family == "binomial" else design.weights
     outcome = design.response / (design.trials if fitted.family == "binomial" else 1.0)
     eta = np.zeros(len(outcome)) if fitted.family != "poisson" else np.full(len(outcome), np.log(outcome.mean() + 0.1))
     for _ in range(_STEPS):
-        mean, weight = _link(fitted.family, eta + design.offset)
-        working = eta + (outcome - mean) / weight
-        root = np.sqrt(weight * many)[:, None]
-        beta = np.linalg.lstsq(null * root, working * root[:, 0], rcond=None)[0]
-        step, eta = eta, np.clip(null @ beta, -12, 12) if fitted.family != "gaussian" else null @ beta
+        mean, slope = _link(fitted.family, eta + design.offset)
+        weighted = null * (slope * many)[:, None]
+        working = eta + (outcome - mean) / slope
+        step, eta = eta, null @ np.linalg.lstsq(null.T @ weighted, weighted.T @ working, rcond=None)[0]
+        eta = eta if fitted.family == "gaussian" else np.clip(eta, -12, 12)
         if np.abs(eta - step).max() < 1e-8:
             break
-    mean, weight = _link(fitted.family, eta + design.offset)
-    root = np.sqrt(weight * many)[:, None]
-    left = candidates - null @ np.linalg.lstsq(null * root, candidates * root, rcond=None)[0]
-    return left, mean, many
+    mean, slope = _link(fitted.family, eta + design.offset)
+    return mean, slope * many, many
 
 
 def _link(family: str, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

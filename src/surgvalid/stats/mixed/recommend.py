@@ -155,9 +155,11 @@ def recommended(
         tables={
             "recommendations": tables.RECOMMENDATIONS.frame(listed),
             "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at),
-            "hidden_harms": tables.HIDDEN_HARMS.frame([one._asdict() for one in hidden]),
+            "hidden_harms": tables.HIDDEN_HARMS.frame([one._asdict() for one in hidden or ()]),
         },
-        findings=tuple(_findings(judged, [*_pairs(result), *(one.sentence for one in hidden)])),
+        findings=tuple(
+            _findings(judged, [*_pairs(result), *(one.sentence for one in hidden or ())], screened=hidden is not None)
+        ),
         prose=_prose(improvement),
         screen={"What to work on:": "recommendations", **beyond},
     )
@@ -375,7 +377,7 @@ def _pairs(result: FailuresResult) -> list[str]:
     ]
 
 
-def _findings(judged: list[_Judged], together: list[str]) -> Iterator[Finding]:
+def _findings(judged: list[_Judged], together: list[str], *, screened: bool) -> Iterator[Finding]:
     def named(verdict: str) -> str:
         return ", ".join(one.group.words for one in judged if one.verdict == verdict)
 
@@ -384,8 +386,10 @@ def _findings(judged: list[_Judged], together: list[str]) -> Iterator[Finding]:
     if not together and not any(one.verdict in ("established", "depends on the model") for one in judged):
         yield remark(
             "nothing-to-recommend",
-            "no property is established as a weakness on enough videos, nor any two together or a number at its ends, "
-            "so nothing is recommended to be built against; the list says what looks worst",
+            "no property is established as a weakness on enough videos, "
+            + ("nor any two together or a number at its ends, " if screened else "")
+            + "so nothing is recommended to be built against; the list says what looks worst"
+            + ("" if screened else "; two properties together, and numbers at their ends, could not be tested here"),
         )
     if few := named("few videos"):
         yield remark("recommended-on-few-videos", f"{few}: established, but on few videos; the effect may be theirs")

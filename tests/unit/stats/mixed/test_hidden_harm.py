@@ -58,7 +58,7 @@ def test_the_names_of_levels_do_not_matter() -> None:
         blood=pl.when(pl.col("blood") == 1).then(pl.lit("a pool")).otherwise(pl.lit("clear")),
     )
     result = failures(table, outcome="right", fixed=PROPERTIES, random=["model", "video", "case"])
-    (named,), (plain,) = hidden_harms(result), hidden_harms(analysed("pair"))
+    (named,), (plain,) = hidden_harms(result) or (), hidden_harms(analysed("pair")) or ()
     assert set(named.words.split(" with ")) == {"smoke = dense", "blood = a pool"}
     assert named.p_value == pytest.approx(plain.p_value)
 
@@ -71,7 +71,7 @@ def test_a_score_is_screened_as_answers_are(kind: str, found: list[str]) -> None
     result = failures(
         table, outcome="dsc", fixed=PROPERTIES, random=["model", "video"], family="gaussian", transform="none"
     )
-    assert [one.words for one in hidden_harms(result)] == found
+    assert [one.words for one in hidden_harms(result) or ()] == found
 
 
 def test_one_models_weakness_is_not_everybodys_and_can_be_asked_for_alone() -> None:
@@ -85,3 +85,12 @@ def test_one_models_weakness_is_not_everybodys_and_can_be_asked_for_alone() -> N
     assert "established" not in other["verdict"].to_list()
     with pytest.raises(UnknownName, match="known: a, b, c, d"):
         analysed("own", models=["e"])
+
+
+def test_where_videos_are_too_few_for_pairs_nobody_says_that_there_are_none() -> None:
+    few = hidden_harm_answers("none", 100, videos=6)
+    result = failures(few, outcome="right", fixed=PROPERTIES, random=["model", "video", "case"], recommend=True)
+    assert hidden_harms(result) is None
+    (said,) = (finding.message for finding in result.findings if finding.code == "nothing-to-recommend")
+    assert "nor any two together" not in said
+    assert "could not be tested here" in said
