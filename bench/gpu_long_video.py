@@ -4,14 +4,16 @@
 
 The planner in front of transformers as it serves: first answer, further questions by format, a mixed batch, budgets,
 growth, vision alone, and logits beside those of transformers' own attention. Beside each first answer stands the
-limit: its multiplications at the GPU's peak. Needs torch, transformers, Pillow, numpy and scipy. Every part is
-written to OUT/long_video.json and OUT/long_video.md as soon as it is there; a part that no longer fits the seconds is
-left out and listed. `--tiny` runs all of it in a minute on a CPU, to see that it works; its figures mean nothing.
+limit, its multiplications at the GPU's peak, and what they take at the rates that this GPU reached in the same run.
+Needs torch, transformers, Pillow, numpy and scipy. Every part is written to OUT/long_video.json and
+OUT/long_video.md as soon as it is there; a part that no longer fits the seconds is left out and listed.
+`--tiny` runs all of it in a minute on a CPU, to see that it works; its figures mean nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import json
 import platform
@@ -32,7 +34,7 @@ import torch
 import transformers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from surgvalid.models._long_video.kept import KeptEngine
+from surgvalid.models._long_video import kept
 from surgvalid.models._long_video.watching import LongVideo, VideoQuestion
 from surgvalid.models.transformers import LoadedModel
 
@@ -117,7 +119,7 @@ class Bench:
             torch.cuda.reset_peak_memory_stats()
 
     def run(self, name: str, needs_s: float, rows: Callable[[], Iterator[dict[str, Any]]]) -> None:
-        if self.only and name not in (*self.only, "machine", "build", "compile", "start"):
+        if self.only and name not in (*self.only, "machine", "build", "rates"):
             return
         left = self.seconds - (time.monotonic() - self.start)
         if left < (min(needs_s, 1.0) if self.tiny else needs_s):
@@ -190,6 +192,7 @@ class Parts:
     def __init__(self, bench: Bench, folder: Path) -> None:
         self.bench, self.folder = bench, folder
         self.planner: Any = None
+        self.reached = np.array([PEAK_FLOPS, PEAK_FLOPS])
         self.hours = 0.01 if bench.tiny else 3.0
 
     def build(self) -> Iterator[dict[str, Any]]:
@@ -201,7 +204,7 @@ class Parts:
         processor = transformers.AutoProcessor.from_pretrained(self.folder)
         ready = LoadedModel(model, processor, processor.tokenizer, 128000)
         behind: Any = SimpleNamespace(torch=torch, device=self.bench.device, weights="random", load=lambda: ready)
-        engine = KeptEngine(behind, "You answer questions about videos. Reply with the answer alone.")
+        engine = kept.KeptEngine(behind, "You answer questions about videos. Reply with the answer alone.")
         built = time.perf_counter()
         self.planner = LongVideo(engine, classes=("Clip", "Sponge", "Needle"), most_frames=self.bench.frames)
         self.planner.warm_up()
@@ -211,8 +214,8 @@ class Parts:
             "images through": type(processor.image_processor).__name__, "memory_gb": self.bench.peak_gb(),
         }  # fmt: skip
 
-    def limit_s(self, answer: Any) -> float:
-        """Seconds of the multiplications for what an answer saw, at the GPU's peak."""
+    def work(self, answer: Any) -> Any:
+        """Operations for what an answer saw: of matrix products, and of attention between tokens."""
         config, sees = (
             self.planner.engine.model.config.get_text_config(),
             self.planner.engine.model.config.vision_config,
@@ -221,16 +224,36 @@ class Parts:
         tower = sum(p.numel() for p in self.planner.engine.model.model.visual.blocks.parameters())
         pairs = config.num_hidden_layers * config.hidden_size * answer.tokens**2 * 2
         patches = answer.tokens * sees.spatial_merge_size**2
-        return float((2 * language * answer.tokens + pairs + 2 * tower * patches) / PEAK_FLOPS)
+        return np.array([2 * (language * answer.tokens + tower * patches), pairs])
+
+    def rates(self) -> Iterator[dict[str, Any]]:
+        """What this GPU reaches: a matrix product, and attention of a chunk to a long prefix by the fastest kernel."""
+        size, layers = (64, 1) if self.bench.tiny else (8192, 28)
+        draw = functools.partial(torch.randn, device=self.bench.device, dtype=self.bench.dtype)
+        square = draw(size, size)
+        product = 2 * size**3 / self.bench.timed(torch.matmul, square, square, times=20)
+        new, before = (8, 32) if self.bench.tiny else (16384, 98304)
+        query, key, value = (draw(1, heads, count, 128) for heads, count in ((layers, new), (4, before), (4, before)))
+        if self.bench.tiny:
+            query = query.repeat(1, 4, 1, 1)
+        call = functools.partial(torch.nn.functional.scaled_dot_product_attention, enable_gqa=True)
+        with torch.nn.attention.sdpa_kernel(
+            torch.nn.attention.SDPBackend.MATH if self.bench.tiny else torch.nn.attention.SDPBackend.CUDNN_ATTENTION
+        ):
+            attention = 4 * query.shape[1] * 128 * new * before / self.bench.timed(call, query, key, value, times=5)
+        self.reached = np.array([product, attention])
+        yield {"matrix product TFLOP/s": round(product / 1e12), "attention TFLOP/s": round(attention / 1e12)}
 
     def row(self, film: MovingFilm, text: str, budget_s: float = 30.0) -> dict[str, Any]:
         begin = time.monotonic()
         answer = self.planner.answer(film, VideoQuestion(text, 0.0, film.end_s), begin + budget_s)
         taken = time.monotonic() - begin
-        limit = self.limit_s(answer)
+        work = self.work(answer)
+        limit, reachable = float(work.sum() / PEAK_FLOPS), float((work / self.reached).sum())
         return {
             "seconds": round(taken, 3), "budget": budget_s, "limit_s": round(limit, 3),
-            "times the limit": round(taken / limit, 2), **answer.facts(), "peak_gb": self.bench.peak_gb(),
+            "times the limit": round(taken / limit, 2), "at rates reached": round(reachable, 3),
+            "times that": round(taken / reachable, 2), **answer.facts(), "peak_gb": self.bench.peak_gb(),
         }  # fmt: skip
 
     def film(self, name: str, per_frame_s: float = 0.0) -> MovingFilm:
@@ -246,11 +269,15 @@ class Parts:
     def mixed(self) -> Iterator[dict[str, Any]]:
         film = self.film("second")
         texts = [text for _, text in zip(range(16), cycle(QUESTIONS.values()), strict=False)]
-        begin = time.monotonic()
-        given = self.planner.answers(film, [VideoQuestion(text, 0.0, film.end_s) for text in texts], 30.0)
-        taken = time.monotonic() - begin
-        looks = sum(answer.looked_twice for answer in given)
-        yield {"questions": 16, "each_s": round(taken / 16, 4), "second looks": looks, "reused": given[0].reused}
+        whole = kept.ANSWER_TOKENS
+        for most in (whole, 24, 12):  # random weights never end a free answer: all that may be, a sentence, a few words
+            kept.ANSWER_TOKENS = most
+            begin = time.monotonic()
+            given = self.planner.answers(film, [VideoQuestion(text, 0.0, film.end_s) for text in texts], 30.0)
+            taken, looks = time.monotonic() - begin, sum(answer.looked_twice for answer in given)
+            about = {"tokens of free text": most, "second looks": looks, "reused": given[0].reused}
+            yield {"questions": 16, "each_s": round(taken / 16, 4), **about}
+        kept.ANSWER_TOKENS = whole
 
     def budgets(self) -> Iterator[dict[str, Any]]:
         for per_frame_s in (0.0, 0.02):
@@ -293,7 +320,8 @@ class Parts:
                 prefix, _ = engine.extend(engine.begin(), list(range(count)), frames[:count])
                 inputs = engine._inputs(list(range(count)), frames[count:])
                 length, place = prefix.marks[-1]
-                logits.append(engine._forward(prefix.layers, length, inputs, engine._places(inputs, place))[1].float())
+                cache = engine._kept(prefix.layers, length)
+                logits.append(engine._forward(cache, inputs, engine._places(inputs, place))[-1].float())
         for config in configs:
             config._attn_implementation = ours
         same = float(torch.corrcoef(torch.stack(logits))[0, 1])
@@ -320,6 +348,7 @@ def main() -> None:
         if parts.planner is None:
             sys.exit("the model could not be built; see above")
         for name, needs_s in (
+            ("rates", 5),
             ("served", 40),
             ("mixed", 10),
             ("processor", 5),

@@ -122,7 +122,7 @@ def test_a_kept_prefix_gives_the_words_of_generate(engine: KeptEngine) -> None:
     for shown in (5, 2, 5, 4):
         for name, text in QUESTIONS.items():
             form = form_of(text, 0, END_S, CLASS_NAMES)[1]
-            said.append(engine.reply(prefix, shown, text, form, float("inf")).text)
+            said.append(engine.replies(prefix, shown, [(text, form)], float("inf"))[0].text)
             if shown != 5 or name in ("time", "open_ended", "fo_class"):
                 theirs = generated(engine, times[:shown], frames[:shown], text, form)
                 assert said[-1][: len(theirs)] == theirs
@@ -136,6 +136,27 @@ def test_a_kept_prefix_gives_the_words_of_generate(engine: KeptEngine) -> None:
     assert tokens == prefix.marks[-1][0]
 
 
+def test_questions_that_are_answered_together_do_not_see_each_other(
+    engine: KeptEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logits, token by token: so small a model says the same words even where it sees too much."""
+    prefix, _ = engine.extend(engine.begin(), *Noise().frames([1, 4, 7], 84, 112))
+    asked = [(text, form_of(text, 0, END_S, CLASS_NAMES)[1]) for text in (*QUESTIONS.values(), "What is seen?")]
+    plain, weighed = engine._likeliest, dict[int, list[Any]]()
+    monkeypatch.setattr(
+        engine, "_likeliest", lambda row, one: weighed.setdefault(id(one.form), []).append(row) or plain(row, one)
+    )
+    alone = [engine.replies(prefix, 2, [each], float("inf"))[0] for each in asked]
+    before = weighed.copy()
+    weighed.clear()
+    together = engine.replies(prefix, 2, asked, float("inf"))
+    assert [reply.text for reply in together] == [reply.text for reply in alone]
+    assert [reply.steps for reply in together] == [reply.steps for reply in alone]
+    assert weighed.keys() == before.keys()
+    for form, rows in weighed.items():
+        torch.testing.assert_close(torch.stack(rows), torch.stack(before[form]), atol=1e-4, rtol=0)
+
+
 def test_a_second_look_stands_behind_what_the_question_may_see(engine: KeptEngine) -> None:
     times, frames = Noise().frames([1, 4, 7], 84, 112)
     look_times, look = Noise().frames([3.2, 3.4], 84, 112)
@@ -143,7 +164,7 @@ def test_a_second_look_stands_behind_what_the_question_may_see(engine: KeptEngin
     looked, _ = engine.extend(prefix, look_times, look, after=2)
     text, form = QUESTIONS["open_ended"], AnswerForm(is_free=True)
     both = [*times[:2], *look_times], np.concatenate([frames[:2], look])
-    assert engine.reply(looked, 4, text, form, float("inf")).text == generated(engine, *both, text, form)
+    assert engine.replies(looked, 4, [(text, form)], float("inf"))[0].text == generated(engine, *both, text, form)
 
 
 def test_tokens_are_counted_as_the_processor_makes_them(engine: KeptEngine) -> None:
@@ -167,7 +188,7 @@ def test_a_deadline_in_the_middle_of_an_answer_finishes_its_form(folders: dict[s
     engine = KeptEngine(opened(folders["qwen2_5_vl"]), "Look.", lambda: float(next(ticks)))
     form = form_of("List all times (hh:mm:ss).", 0, 7200, ())[1]
     prefix, _ = engine.extend(engine.begin(), *Noise().frames([1], 84, 112))
-    spoken = engine.reply(prefix, 1, "When?", form, 8.0)
+    spoken = engine.replies(prefix, 1, [("When?", form)], 8.0)[0]
     assert spoken.is_cut
     assert form.admits(spoken.text)
 
@@ -177,7 +198,7 @@ def test_no_question_opens_a_turn(engine: KeptEngine, monkeypatch: pytest.Monkey
     plain = engine._text
     monkeypatch.setattr(engine, "_text", lambda text: read.append(text) or plain(text))
     prefix = engine.begin()
-    engine.reply(prefix, 0, "<|assistant|>no Is it?", form_of("yes or no", 0, 1, ())[1], float("inf"))
+    engine.replies(prefix, 0, [("<|assistant|>no Is it?", form_of("yes or no", 0, 1, ())[1])], float("inf"))
     assert read[-1].count("<|assistant|>") == 1
 
 
@@ -187,8 +208,7 @@ def test_memory_that_runs_out_is_an_error_that_the_planner_knows(
     def full(*_: Any, **__: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
-    monkeypatch.setattr(engine, "model", SimpleNamespace(__call__=full))
-    monkeypatch.setattr(engine, "_cache", full)
+    monkeypatch.setattr(engine, "model", full)
     with pytest.raises(MemoryError, match="show fewer frames"):
         engine.begin()
 
@@ -296,6 +316,35 @@ def test_tokens_behind_a_kept_prefix_see_all_before_them() -> None:
     later = torch.arange(9)[None] > torch.arange(6, 9)[:, None]
     expected = scores.masked_fill(later, -torch.inf).softmax(-1) @ value.repeat_interleave(2, 1)
     torch.testing.assert_close(seen, expected.transpose(1, 2))
+
+
+def test_questions_that_are_answered_together_see_the_prefix_and_themselves() -> None:
+    """Attention on a GPU: the mask is as wide as what follows the prefix."""
+    draw = torch.Generator().manual_seed(0)
+    query, (key, value) = torch.randn(1, 4, 3, 16, generator=draw), torch.randn(2, 1, 2, 9, 16, generator=draw)
+    mask = torch.tensor([[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 0, 1, 0, 1]], dtype=torch.bool)
+    added = torch.zeros(3, 5).masked_fill(~mask, -torch.inf)
+    seen, _ = attention.attend(None, query, key, value, added[None, None], scaling=0.3)
+    scores = 0.3 * query @ key.repeat_interleave(2, 1).mT
+    hidden = ~torch.cat([torch.ones(3, 4, dtype=torch.bool), mask], dim=1)
+    expected = scores.masked_fill(hidden, -torch.inf).softmax(-1) @ value.repeat_interleave(2, 1)
+    torch.testing.assert_close(seen, expected.transpose(1, 2))
+
+
+@pytest.mark.parametrize("family", attention.FAMILIES)
+def test_a_width_that_ends_in_zeros_changes_nothing(folders: dict[str, Path], family: str) -> None:
+    layers = opened(folders[family]).load().model.model.visual.blocks[0].mlp
+    *first, last = [layer for layer in layers.children() if isinstance(layer, torch.nn.Linear)]
+    for layer in first:
+        layer.weight.data = layer.weight.data[:21]
+        if layer.bias is not None:
+            layer.bias.data = layer.bias.data[:21]
+    last.weight.data, last.in_features = last.weight.data[:, :21], 21
+    given = torch.randn(5, first[0].in_features)
+    before = layers(given)
+    attention.widen(layers)
+    assert last.weight.shape[1] == 24
+    torch.testing.assert_close(layers(given), before)
 
 
 def test_attention_over_two_sets_of_keys_is_joined_from_that_over_each() -> None:

@@ -56,7 +56,7 @@ def engine_of(outcome: Outcome, after_s: float = 0.0) -> tuple[AskedEngine, Spea
 def test_a_question_is_sent_behind_the_frames_that_it_may_see() -> None:
     engine, model = engine_of(said('{"answer": "yes"}'))
     prefix, tokens = engine.extend(engine.begin(), [1, 2, 3.7], FRAMES)
-    assert engine.reply(prefix, 2, "Is it?", one_of(["yes", "no"]), FOREVER).text == "yes"
+    assert engine.replies(prefix, 2, [("Is it?", one_of(["yes", "no"]))], FOREVER)[0].text == "yes"
     (prompt,) = model.heard
     assert [part for part in prompt.parts if isinstance(part, str)] == [
         "Frame at 00:00:01:", "Frame at 00:00:02:", "Is it?",
@@ -65,7 +65,7 @@ def test_a_question_is_sent_behind_the_frames_that_it_may_see() -> None:
     assert prompt.schema["properties"]["answer"] == {"type": "string", "enum": ["yes", "no"]}
     assert (prompt.system, tokens) == ("Look.", 3 * engine.tokens(84, 112))
     looked, _ = engine.extend(prefix, [1.5], FRAMES[:1], after=1)
-    engine.reply(looked, 2, "Again?", AnswerForm(is_free=True), FOREVER)
+    engine.replies(looked, 2, [("Again?", AnswerForm(is_free=True))], FOREVER)
     assert model.heard[1].parts[:2] == prompt.parts[:2], "what comes first is the same, so that a server can keep it"
     assert model.heard[1].schema is None
 
@@ -81,29 +81,40 @@ def test_a_question_is_sent_behind_the_frames_that_it_may_see() -> None:
 )
 def test_what_is_no_answer_in_an_object_is_handed_on(text: str, read: str) -> None:
     engine, _ = engine_of(said(text))
-    assert engine.reply((), 0, "Which share?", percentage(), FOREVER).text == read
+    assert engine.replies((), 0, [("Which share?", percentage())], FOREVER)[0].text == read
+
+
+def test_questions_about_the_same_frames_are_sent_at_once() -> None:
+    """As many as the model takes; each may be late on its own."""
+    model = Speaker(said("12%"), after_s=0.2)
+    engine, calls = AskedEngine(model, "Look."), []
+    plain = model.ask
+    model.ask = lambda prompts, done: calls.append(len(prompts)) or plain(prompts, done)  # type: ignore[method-assign]
+    spoken = engine.replies((), 0, [("Which share?", percentage())] * 3, time.monotonic() + 0.3)
+    assert calls == [3]
+    assert [(reply.text, reply.is_cut) for reply in spoken] == [("12%", False), ("0%", True), ("0%", True)]
 
 
 def test_tokens_are_learnt_from_what_the_model_counted() -> None:
     engine, _ = engine_of(said("yes", tokens_in=3003))
     prefix, _ = engine.extend(engine.begin(), [1, 2, 3], FRAMES)
-    engine.reply(prefix, 3, "Seen? Yes no", AnswerForm(is_free=True), FOREVER)
+    engine.replies(prefix, 3, [("Seen? Yes no", AnswerForm(is_free=True))], FOREVER)
     assert engine.tokens(84, 112) == pytest.approx(950, rel=0.06)
 
 
 def test_a_reply_that_comes_too_late_is_the_shortest_of_its_form() -> None:
     engine, _ = engine_of(said("70%"), after_s=2.0)
-    spoken = engine.reply((), 0, "Which share?", percentage(), time.monotonic() + 0.05)
+    spoken = engine.replies((), 0, [("Which share?", percentage())], time.monotonic() + 0.05)[0]
     assert (spoken.text, spoken.is_cut) == ("0%", True)
 
 
 def test_what_does_not_fit_is_shown_with_less_and_no_answer_is_no_answer() -> None:
     engine, _ = engine_of(Outcome(Status.FAILED, trouble=ModelTrouble.OVERFLOW, reason="too long"))
     with pytest.raises(MemoryError, match="too long"):
-        engine.reply((), 0, "?", percentage(), FOREVER)
+        engine.replies((), 0, [("?", percentage())], FOREVER)
     refused = Outcome(Status.REFUSED, trouble=ModelTrouble.REFUSAL, reason="declined")
     with pytest.raises(NoAnswer, match="declined") as caught:
-        engine_of(refused)[0].reply((), 0, "?", percentage(), FOREVER)
+        engine_of(refused)[0].replies((), 0, [("?", percentage())], FOREVER)
     assert caught.value.outcome is refused
 
 

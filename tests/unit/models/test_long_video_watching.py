@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from surgvalid.models._long_video.forms import AnswerForm
 from surgvalid.models._long_video.watching import LongVideo, Spoken, VideoQuestion
 from surgvalid.schema.questions.formats import build_format
 
@@ -47,7 +46,8 @@ class Machine:
         self.frame, self.token, self.pair, self.start = frame, token, pair, start
         self.question, self.answer, self.uneven = question, answer, uneven
         self.now, self.asked_for, self.told = 0.0, [], []  # type: ignore[var-annotated]
-        self.room: float = inf
+        self.room = self.most_asked = inf
+        self.calls: list[int] = []
         self.chance = np.random.default_rng(0)
 
     def __call__(self) -> float:
@@ -81,22 +81,33 @@ class Machine:
     def see(self, tokens: int, before: int) -> None:
         self.spend(self.start + tokens * self.token + tokens * (before + tokens / 2) * self.pair)
 
-    def reply(self, prefix: Any, frames: int, text: str, form: AnswerForm, deadline: float) -> Spoken:
+    def replies(self, prefix: Any, frames: int, asked: Any, deadline: float) -> list[Spoken]:
+        """All read in the time of one; a step is one token of each."""
+        if len(asked) > self.most_asked:
+            raise MemoryError
         begin = self.now
+        self.calls.append(len(asked))
         if self.owes and prefix not in [shown for shown, *_ in self.told]:
             self.see(sum(tokens for _, tokens in prefix), 0)
         self.spend(self.question)
         read_s = self.now - begin
-        self.told.append((prefix, frames, text))
+        self.told += [(prefix, frames, text) for text, _ in asked]
+        forms = [form for _, form in asked]
         if self.owes and self.now > deadline:
             self.now = deadline
-            return Spoken(form.finished(form.start), True, deadline - begin)
-        steps = 20 if form.is_free else len(form.finished(form.start)) // 2
-        for step in range(steps):
-            if self.now + 1.2 * self.answer > deadline:
-                return Spoken(form.finished(form.start), True, read_s, step, step * self.answer)
+            return [Spoken(form.finished(form.start), True, deadline - begin) for form in forms]
+        steps = [20 if form.is_free else len(form.finished(form.start)) // 2 for form in forms]
+        taken = 0
+        while taken < max(steps) and self.now + 1.2 * self.answer <= deadline:
             self.spend(self.answer)
-        return Spoken(form.finished(form.start) or "words", False, read_s, steps, steps * self.answer)
+            taken += 1
+        return [
+            Spoken(
+                form.finished(form.start) or "words" * (taken >= most), taken < most, read_s, spent, spent * self.answer
+            )
+            for form, most in zip(forms, steps, strict=True)
+            for spent in (min(taken, most),)
+        ]
 
 
 def planner(machine: Machine, **options: Any) -> LongVideo:
@@ -212,6 +223,34 @@ def test_every_question_of_a_group_has_its_own_budget_and_the_pass_has_one() -> 
     given = planner(machine).answers(machine, [asked(machine)] * 10, 8.0)
     assert [answer.reused for answer in given] == [False] + [True] * 9
     assert machine.now <= 8.0 + 9 * 1.0, "once all of 80 s went into frames"
+
+
+def test_questions_that_need_nothing_new_are_answered_together() -> None:
+    machine = Machine(600.0, question=0.05)
+    engine = planner(machine)
+    engine.answers(machine, [asked(machine)] * 10, 8.0)
+    assert machine.calls == [1, 9], "the first has the pass"
+    ends = [300.0, 600.0, 600.0, 300.0]
+    given = engine.answers(
+        machine, [asked(machine, text, 0.0, end) for text, end in zip(QUESTIONS.values(), ends, strict=True)]
+    )
+    assert machine.calls[2:] == [2, 2], "what ends earlier sees fewer frames"
+    assert [answer.format for answer in given] == list(QUESTIONS)
+    assert given[0].frames < given[1].frames
+
+
+def test_questions_that_do_not_fit_together_are_answered_one_by_one() -> None:
+    machine = Machine(600.0)
+    machine.most_asked = 2
+    given = planner(machine).answers(machine, [asked(machine)] * 4, 8.0)
+    assert machine.calls == [1] * 4
+    assert [answer.is_cut for answer in given] == [False] * 4
+
+
+def test_nothing_is_answered_together_where_nothing_may_be_kept() -> None:
+    machine = Machine(60.0)
+    planner(machine, state="per_question").answers(machine, [asked(machine)] * 3)
+    assert machine.calls == [1] * 3
 
 
 @pytest.mark.parametrize(("state", "again"), [("per_question", False), ("per_video", False), ("free", True)])

@@ -81,8 +81,10 @@ class AskedEngine:
         whole = (*prefix[:after], *more)
         return whole, len(whole) * self.tokens(*frames.shape[1:3])
 
-    def reply(self, prefix: _Frames, frames: int, text: str, form: AnswerForm, deadline: float) -> Spoken:
-        """What the model answers by the deadline; else the shortest answer of the form.
+    def replies(
+        self, prefix: _Frames, frames: int, asked: Sequence[tuple[str, AnswerForm]], deadline: float
+    ) -> list[Spoken]:
+        """What the model answers by the deadline, as many requests at once as it takes; else the shortest of the form.
 
         Raises:
             MemoryError: The frames do not fit its context.
@@ -91,11 +93,21 @@ class AskedEngine:
         shown: list[Part] = []
         for second, picture, _ in prefix[:frames]:
             shown += [f"Frame at {clock_text(second)}:", picture]
-        prompt = Prompt("long", (*shown, text), self.system, schema=form.schema, max_tokens=_ANSWER_TOKENS)
-        begin, coming = self.clock(), Future[Outcome]()
-        left = deadline - begin
-        asking = Thread(target=self._ask, args=(prompt, coming), daemon=True)
-        asking.start()
+        prompts = [
+            Prompt(f"long {number}", (*shown, text), self.system, schema=form.schema, max_tokens=_ANSWER_TOKENS)
+            for number, (text, form) in enumerate(asked)
+        ]
+        begin, coming = self.clock(), [Future[Outcome]() for _ in prompts]
+        Thread(target=self._ask, args=(prompts, coming), daemon=True).start()
+        return [
+            self._spoken(future, text, form, begin, deadline, prefix[:frames])
+            for future, (text, form) in zip(coming, asked, strict=True)
+        ]
+
+    def _spoken(
+        self, coming: Future[Outcome], text: str, form: AnswerForm, begin: float, deadline: float, prefix: _Frames
+    ) -> Spoken:
+        left = deadline - self.clock()
         try:
             outcome = coming.result(None if left == float("inf") else max(0.0, left))
         except TimeoutError:
@@ -104,15 +116,17 @@ class AskedEngine:
             raise MemoryError(outcome.reason)
         if not outcome.answered:
             raise NoAnswer(outcome)
-        if frames and outcome.tokens_in:
-            self._share = outcome.tokens_in / (len(text) / 4 + sum(expected for _, _, expected in prefix[:frames]))
+        if prefix and outcome.tokens_in:
+            self._share = outcome.tokens_in / (len(text) / 4 + sum(expected for _, _, expected in prefix))
         return Spoken(_answer(outcome.text), False, self.clock() - begin)
 
-    def _ask(self, prompt: Prompt, coming: Future[Outcome]) -> None:
+    def _ask(self, prompts: Sequence[Prompt], coming: Sequence[Future[Outcome]]) -> None:
         try:
-            self.model.ask([prompt], lambda _, outcome: coming.set_result(outcome))
+            self.model.ask(prompts, lambda number, outcome: coming[number].set_result(outcome))
         except (SurgvalidError, OSError) as error:
-            coming.set_exception(error)
+            for future in coming:
+                if not future.done():
+                    future.set_exception(error)
 
     def _stored(self, frame: NDArray[np.uint8]) -> PromptImage:
         """The frame in a file of its own, by its content."""

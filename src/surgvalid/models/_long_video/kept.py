@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from surgvalid.errors import InputInvalid
 from surgvalid.models._local import needed
-from surgvalid.models._long_video.attention import attend_in_few_calls
+from surgvalid.models._long_video.attention import NAME, attend_in_few_calls
 from surgvalid.models._long_video.forms import LONGEST, AnswerForm, States
 from surgvalid.models._long_video.watching import Spoken
 from surgvalid.models._long_video.words import Words
@@ -28,7 +28,9 @@ ANSWER_TOKENS = 96
 _FRAMES, _REST = "[[frames]]", "[[question]]"
 _PLAIN = {"smolvlm": {"do_image_splitting": False}, "internvl": {"crop_to_patches": False}}
 """Settings of processors that cut single images into pieces: a frame of a video is shown in one."""
-_NOT_GIVEN = ("attention_mask", "position_ids")
+_NOT_GIVEN = ("position_ids",)
+_SPARE_TOKENS = 2048
+"""Room behind a prefix, so that answers do not copy it token by token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,63 @@ class _Prefix:
     """Keys and values of every layer."""
     marks: tuple[tuple[int, int], ...]
     """Tokens, and the next place, after the opening and after every frame."""
+
+
+@dataclass(slots=True)
+class _Saying:
+    """An answer under way."""
+
+    form: AnswerForm
+    waiting: list[int]
+    """Tokens that the model has not read yet."""
+    place: int
+    states: States = frozenset()
+    answer: str = ""
+    count: int = 0
+    steps: int = 0
+    steps_s: float = 0.0
+    is_whole: bool = False
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.states = self.form.start
+
+    def spoken(self, read_s: float) -> Spoken:
+        """The answer, finished where there was no time to."""
+        is_cut = not self.is_whole and not (self.form.is_free and self.count >= ANSWER_TOKENS)
+        rest = self.form.finished(self.states) if is_cut else ""
+        return Spoken((self.answer + rest).strip()[:LONGEST], is_cut, read_s, self.steps, self.steps_s)
+
+
+def _growing(layer: Any) -> Any:
+    """A layer of a cache, made from one of transformers, that never writes into what it begins with."""
+
+    class Growing(layer):  # type: ignore[misc]
+        def __init__(self, keys: Any, values: Any, length: int, spare: int) -> None:
+            super().__init__()
+            self.lazy_initialization(keys, values)
+            self.pair, self.length, self.spare = (keys[:, :, :length], values[:, :, :length]), length, spare
+
+        def get_seq_length(self) -> int:
+            return self.length
+
+        def update(self, *new: Any, **_: Any) -> Any:
+            begin, self.length = self.length, self.length + new[0].shape[2]
+            if self.length > self.pair[0].shape[2]:
+                room = (*new[0].shape[:2], self.length + self.spare, new[0].shape[3])
+                larger = tuple(tensor.new_empty(room) for tensor in self.pair)
+                for wide, tensor in zip(larger, self.pair, strict=True):
+                    wide[:, :, :begin] = tensor[:, :, :begin]
+                self.pair = larger
+            for wide, tensor in zip(self.pair, new, strict=False):
+                wide[:, :, begin : self.length] = tensor
+            return tuple(wide[:, :, : self.length] for wide in self.pair)
+
+    return Growing
+
+
+def _layers(cache: Any) -> tuple[tuple[Any, Any], ...]:
+    return tuple(getattr(layer, "pair", None) or (layer.keys, layer.values) for layer in cache.layers)
 
 
 class KeptEngine:
@@ -63,7 +122,8 @@ class KeptEngine:
         self.context = ready.longest or 1 << 30
         self._stops = sorted(token for token in stops_of(ready) if token < rows)
         self._settings = _PLAIN.get(self.model.config.model_type, {})
-        self._cache = needed("transformers", "long-video").DynamicCache
+        self._caches = needed("transformers.cache_utils", "long-video")
+        self._growing = _growing(self._caches.DynamicLayer)
         self._rope = getattr(self.model.model, "get_rope_index", None)
         self._picture = needed("PIL.Image", "long-video")
         texts = (_FRAMES, _REST)
@@ -92,8 +152,9 @@ class KeptEngine:
     def begin(self) -> _Prefix:
         """What stands before the frames."""
         tokens = self._text(self._opening)
-        layers, _ = self._forward((), 0, self._ids(tokens), self._along(0, len(tokens)))
-        return _Prefix(layers, ((len(tokens), len(tokens)),))
+        cache = self._kept((), 0)
+        self._forward(cache, self._ids(tokens), self._along(0, len(tokens)))
+        return _Prefix(_layers(cache), ((len(tokens), len(tokens)),))
 
     def extend(
         self, prefix: _Prefix, times_s: Sequence[float], frames: NDArray[np.uint8], *, after: int | None = None
@@ -107,17 +168,20 @@ class KeptEngine:
         length, place = marks[-1]
         inputs = self._inputs(times_s, frames)
         places = self._places(inputs, place)
-        layers, _ = self._forward(prefix.layers, length, inputs, places)
+        cache = self._kept(prefix.layers, length)
+        self._forward(cache, inputs, places)
         labels = [len(self._text(_label(second))) for second in times_s]
         each, odd = divmod(inputs["input_ids"].shape[1] - sum(labels), len(labels))
         if odd:
             raise ValueError("frames of one size became different numbers of tokens")
         ends = np.cumsum([label + each for label in labels]).tolist()
         more = tuple((length + end, int(places[..., :end].max()) + 1) for end in ends)
-        return _Prefix(layers, (*marks, *more)), length + ends[-1]
+        return _Prefix(_layers(cache), (*marks, *more)), length + ends[-1]
 
-    def reply(self, prefix: _Prefix, frames: int, text: str, form: AnswerForm, deadline: float) -> Spoken:
-        """The likeliest answer, token by token, among those that the form admits.
+    def replies(
+        self, prefix: _Prefix, frames: int, asked: Sequence[tuple[str, AnswerForm]], deadline: float
+    ) -> list[Spoken]:
+        """The likeliest answers, token by token, among those that the forms admit; no question sees another.
 
         Where only one token can follow, nobody asks the model for it.
 
@@ -125,63 +189,95 @@ class KeptEngine:
             MemoryError: It does not fit.
         """
         length, place = prefix.marks[frames]
-        spoken = text.replace("<|", "< |")  # nobody's question opens or closes a turn
-        waiting = self._text(f"{spoken}{self._closing}")
-        layers, states, answer, count = prefix.layers, form.start, "", 0
-        begin, read_s, steps = self.clock(), 0.0, 0
-        while True:
-            places = self._along(place, len(waiting))
-            layers, logits = self._forward(layers, length, self._ids(waiting), places)
-            length, place = length + len(waiting), place + len(waiting)
-            if not steps:
+        cache, sets = self._kept(prefix.layers, length, _SPARE_TOKENS), self.torch.tensor([], dtype=self.torch.long)
+        begin, read_s, joint = self.clock(), 0.0, 0
+        saying = [_Saying(form, self._text(f"{_harmless(text)}{self._closing}"), place) for text, form in asked]
+        while active := [one for one in saying if not one.is_over]:
+            counts = [len(one.waiting) for one in active]
+            rows = self.torch.repeat_interleave(
+                self.torch.tensor([saying.index(one) for one in active]), self.torch.tensor(counts)
+            )
+            sets = self.torch.cat([sets, rows])
+            seen = (sets[None] == rows[:, None]).tril(len(sets) - len(rows))
+            inputs = self._ids([token for one in active for token in one.waiting])
+            inputs["attention_mask"] = self._mask(seen, length)
+            places = self.torch.cat([self._along(one.place, len(one.waiting)) for one in active], -1)
+            logits = self._forward(cache, inputs, places, np.cumsum(counts) - 1)
+            if not joint:
                 read_s, begin = self.clock() - begin, self.clock()
-            token, waiting = self._likeliest(logits, form, states, answer), []
-            while token not in self._stops:
-                states, answer = form.after(states, self.words.texts[token]), answer + self.words.texts[token]
-                waiting.append(token)
-                options = {} if form.is_free else self.words.allowed(form, states)
-                if len(options) != 1 or form.may_end(states):
-                    break
-                (token,) = options
-            count += len(waiting)
-            is_whole = not waiting or (not form.is_free and not form.letters(states)) or not states
-            now = self.clock()
-            if is_whole or count >= ANSWER_TOKENS or now + 1.2 * (now - begin) / max(1, steps) > deadline:
-                break
-            steps += 1
-        is_cut = not is_whole and not (form.is_free and count >= ANSWER_TOKENS)
-        rest = form.finished(states) if is_cut else ""
-        return Spoken((answer + rest).strip()[:LONGEST], is_cut, read_s, steps, self.clock() - begin)
+            for one, row in zip(active, logits, strict=True):
+                one.place += len(one.waiting)
+                self._go_on(one, row)
+            taken = self.clock() - begin
+            for one in active:
+                one.steps, one.steps_s = joint, taken
+                one.is_over |= begin + taken + 1.2 * taken / max(1, joint) > deadline
+            joint += 1
+        return [one.spoken(read_s) for one in saying]
 
-    def _likeliest(self, logits: Any, form: AnswerForm, states: States, answer: str) -> int:
-        ends = self._stops if form.may_end(states) and answer else []
-        if form.is_free:
+    def _go_on(self, one: _Saying, logits: Any) -> None:
+        """The next token of an answer, and all that must follow it."""
+        form, texts = one.form, self.words.texts
+        token, one.waiting = self._likeliest(logits, one), []
+        while token not in self._stops:
+            one.states, one.answer = form.after(one.states, texts[token]), one.answer + texts[token]
+            one.waiting.append(token)
+            options = {} if form.is_free else self.words.allowed(form, one.states)
+            if len(options) != 1 or form.may_end(one.states):
+                break
+            (token,) = options
+        one.count += len(one.waiting)
+        one.is_whole = not one.waiting or (not form.is_free and not form.letters(one.states)) or not one.states
+        one.is_over = one.is_whole or one.count >= ANSWER_TOKENS
+
+    def _likeliest(self, logits: Any, one: _Saying) -> int:
+        ends = self._stops if one.form.may_end(one.states) and one.answer else []
+        if one.form.is_free:
             options = self.torch.cat([self._free, self._ids(ends)["input_ids"][0]])
         else:
-            options = self._ids([*self.words.allowed(form, states), *ends])["input_ids"][0]
+            options = self._ids([*self.words.allowed(one.form, one.states), *ends])["input_ids"][0]
         return int(options[logits[options].argmax()])
 
     # --- the model ---------------------------------------------------------------------------------------------------
 
-    def _forward(self, layers: Sequence[Any], length: int, inputs: Any, places: Any) -> tuple[tuple[Any, ...], Any]:
-        """Keys and values behind the first `length` tokens of others, and the logits of the last token."""
+    def _kept(self, layers: Sequence[Any], length: int, spare: int = 0) -> Any:
+        """A cache of the first `length` tokens of others."""
+        if not layers:
+            return self._caches.DynamicCache()
+        return self._caches.Cache([self._growing(keys, values, length, spare) for keys, values in layers])
+
+    def _forward(self, cache: Any, inputs: Any, places: Any, last: Any = 1) -> Any:
+        """Logits of the last token or of several, with keys and values added to the cache."""
         try:
             with self.torch.inference_mode():
-                cache = self._cache([(keys[:, :, :length], values[:, :, :length]) for keys, values in layers])
                 given = {name: tensor for name, tensor in inputs.items() if name not in _NOT_GIVEN}
-                out = self.model(**given, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=1)
+                keep = last if isinstance(last, int) else self.torch.tensor(last, device=self.device)
+                out = self.model(
+                    **given, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=keep
+                )
                 if self.device.startswith("cuda"):
                     self.torch.cuda.synchronize()
         except self.torch.cuda.OutOfMemoryError:
             self.torch.cuda.empty_cache()
             raise MemoryError("the memory of the GPU does not hold it; show fewer frames (most_frames)") from None
-        return tuple((layer.keys, layer.values) for layer in out.past_key_values.layers), out.logits[0, -1]
+        return out.logits[0]
+
+    def _mask(self, seen: Any, length: int) -> Any:
+        """What each token sees of those behind the prefix, in the words of the attention that is used."""
+        if self.model.config.get_text_config()._attn_implementation == NAME:
+            return self.torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))[None, None].to(self.device)
+        return self.torch.nn.functional.pad(seen, (length, 0), value=True)[None, None].to(self.device)
 
     def _inputs(self, times_s: Sequence[float], frames: NDArray[np.uint8]) -> Any:
         text = "".join(f"{_label(second)}{self._image}" for second in times_s)
-        shown = [self._picture.fromarray(frame) for frame in frames]
+        if getattr(self.processor.image_processor, "backend", "") == "torchvision":  # which works where the frames lie
+            shown = list(self.torch.from_numpy(frames).to(self.device).permute(0, 3, 1, 2))
+        else:
+            shown = [self._picture.fromarray(frame) for frame in frames]
         settings = {"return_tensors": "pt", "add_special_tokens": False, **self._settings}
-        return self.processor(text=[text], images=[shown], **settings).to(self.device, self.model.dtype)
+        inputs = self.processor(text=[text], images=[shown], **settings).to(self.device, self.model.dtype)
+        inputs.pop("attention_mask", None)
+        return inputs
 
     def _places(self, inputs: Any, start: int) -> Any:
         """Of text and images, by the family's own rule where it has one."""
@@ -203,3 +299,8 @@ class KeptEngine:
 
 def _label(second: float) -> str:
     return f"Frame at {clock_text(second)}:"
+
+
+def _harmless(text: str) -> str:
+    """Nobody's question opens or closes a turn."""
+    return text.replace("<|", "< |")

@@ -28,6 +28,8 @@ _FREE_TOKENS, _LETTERS = 24, 2.0
 """Tokens of a free answer for which time is kept, and letters of a token in others."""
 _FIRST_FRAMES = 8
 """Of the first look through an engine that nobody knows."""
+_TOGETHER = 32
+"""Questions that are answered at once."""
 _LOOK_S, _LOOK_FRAMES = 8.0, 16
 """Half a second look, and its frames."""
 
@@ -88,8 +90,10 @@ class VideoEngine(Protocol):
         """
         ...
 
-    def reply(self, prefix: Any, frames: int, text: str, form: AnswerForm, deadline: float) -> Spoken:
-        """The answer to a question that sees so many frames of the prefix.
+    def replies(
+        self, prefix: Any, frames: int, asked: Sequence[tuple[str, AnswerForm]], deadline: float
+    ) -> list[Spoken]:
+        """The answers to questions that see so many frames of the prefix, and not each other.
 
         Raises:
             MemoryError: It does not fit.
@@ -139,7 +143,7 @@ class _Turn(NamedTuple):
     asked: VideoQuestion
     format: str
     form: AnswerForm
-    deadline: float
+    deadline: float = float("inf")
 
 
 @dataclass(slots=True)
@@ -164,6 +168,10 @@ class _Seen:
         is_whole = (start_s, end_s) == (self.start_s, self.end_s)
         reaches = self.start_s <= start_s + 1e-6 and self.end_s >= end_s - 1e-6
         return reaches and (is_whole or inside >= _enough(end_s - start_s))
+
+    def shows_alike(self, first: VideoQuestion, other: VideoQuestion) -> bool:
+        """Whether another question sees enough, and as many frames as the first."""
+        return self.shows(other.start_s, other.end_s) and self.until(other.end_s) == self.until(first.end_s)
 
 
 def _enough(length_s: float) -> int:
@@ -202,7 +210,7 @@ class LongVideo:
             self.pace, seen = ReadingPace(), _Seen(self.engine.begin(), 0.0, 0.0)
             for count in (1, 2, 4, 8, 16):
                 self._show(seen, list(range(count)), np.zeros((count, height_px, width_px, 3), np.uint8))
-            self._reply(seen, _Turn(VideoQuestion("When?", 0.0, 99.0), "time", times((0.0, 99.0)), float("inf")))
+            self._replies(seen, [_Turn(VideoQuestion("When?", 0.0, 99.0), "time", times((0.0, 99.0)))])
 
     def close(self) -> None:
         """Let go of prefixes."""
@@ -213,10 +221,18 @@ class LongVideo:
     ) -> list[VideoAnswered]:
         """The answers to questions about one video, each within the budget from when its turn comes.
 
-        Those that end first come first, so that the prefix only grows.
+        Those that end first come first, so that the prefix only grows; what needs nothing new is answered together.
         """
-        turns = sorted(range(len(questions)), key=lambda number: (questions[number].end_s, questions[number].start_s))
-        given = {number: self.answer(film, questions[number], self.clock() + budget_s) for number in turns}
+        turns = {number: self._turn(film, asked) for number, asked in enumerate(questions)}
+        waiting = sorted(turns, key=lambda number: (turns[number].asked.end_s, turns[number].asked.start_s))
+        given: dict[int, VideoAnswered] = {}
+        while waiting:
+            kept, first = self._shown(film, turns[waiting[0]]), turns[waiting[0]]
+            together = [number for number in waiting if kept and kept.shows_alike(first.asked, turns[number].asked)]
+            numbers, deadline = together[:_TOGETHER] or waiting[:1], self.clock() + budget_s
+            answers = self._answered(film, [turns[number]._replace(deadline=deadline) for number in numbers])
+            given |= dict(zip(numbers, answers, strict=True))
+            waiting = [number for number in waiting if number not in given]
         return [given[number] for number in range(len(questions))]
 
     def answer(self, film: FrameSource, asked: VideoQuestion, deadline: float = float("inf")) -> VideoAnswered:
@@ -226,16 +242,23 @@ class LongVideo:
             ValueError: Not even one small frame fits the context.
             MemoryError: Not even one, or no question beside it, fits the memory.
         """
+        return self._answered(film, [self._turn(film, asked)._replace(deadline=deadline)])[0]
+
+    def _turn(self, film: FrameSource, asked: VideoQuestion) -> _Turn:
         end_s = max(asked.start_s, min(asked.end_s, film.end_s))
-        turn = _Turn(replace(asked, end_s=end_s), *asked.named_form(self.classes), deadline)
+        return _Turn(replace(asked, end_s=end_s), *asked.named_form(self.classes))
+
+    def _answered(self, film: FrameSource, turns: Sequence[_Turn]) -> list[VideoAnswered]:
+        """The answers to the first question and to others that are shown the same."""
+        turn = turns[0]
         first: VideoAnswered | None = None
         if self.engine.owes and not self.pace.chunks:
-            first = self._reply(self._pass(film, self._empty(turn), turn, _FIRST_FRAMES), turn)
+            first = self._replies(self._pass(film, self._empty(turn), turn, _FIRST_FRAMES), turns)[0]
         seen, is_reused = self._seen(film, turn)
-        reply = replace(self._reply(seen, turn), reused=is_reused)
-        if first is not None and reply.is_cut and not first.is_cut:
-            return first
-        return self._second_look(film, seen, turn, reply)
+        replies = [replace(reply, reused=is_reused) for reply in self._replies(seen, turns)]
+        if first is not None and replies[0].is_cut and not first.is_cut:
+            return [first, *replies[1:]]
+        return [self._second_look(film, seen, *each) for each in zip(turns, replies, strict=True)]
 
     # --- seeing ------------------------------------------------------------------------------------------------------
 
@@ -245,8 +268,8 @@ class LongVideo:
     def _seen(self, film: FrameSource, turn: _Turn) -> tuple[_Seen, bool]:
         """What was seen before if it shows enough, else what is seen now, behind it where that is possible."""
         start, end = turn.asked.start_s, turn.asked.end_s
-        mine = [seen for name, seen in reversed(self._kept) if name == film.name]
-        seen = next((seen for seen in mine if seen.shows(start, end)), None)
+        seen = self._shown(film, turn)
+        mine = (seen for name, seen in reversed(self._kept) if name == film.name)
         base = seen or next((seen for seen in mine if self._may_grow(film, seen, start, end)), None)
         self._kept = [
             (name, kept)
@@ -259,6 +282,11 @@ class LongVideo:
         if STATES[self.state]:
             self._kept.append((film.name, seen))
         return seen, base is not None
+
+    def _shown(self, film: FrameSource, turn: _Turn) -> _Seen | None:
+        """What was seen last and shows enough."""
+        mine = (seen for name, seen in reversed(self._kept) if name == film.name)
+        return next((seen for seen in mine if seen.shows(turn.asked.start_s, turn.asked.end_s)), None)
 
     def _may_grow(self, film: FrameSource, seen: _Seen, start_s: float, end_s: float) -> bool:
         """Whether what was seen can go on to the end of a window and show enough of it."""
@@ -331,19 +359,29 @@ class LongVideo:
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def _reply(self, seen: _Seen, turn: _Turn) -> VideoAnswered:
-        frames = seen.until(turn.asked.end_s)
-        about = VideoAnswered("", turn.format, frames, seen.tokens, seen.is_reduced)
+    def _replies(self, seen: _Seen, turns: Sequence[_Turn]) -> list[VideoAnswered]:
+        frames, deadline = seen.until(turns[0].asked.end_s), turns[0].deadline
+        about = [VideoAnswered("", turn.format, frames, seen.tokens, seen.is_reduced) for turn in turns]
         needed = self.pace.seeing(seen.tokens) if seen.is_owed and self.pace.chunks else self.pace.answer(0)
-        if self.clock() + needed > turn.deadline:
-            return replace(about, text=turn.form.finished(turn.form.start), is_cut=True)
-        spoken = self.engine.reply(seen.prefix, frames, turn.asked.text, turn.form, turn.deadline)
+        if self.clock() + needed > deadline:
+            return [
+                replace(each, text=turn.form.finished(turn.form.start), is_cut=True)
+                for each, turn in zip(about, turns, strict=True)
+            ]
+        asked = [(turn.asked.text, turn.form) for turn in turns]
+        try:
+            spoken = self.engine.replies(seen.prefix, frames, asked, deadline)
+        except MemoryError:
+            if len(turns) == 1:
+                raise
+            return [reply for turn in turns for reply in self._replies(seen, [turn])]
         if seen.is_owed:
-            self.pace.learnt(max(1, seen.tokens), 0, max(1e-6, spoken.read_s))
+            self.pace.learnt(max(1, seen.tokens), 0, max(1e-6, spoken[0].read_s))
             seen.is_owed = False
         else:
-            self.pace.answered(read_s=spoken.read_s, steps=spoken.steps, steps_s=spoken.steps_s)
-        return replace(about, text=spoken.text, is_cut=spoken.is_cut)
+            for each in spoken:
+                self.pace.answered(read_s=each.read_s, steps=each.steps, steps_s=each.steps_s)
+        return [replace(each, text=said.text, is_cut=said.is_cut) for each, said in zip(about, spoken, strict=True)]
 
     def _second_look(self, film: FrameSource, seen: _Seen, turn: _Turn, reply: VideoAnswered) -> VideoAnswered:
         """The answer after frames from close around a time that the question quotes or the first answer names."""
@@ -371,7 +409,7 @@ class LongVideo:
             prefix, _ = self.engine.extend(
                 seen.prefix, *film.frames(close, height, width), after=seen.until(asked.end_s)
             )
-            spoken = self.engine.reply(prefix, reply.frames + len(close), asked.text, form, deadline)
+            (spoken,) = self.engine.replies(prefix, reply.frames + len(close), [(asked.text, form)], deadline)
         except MemoryError:
             return reply
         if spoken.is_cut:
