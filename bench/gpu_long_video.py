@@ -330,6 +330,31 @@ class Parts:
             "correlation": round(same, 5),
             "likeliest": int(logits[0].argmax() == logits[1].argmax()),
         }
+        yield from self.together(prefix, count)
+
+    def together(self, prefix: Any, count: int) -> Iterator[dict[str, Any]]:
+        """Logits of answers that were given together and by recorded passes, beside those given alone and without."""
+        engine, weighed = self.planner.engine, dict[str, list[Any]]()
+        forms = [VideoQuestion(text, 0.0, 60.0).named_form(("Clip", "Sponge"))[1] for text in QUESTIONS.values()]
+        asked = list(zip(QUESTIONS.values(), forms, strict=True))
+        plain, usual = engine._likeliest, kept._EAGER
+
+        def likeliest(row: Any, one: Any) -> int:
+            weighed.setdefault(f"{id(one.form)} {one.answer}", []).append(row.float())
+            return int(plain(row, one))
+
+        engine._likeliest = likeliest
+        given = [[reply.text for reply in engine.replies(prefix, count, asked, float("inf"))]]
+        kept._EAGER = -1  # never
+        for parts in ([asked], [[each] for each in asked]):
+            given.append([reply.text for part in parts for reply in engine.replies(prefix, count, part, float("inf"))])
+        kept._EAGER, engine._likeliest = usual, plain
+        same = [torch.corrcoef(torch.stack([rows[0], row]))[0, 1] for rows in weighed.values() for row in rows[1:]]
+        yield {
+            "questions": len(asked), "same words without recording": sum(map(str.__eq__, *given[:2])),
+            "same words alone": sum(map(str.__eq__, given[0], given[2])), "rows compared": len(same),
+            "least correlation": round(float(min(same)), 5),
+        }  # fmt: skip
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ a family sees. Frames go in with the layout of `transformers:`, so both give the
 
 from __future__ import annotations
 
+import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
@@ -29,8 +30,8 @@ _FRAMES, _REST = "[[frames]]", "[[question]]"
 _PLAIN = {"smolvlm": {"do_image_splitting": False}, "internvl": {"crop_to_patches": False}}
 """Settings of processors that cut single images into pieces: a frame of a video is shown in one."""
 _NOT_GIVEN = ("position_ids",)
-_SPARE_TOKENS = 2048
-"""Room behind a prefix, so that answers do not copy it token by token."""
+_EAGER = 2
+"""Passes before the next one is recorded on a GPU: many answers are no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,20 @@ def _growing(layer: Any) -> Any:
             super().__init__()
             self.lazy_initialization(keys, values)
             self.pair, self.length, self.spare = (keys[:, :, :length], values[:, :, :length]), length, spare
+            self.slots: Any = None  # where the next tokens stand, once that is all that changes
 
         def get_seq_length(self) -> int:
             return self.length
 
         def update(self, *new: Any, **_: Any) -> Any:
+            if self.slots is not None:
+                for wide, tensor in zip(self.pair, new, strict=False):
+                    wide.index_copy_(2, self.slots, tensor)
+                return self.pair
             begin, self.length = self.length, self.length + new[0].shape[2]
             if self.length > self.pair[0].shape[2]:
                 room = (*new[0].shape[:2], self.length + self.spare, new[0].shape[3])
-                larger = tuple(tensor.new_empty(room) for tensor in self.pair)
+                larger = tuple(tensor.new_zeros(room) for tensor in self.pair)
                 for wide, tensor in zip(larger, self.pair, strict=True):
                     wide[:, :, :begin] = tensor[:, :, :begin]
                 self.pair = larger
@@ -118,6 +124,7 @@ class KeptEngine:
         self.model, self.processor, self.tokenizer = ready.model, ready.processor, ready.tokenizer
         if self.device.startswith("cuda"):
             attend_in_few_calls(self.model)
+        self._may_repeat = self.model.config.get_text_config()._attn_implementation == NAME
         rows = self.model.get_output_embeddings().weight.shape[0]
         self.context = ready.longest or 1 << 30
         self._stops = sorted(token for token in stops_of(ready) if token < rows)
@@ -189,31 +196,66 @@ class KeptEngine:
             MemoryError: It does not fit.
         """
         length, place = prefix.marks[frames]
-        cache, sets = self._kept(prefix.layers, length, _SPARE_TOKENS), self.torch.tensor([], dtype=self.torch.long)
-        begin, read_s, joint = self.clock(), 0.0, 0
+        cache, sets = (
+            self._kept(prefix.layers, length, 2 * len(asked) * ANSWER_TOKENS),
+            self.torch.tensor([], dtype=int),
+        )
+        begin, read_s, joint, again = self.clock(), 0.0, 0, None
         saying = [_Saying(form, self._text(f"{_harmless(text)}{self._closing}"), place) for text, form in asked]
         while active := [one for one in saying if not one.is_over]:
-            counts = [len(one.waiting) for one in active]
-            rows = self.torch.repeat_interleave(
-                self.torch.tensor([saying.index(one) for one in active]), self.torch.tensor(counts)
-            )
+            if joint == _EAGER and self._may_repeat:
+                again, group = self._repeated(cache, length, len(active)), active
+            speaking = active if again is None else group
+            read = [one.waiting if again is None else (one.waiting or [0])[:1] for one in speaking]
+            counts = self.torch.tensor([len(tokens) for tokens in read])
+            rows = self.torch.tensor([saying.index(one) for one in speaking]).repeat_interleave(counts)
             sets = self.torch.cat([sets, rows])
-            seen = (sets[None] == rows[:, None]).tril(len(sets) - len(rows))
-            inputs = self._ids([token for one in active for token in one.waiting])
-            inputs["attention_mask"] = self._mask(seen, length)
-            places = self.torch.cat([self._along(one.place, len(one.waiting)) for one in active], -1)
-            logits = self._forward(cache, inputs, places, np.cumsum(counts) - 1)
+            inputs = self._ids([token for tokens in read for token in tokens])
+            inputs["attention_mask"] = self._mask((sets[None] == rows[:, None]).tril(len(sets) - len(rows)), length)
+            places = [self._along(one.place, len(tokens)) for one, tokens in zip(speaking, read, strict=True)]
+            given = cache, inputs, self.torch.cat(places, -1), counts.cumsum(0) - 1
+            logits = self._forward(*given) if again is None else again(inputs, given[2], length + len(sets) - len(rows))
             if not joint:
                 read_s, begin = self.clock() - begin, self.clock()
-            for one, row in zip(active, logits, strict=True):
-                one.place += len(one.waiting)
-                self._go_on(one, row)
+            for one, tokens, row in zip(speaking, read, logits, strict=True):
+                one.place, one.waiting = one.place + len(tokens), one.waiting[len(tokens) :]
+                if not one.waiting and not one.is_over:
+                    self._go_on(one, row)
             taken = self.clock() - begin
             for one in active:
                 one.steps, one.steps_s = joint, taken
                 one.is_over |= begin + taken + 1.2 * taken / max(1, joint) > deadline
             joint += 1
         return [one.spoken(read_s) for one in saying]
+
+    def _repeated(self, cache: Any, length: int, count: int) -> Callable[..., Any]:
+        """A pass for one more token of each answer, recorded: a GPU repeats it faster than a CPU starts its parts."""
+        torch = self.torch
+        end = cache.layers[0].pair[0].shape[2]
+        slots = torch.arange(end - count, end, device=self.device)  # which nobody sees
+        still = self._ids([0] * count) | {
+            "attention_mask": torch.zeros(1, 1, count, end - length, device=self.device),
+            "position_ids": self._along(0, count).clone(),
+        }
+        for layer in cache.layers:
+            layer.slots, layer.length = slots, end
+        step = functools.partial(self.model, past_key_values=cache, use_cache=True, logits_to_keep=0, **still)
+        graph = torch.cuda.CUDAGraph()
+        with torch.inference_mode():
+            step()  # what is compiled or loaded for so many answers cannot be so while it is recorded
+            with torch.cuda.graph(graph):
+                out = step()
+
+        def again(inputs: Any, places: Any, begin: int) -> Any:
+            still["input_ids"].copy_(inputs["input_ids"])
+            still["position_ids"].copy_(places)
+            mask = inputs["attention_mask"]
+            still["attention_mask"].fill_(float("-inf"))[..., : mask.shape[-1]].copy_(mask)
+            slots.copy_(torch.arange(begin, begin + count))
+            graph.replay()
+            return out.logits[0]
+
+        return again
 
     def _go_on(self, one: _Saying, logits: Any) -> None:
         """The next token of an answer, and all that must follow it."""
@@ -251,10 +293,9 @@ class KeptEngine:
         try:
             with self.torch.inference_mode():
                 given = {name: tensor for name, tensor in inputs.items() if name not in _NOT_GIVEN}
-                keep = last if isinstance(last, int) else self.torch.tensor(last, device=self.device)
-                out = self.model(
-                    **given, position_ids=places, past_key_values=cache, use_cache=True, logits_to_keep=keep
-                )
+                kept = {"past_key_values": cache, "use_cache": True}
+                keep = last if isinstance(last, int) else last.to(self.device)
+                out = self.model(**given, **kept, position_ids=places, logits_to_keep=keep)
                 if self.device.startswith("cuda"):
                     self.torch.cuda.synchronize()
         except self.torch.cuda.OutOfMemoryError:
@@ -264,7 +305,7 @@ class KeptEngine:
 
     def _mask(self, seen: Any, length: int) -> Any:
         """What each token sees of those behind the prefix, in the words of the attention that is used."""
-        if self.model.config.get_text_config()._attn_implementation == NAME:
+        if self._may_repeat:
             return self.torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))[None, None].to(self.device)
         return self.torch.nn.functional.pad(seen, (length, 0), value=True)[None, None].to(self.device)
 
