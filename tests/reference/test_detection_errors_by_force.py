@@ -10,7 +10,7 @@ import pytest
 
 from surgvalid.metrics.detection.average_precision import CocoAP
 from surgvalid.metrics.detection.cases import DetectionCases, Objects
-from surgvalid.metrics.detection.counts import ERRORS, detection_errors
+from surgvalid.metrics.detection.counts import ERRORS, detection_errors, judged_detections
 from surgvalid.metrics.metric import value_of
 
 
@@ -112,7 +112,7 @@ def test_counts_and_gains_are_those_of_the_definition(seed: int) -> None:
         return Objects(image, label, box=np.array([one["box"] for one in rows]).reshape(-1, 4), score=score)
 
     cases = DetectionCases(images, objects(references, False), objects(detections, True), classes)
-    ours = {one.error: one for one in detection_errors(cases)}
+    ours = {one.error: one for one in detection_errors(cases, judged_detections(cases))}
     if not references:
         assert ours == {}
         return

@@ -99,6 +99,18 @@ def per_model_rows(models: Names, terms: Names = ("smoke", "blood", "motion")) -
     return pl.concat(parts) if parts else effects.clear().with_columns(pl.lit("").alias("model"))
 
 
+def curve_rows(names: Names) -> pl.DataFrame:
+    """Three steps of every model."""
+    rows = [
+        {
+            "property": "contrast", "model": name, "from": at, "to": at + 10, "middle": at + 5, "rows": 20, "videos": 9,
+            "loss": 0.6 - 0.02 * at - 0.001 * place, "low": 0.1, "high": 0.7,
+        }
+        for place, name in enumerate(names) for at in (0.0, 10.0, 20.0)
+    ]  # fmt: skip
+    return tables.PROPERTY_CURVES.frame(rows)
+
+
 def patient_rows(names: Names) -> pl.DataFrame:
     rows = [(name, f"v{v}", 0.5 + 0.002 * place + 0.03 * v, 10) for place, name in enumerate(names) for v in range(6)]
     return _table(rows, {"model": pl.String, "video": pl.String, "value": pl.Float64, "cases": pl.Int64})
@@ -128,6 +140,7 @@ TABLES: dict[str, Callable[[Names], pl.DataFrame]] = {
     "calibration": reliability_rows,
     "effects_forest": effects_rows,
     "model_effects": per_model_rows,
+    "property_curve": curve_rows,
     "patient_values": patient_rows,
     "paired_patients": pair_rows,
     "lead_intervals": lead_rows,

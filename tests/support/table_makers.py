@@ -107,7 +107,8 @@ def _failures() -> Tables:
     with tempfile.TemporaryDirectory() as folder:
         found.to_dir(folder)
         scores.to_dir(Path(folder) / "scores")
-        hidden.tables["hidden_harms"].write_csv(Path(folder) / "hidden_harms.csv")
+        for name in ("hidden_harms", "property_curves"):
+            hidden.tables[name].write_csv(Path(folder) / f"{name}.csv")
         return {path.stem: pl.read_csv(path) for path in (*Path(folder, "scores").glob("*.csv"),
                                                           *Path(folder).glob("*.csv"))}  # fmt: skip
 
@@ -148,7 +149,7 @@ def _evaluated(evaluate: Callable[..., EvaluationResult]) -> Tables:
     boxes = evaluate("detection", found, dataset, metrics=["coco_ap"], replicates=5).tables
     masks = {f"{video}/0": rng.integers(0, 3, (6, 7)) for video in VIDEOS}
     drawn = evaluate("segmentation", masks, masks, metrics=["mi_dsc"], replicates=5).tables
-    of_boxes = {name: boxes[name] for name in ("coco_summary", "detection_errors", "compat")}
+    of_boxes = {name: boxes[name] for name in ("coco_summary", "detection_errors", "detections", "compat")}
     return {**tables, **of_boxes, "instances": drawn["instances"]}
 
 

@@ -44,10 +44,12 @@ from surgvalid.evaluation.video_names import videos_of_records
 from surgvalid.metrics import DETECTION
 from surgvalid.metrics.detection.average_precision import CocoAP, CocoAR, coco_summary
 from surgvalid.metrics.detection.cases import DetectionCases, coco_cases
-from surgvalid.metrics.detection.counts import detection_errors
-from surgvalid.results.tables.evaluation import COCO_SUMMARY, DETECTION_ERRORS
+from surgvalid.metrics.detection.counts import ERRORS, JudgedDetections, detection_errors, judged_detections
+from surgvalid.results.tables.evaluation import COCO_SUMMARY, DETECTION_ERRORS, DETECTIONS
 from surgvalid.schema.metric_facts import Metric, MetricFacts
 
+MOST_ROWS = 200_000
+"""Of more detections no row each is written."""
 DEFAULT = ("coco_ap", "coco_ap50", "coco_ar", "detection_f1", "false_alarms_per_image")
 
 
@@ -150,7 +152,7 @@ def _material(detections: Detections, metrics: Sequence[str], by: Sequence[str])
         made,
         jobs=(*made.jobs, *_flawed_jobs(opened, whole)),
         class_jobs=class_jobs(detections, (("ap", "coco"), ("ap50", "50"))),
-        extra_tables=_summary(whole, overlap) if detections.confidence == "scores" else {},
+        extra_tables=_summary(detections, _strata(detections.records, by)) if detections.confidence == "scores" else {},
         notes=_notes(detections),
         looked=box_checks(detections),
     )
@@ -174,13 +176,17 @@ def box_checks(detections: Detections) -> Looked:
     if sides[0] is None or sides[1] is None:
         return {}
     video, place, names = _moments(detections.records, detections.videos)
-    known = [[record.get(name) for name in ("width", "height")] for record in detections.records]
-    size = np.array(
-        [[side if type(side) in (int, float) else np.nan for side in one] for one in known], dtype=np.float64
-    )
+    size = _sizes(detections.records)
     files = [str(record.get("file_name") or "") for record in detections.records]
     study = BoxStudy(sides[0], sides[1], video, place, size, detections.names, names, files if all(files) else ())
     return box_alignment(study, scored=detections.confidence == "scores", silent=detections.silent)
+
+
+def _sizes(records: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """Width and height of every image, where they are told."""
+    stated = [[record.get(name) for name in ("width", "height")] for record in records]
+    sides = [[side if type(side) in (int, float) else np.nan for side in one] for one in stated]
+    return np.array(sides, dtype=np.float64).reshape(-1, 2)
 
 
 def read_detections(
@@ -339,15 +345,46 @@ def class_jobs(detections: Detections, grids: Sequence[tuple[str, str]]) -> tupl
     return tuple(ClassJob(name, metric, detections.cases, detections.names, counts, videos) for name, metric in metrics)
 
 
-def _summary(cases: DetectionCases, overlap: Overlap) -> dict[str, pl.DataFrame]:
+def _summary(detections: Detections, strata: Mapping[str, Sequence[str]]) -> dict[str, pl.DataFrame]:
     """The twelve numbers of the protocol, with what they were computed under, and what is wrong with the detections."""
+    cases, overlap = detections.cases, detections.overlap
     rows = [
         {"number": name, "value": None if value != value else value, **record_columns(_summary_facts(name, overlap))}
         for name, value in coco_summary(cases, kind=overlap).items()
     ]
     under = f"overlap of {overlap} at IoU 0.5, background at most 0.1, crowds ignored, 101 recall points"
-    errors = [{**one._asdict(), "conventions": under} for one in detection_errors(cases, kind=overlap)]
-    return {"coco_summary": COCO_SUMMARY.frame(rows), "detection_errors": DETECTION_ERRORS.frame(errors)}
+    judged = judged_detections(cases, kind=overlap)
+    errors = [{**one._asdict(), "conventions": under} for one in detection_errors(cases, judged)]
+    made = {"coco_summary": COCO_SUMMARY.frame(rows), "detection_errors": DETECTION_ERRORS.frame(errors)}
+    if len(judged.detection) > MOST_ROWS:
+        return made
+    each = _every_detection(detections, judged, strata).with_columns(conventions=pl.lit(under))
+    return {**made, "detections": DETECTIONS.frame(each)}
+
+
+def _every_detection(
+    detections: Detections, judged: JudgedDetections, strata: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """Every detection, right or invented, with what it is like and where it lies: rows of a failure analysis."""
+    records, names = detections.records, np.array([*detections.names, "nothing"])
+    given, near = detections.cases.prediction.of(judged.detection), judged.nearest
+    case = [str(record.get("file_name", record["id"])) for record in records]
+    images = pl.DataFrame({"case": case, "video": detections.videos, **strata})
+    left, top, width, height = (np.full((len(given), 4), np.nan) if given.box is None else given.box).T
+    across, down = _sizes(records)[given.image].T
+    each = {
+        "class": names[judged.category],
+        "score": judged.score,
+        "right": (judged.wrong < 0) * 1,
+        "error": np.array([*ERRORS, ""])[judged.wrong],
+        "area_px": given.sizes,
+        "x": (left + width / 2) / across,
+        "y": (top + height / 2) / down,
+        "border_px": np.min([left, top, across - left - width, down - top - height], axis=0),
+        "overlap": near.overlap,
+        "lies_on": names[np.append(detections.cases.reference.category, -1)[near.reference]],
+    }
+    return images[given.image].hstack(pl.DataFrame(each).fill_nan(None))
 
 
 def _summary_facts(name: str, overlap: Overlap) -> MetricFacts:
@@ -365,6 +402,8 @@ def _notes(detections: Detections) -> tuple[str, ...]:
         notes.append("No detection has a score: all detections of a class are ranked as one step.")
     if not len(detections.cases.prediction):
         notes.append("The list of results is empty: the model detected nothing.")
+    if len(detections.cases.prediction) > MOST_ROWS:
+        notes.append(f"detections.csv, with a row for each, is left out: there are more than {MOST_ROWS:,}.")
     counts = _reference_counts(detections)
     if absent := [name for name, count in zip(detections.names, counts, strict=True) if not count]:
         notes.append(f"Classes without a reference have no AP and are left out of the mean: {', '.join(absent)}.")

@@ -9,9 +9,11 @@ slowly.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from surgvalid.schema.documents import read_toml
 from surgvalid.simulation.centers import Center
 from surgvalid.simulation.procedure_types import TimedPhase
 from surgvalid.simulation.timelines import Draws, Episode
@@ -45,46 +47,12 @@ def draw_fog(masked: Sequence[tuple[int, int]], duration_s: int, rng: Draws, pac
     return tuple(episodes)
 
 
-BACKGROUND = (
-    "background_blood",
-    "background_smoke",
-    "background_motion",
-    "background_reflections",
-    "background_other_object",
-)
-INSTRUMENT = (
-    "instrument_blood",
-    "instrument_smoke",
-    "instrument_tissue",
-    "instrument_motion",
-    "instrument_reflections",
-    "instrument_instrument",
-    "instrument_other_object",
-    "instrument_too_bright",
-    "instrument_too_dark",
-)
-IMAGE = ("image_too_bright", "image_too_dark", "image_lens_dirty")
+_DATA = read_toml(Path(__file__).with_suffix(".toml"))
+BACKGROUND, INSTRUMENT, IMAGE = (tuple(_DATA[covered]) for covered in ("background", "instrument", "image"))
 CHARACTERISTICS = (*BACKGROUND, *INSTRUMENT, *IMAGE)
 """All seventeen."""
 
 TICKED_FROM = 0.3
-
-_PER_MINUTE = {
-    "background_reflections": 0.25,
-    "background_other_object": 0.06,
-    "instrument_blood": 0.15,
-    "instrument_tissue": 0.12,
-    "instrument_reflections": 0.15,
-    "instrument_other_object": 0.04,
-    "instrument_too_bright": 0.08,
-    "instrument_too_dark": 0.08,
-    "image_too_bright": 0.05,
-    "image_too_dark": 0.05,
-}
-"""Episodes per minute that do not depend on the phase. Smoke and blood do; motion, smoke on an instrument and
-instruments before each other follow from the scene."""
-_SECONDS = {"background_smoke": 18.0, "background_blood": 90.0, "image_lens_dirty": 150.0}
-_USUAL_SECONDS = 25.0
 
 
 def draw_episodes(
@@ -102,20 +70,18 @@ def draw_episodes(
     episodes: list[Episode] = []
     for phase in phases:
         for kind, rate in (("smoke", phase.model.smoke), ("blood", phase.model.blood)):
-            expected = rate * center.rates.get(kind, 1.0) * (phase.end_s - phase.start_s) / 60
+            expected = rate * center.rates.get(kind, 1.0) * phase.length_s / 60
             episodes += _scattered(f"background_{kind}", expected, phase.start_s, phase.end_s, rng, pace)
-    for kind, rate in _PER_MINUTE.items():
+    for kind, rate in _DATA["per_minute"].items():
         expected = rate * center.rates.get(kind, 1.0) * duration_s / 60
         episodes += _scattered(kind, expected, 0.0, duration_s, rng, pace)
-    dirt = 0.02 * center.rates.get("image_lens_dirty", 1.0) * duration_s / 60
-    episodes += _scattered("image_lens_dirty", dirt, 0.0, duration_s, rng, pace)
     return tuple(sorted(episodes, key=lambda episode: (episode.start_s, episode.kind)))
 
 
 def _scattered(kind: str, expected: float, start_s: float, end_s: float, rng: Draws, pace: float) -> list[Episode]:
     count = int(rng.poisson(expected / pace))  # shorter and more of them: as much of the time as in a long procedure
     starts = np.sort(rng.uniform(start_s, end_s, count))
-    lengths = rng.gamma(3.0, _SECONDS.get(kind, _USUAL_SECONDS) / 3.0, count) * pace + 1.0
+    lengths = rng.gamma(3.0, _DATA["seconds"].get(kind, 25.0) / 3.0, count) * pace + 1.0
     strengths = rng.beta(2.0, 2.0, count) * 0.9 + 0.1
     return [
         Episode(kind, float(start), float(min(start + length, end_s)), float(strength))

@@ -79,8 +79,7 @@ class Camera:
         moved = np.hypot(after[:, 0] - before[:, 0], after[:, 1] - before[:, 1]) * after[:, 2]
         turned = np.abs(after[:, 2] - before[:, 2])
         turned += 0.5 * np.abs(self.roll_at(times_s + step) - self.roll_at(times_s - step))  # half a height off
-        speed: Floats = (moved + turned) / (2 * step)
-        return speed
+        return (moved + turned) / (2 * step)
 
     def is_masked(self, times_s: Times) -> Flags:
         """Whether the camera is outside the body."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from surgvalid.errors import UnknownName
+from surgvalid.schema.documents import read_toml
 
 CIRCLE_RADIUS = 0.62
 """Where a round image ends, in view heights from its middle."""
@@ -41,7 +41,7 @@ class Center:
     """Factors on how often each kind of artefact occurs."""
 
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_DATA = read_toml(Path(__file__).with_suffix(".toml"))
 CENTERS: dict[str, Center] = {name: Center(name, **about) for name, about in _DATA.items()}
 """Every centre by its name, from the TOML file beside this one."""
 

@@ -27,11 +27,6 @@ SLOTS = len(PORTS)
 _PRESENT = (0.8, 0.9, 0.3)
 
 
-def _entries(aspect: float) -> Floats:
-    """Where each hand's shaft comes into the image, in view heights from its top left corner."""
-    return np.array([(-0.25, 0.9), (aspect + 0.25, 0.95), (0.25 * aspect, -0.3)])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Instruments:
     """The tools of one procedure, by hand and second."""
@@ -40,17 +35,21 @@ class Instruments:
     """`tools[slot, second]`: index into `TOOLS`, or `NO_TOOL`."""
     tips: NDArray[np.float32]
     """`tips[slot, second]`: x and y in the situs; outside the view while there is no tool."""
+    forces: NDArray[np.float32]
+    """`forces[slot, second]`: how hard it touches tissue, from 0 (not at all) to 1."""
 
-    def tool_at(self, slot: int, times_s: Times) -> NDArray[np.int8]:
-        """The tool in a hand at each time."""
-        last = self.tools.shape[1] - 1
-        tools: NDArray[np.int8] = self.tools[slot, np.clip(np.asarray(times_s, np.int64), 0, last)]
-        return tools
+    def tool_at(self, slot: int, time_s: float) -> int:
+        """The tool in a hand."""
+        return int(self.tools[slot, np.clip(int(time_s), 0, self.tools.shape[1] - 1)])
 
     def tip_at(self, slot: int, times_s: Times) -> Floats:
         """The tip of a hand's tool at each time, in the situs."""
         seconds = np.arange(self.tips.shape[1])
         return np.stack([np.interp(times_s, seconds, row) for row in self.tips[slot].T], axis=-1)
+
+    def force_at(self, slot: int, time_s: float) -> float:
+        """How hard a hand's tool touches tissue."""
+        return float(np.interp(time_s, np.arange(self.forces.shape[1]), self.forces[slot]))
 
 
 def draw_instruments(
@@ -60,8 +59,9 @@ def draw_instruments(
     duration_s: int,
     aspect: float,
     rng: Draws,
+    touching: Draws,
 ) -> Instruments:
-    """The instruments of one procedure."""
+    """The instruments of one procedure; what they touch is drawn from a stream of its own."""
     tools = _draw_tools(phases, duration_s, rng)
     for life in lives:
         for hold in life.holds:
@@ -69,7 +69,7 @@ def draw_instruments(
             tools[hold.slot, first:last] = TOOLS.index(hold.tool)
             tools[hold.slot, max(first - 1, 0) : first] = NO_TOOL
             tools[hold.slot, last : last + 1] = NO_TOOL
-    return Instruments(tools, _draw_tips(tools, lives, camera, aspect, rng))
+    return Instruments(tools, _draw_tips(tools, lives, camera, aspect, rng), _draw_forces(tools, lives, touching))
 
 
 def _draw_tools(phases: Sequence[TimedPhase], duration_s: int, rng: Draws) -> NDArray[np.int8]:
@@ -97,7 +97,7 @@ def _draw_tips(
     steps = rng.normal(0, 0.045, (SLOTS, 2, duration_s))
     wander = lfilter([1.0], [1.0, -0.8], steps, axis=2)
     offsets = np.array([(-0.22, 0.08), (0.2, 0.08), (-0.12, -0.2)])
-    gates = _entries(aspect) - np.array([aspect / 2, 0.5])
+    gates = np.array([(-0.25, 0.9), (aspect + 0.25, 0.95), (0.25 * aspect, -0.3)]) - (aspect / 2, 0.5)  # of the shafts
     tips = np.empty((SLOTS, duration_s, 2), dtype=np.float32)
     for slot in range(SLOTS):
         working = view[:, :2] + (offsets[slot] + wander[slot].T) / view[:, 2:]
@@ -113,24 +113,10 @@ def _draw_tips(
 _CLOSING_S, _RELEASE_S = 0.5, 0.8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Touches:
-    """How hard each hand's tool touches tissue, by second."""
-
-    forces: NDArray[np.float32]
-    """`forces[slot, second]` from 0 (not at all) to 1."""
-
-    def force_at(self, slot: int, times_s: Times) -> Floats:
-        """How hard a hand's tool touches tissue at each time."""
-        force: Floats = np.interp(times_s, np.arange(self.forces.shape[1]), self.forces[slot])
-        return force
-
-
-def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: Draws) -> Touches:
-    """The touches of one procedure: they come and go while a tool is there and its hand holds nothing."""
-    tools = instruments.tools
+def _draw_forces(tools: NDArray[np.int8], lives: Sequence[Life], rng: Draws) -> NDArray[np.float32]:
+    """Touches come and go while a tool is there and its hand holds nothing."""
     unrest = lfilter([1.0], [1.0, -0.8], rng.normal(0, 0.6, tools.shape), axis=1)
-    forces = np.clip(0.8 * unrest - 0.1, 0, 1).astype(np.float32)
+    forces = np.clip(0.8 * unrest - 0.1, 0, 1)
     free = tools != NO_TOOL
     for life in lives:
         for hold in life.holds:
@@ -138,14 +124,10 @@ def draw_touches(instruments: Instruments, lives: Sequence[Life], rng: Draws) ->
     steady = free.copy()
     steady[:, 1:] &= free[:, :-1]
     steady[:, :-1] &= free[:, 1:]
-    return Touches(forces * steady)
+    return np.asarray(forces * steady, np.float32)
 
 
-def grip_at(life: Life, times_s: Times) -> Floats:
-    """How firmly an object is gripped at each time, from 0 to 1: jaws close and open within a moment."""
-    ways = [
-        np.minimum((times_s - start_s) / _CLOSING_S, 1 - (times_s - end_s) / _RELEASE_S)
-        for start_s, end_s in life.actions
-    ]
-    grip: Floats = np.clip(ways or [np.zeros(np.shape(times_s))], 0, 1).max(axis=0)
-    return grip
+def grip_at(life: Life, time_s: float) -> float:
+    """How firmly an object is gripped, from 0 to 1: jaws close and open within a moment."""
+    ways = (min((time_s - start_s) / _CLOSING_S, 1 - (time_s - end_s) / _RELEASE_S) for start_s, end_s in life.actions)
+    return float(np.clip(max(ways, default=0.0), 0, 1))

@@ -65,6 +65,7 @@ class Hands:
 
     def __init__(self, pace: float) -> None:
         self.busy: list[list[Stretch]] = [[] for _ in PORTS]
+        """When each holds something."""
         self.rest_s = 0.6 + 0.5 * pace
         """How long a hand is free, at least, between two things."""
 
@@ -82,10 +83,6 @@ class Hands:
     def free_until(self, hand: int, time_s: float) -> float:
         """Until when a hand may go on with what it holds."""
         return min((start_s for start_s, _ in self.busy[hand] if start_s >= time_s), default=inf) - self.rest_s
-
-    def take(self, hand: int, start_s: float, end_s: float) -> None:
-        """Let a hand hold something."""
-        self.busy[hand].append(Stretch(start_s, end_s))
 
 
 class LifeWriter:
@@ -315,8 +312,9 @@ class _Draft:
         self.keys.append((time_s, (spot[0], spot[1], self.angle)))
 
     def _hold(self, start_s: float, end_s: float) -> None:
-        self.writer.hands.take(self.slot, start_s, end_s)
-        self.holds.append(Hold(Stretch(start_s, end_s), self.slot, self.tool))
+        stretch = Stretch(start_s, end_s)
+        self.writer.hands.busy[self.slot].append(stretch)
+        self.holds.append(Hold(stretch, self.slot, self.tool))
 
     def _tell(self, kind: EventKind, time_s: float, **details: str) -> None:
         second = min(floor(time_s), self.writer.duration_s - 1)

@@ -35,7 +35,7 @@ def wrong_answer(reference: Reference, request: Request, form: AnswerFormat, rng
     """A wrong answer to the question. Where the format lets nothing wrong be said, an empty answer."""
     drawer = _DRAWERS.get(reference.format, _free_text)
     for _ in range(_TRIES):
-        text = drawer(reference, request, rng)
+        text = drawer(reference.answer, request, rng)
         if not form.reads(text):
             continue
         if form.judged:
@@ -46,23 +46,23 @@ def wrong_answer(reference: Reference, request: Request, form: AnswerFormat, rng
     return ""
 
 
-def _binary(reference: Reference, _r: Request, _g: Draws) -> str:
-    return "no" if reference.answer.strip().lower().startswith("yes") else "yes"
+def _binary(answer: str, _r: Request, _g: Draws) -> str:
+    return "no" if answer.strip().lower().startswith("yes") else "yes"
 
 
-def _number(reference: Reference, _r: Request, rng: Draws) -> str:
+def _number(answer: str, _r: Request, rng: Draws) -> str:
     """Mostly off by one or two, as counts go wrong."""
-    digits = "".join(letter for letter in reference.answer if letter.isdigit())[:9]
+    digits = "".join(letter for letter in answer if letter.isdigit())[:9]
     return str(max(int(digits or 0) + int(rng.choice([-3, -2, -1, -1, -1, 1, 1, 1, 2, 3])), 0))
 
 
-def _percentage(_reference: Reference, _r: Request, rng: Draws) -> str:
+def _percentage(_answer: str, _r: Request, rng: Draws) -> str:
     return f"{int(rng.integers(0, 101))}%"
 
 
-def _fo_class(reference: Reference, _r: Request, rng: Draws) -> str:
+def _fo_class(answer: str, _r: Request, rng: Draws) -> str:
     """One class too many, one too few, or one mistaken for another."""
-    named = [name.strip() for name in reference.answer.split(",") if name.strip().lower() != NONE.lower()]
+    named = [name.strip() for name in answer.split(",") if name.strip().lower() != NONE.lower()]
     others = [name for name in CLASS_NAMES if name.lower() not in {name.lower() for name in named}]
     kind = int(rng.integers(3))
     if named and kind != 0:
@@ -72,15 +72,15 @@ def _fo_class(reference: Reference, _r: Request, rng: Draws) -> str:
     return ", ".join(named) or NONE
 
 
-def _time(reference: Reference, request: Request, rng: Draws) -> str:
+def _time(answer: str, request: Request, rng: Draws) -> str:
     """As many times as wanted, somewhere in the window."""
-    count = max(reference.answer.count(",") + 1, 1)
+    count = max(answer.count(",") + 1, 1)
     low, high = int(request.start_s), max(int(request.end_s), int(request.start_s) + 60)
     seconds = sorted(int(second) for second in rng.integers(low, high + 1, count))
     return ", ".join(f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in seconds)
 
 
-def _free_text(_reference: Reference, _r: Request, rng: Draws) -> str:
+def _free_text(_answer: str, _r: Request, rng: Draws) -> str:
     sayings = (
         "This cannot be seen in the video.",
         f"Because of the {CLASS_NAMES[int(rng.integers(len(CLASS_NAMES)))].lower()} that was used before.",
@@ -91,22 +91,22 @@ def _free_text(_reference: Reference, _r: Request, rng: Draws) -> str:
     return sayings[int(rng.integers(len(sayings)))]
 
 
-def _multiple_choice(reference: Reference, request: Request, rng: Draws) -> str:
+def _multiple_choice(answer: str, request: Request, rng: Draws) -> str:
     """Another one of the options that the question spells out, or of the letters."""
     letters = [letter for letter in "ABCDE" if f"{letter})" in request.question or f"({letter}" in request.question]
-    if len(reference.answer.strip()) == 1 and len(letters) > 1:
+    if len(answer.strip()) == 1 and len(letters) > 1:
         return letters[int(rng.integers(len(letters)))]
     after = request.question.rsplit(":", 1)[-1].strip(" .?")
     options = [choice.strip(" .?'\"") for choice in after.replace(" or ", ", ").replace(";", ",").split(",")]
-    listed = [option for option in options if option and option.casefold() != reference.answer.strip().casefold()]
+    listed = [option for option in options if option and option.casefold() != answer.strip().casefold()]
     if len(options) > 1 and len(listed) < len(options):
         return listed[int(rng.integers(len(listed)))] if listed else "none of these"
-    return _free_text(reference, request, rng)
+    return _free_text(answer, request, rng)
 
 
-def _matching(reference: Reference, request: Request, rng: Draws) -> str:
+def _matching(answer: str, request: Request, rng: Draws) -> str:
     """One of the pairs matched wrongly, with another of the choices that the question spells out."""
-    pairs = [pair.rsplit(": ", 1) for pair in reference.answer.split("; ")]
+    pairs = [pair.rsplit(": ", 1) for pair in answer.split("; ")]
     after = request.question.rsplit("one of ", 1)[-1].removesuffix(" for each.")
     choices = [choice.strip() for choice in after.split(",")] if "one of " in request.question else []
     at = int(rng.integers(len(pairs)))
@@ -116,7 +116,7 @@ def _matching(reference: Reference, request: Request, rng: Draws) -> str:
     return "; ".join(": ".join(pair) for pair in pairs)
 
 
-_DRAWERS: Mapping[str, Callable[[Reference, Request, Draws], str]] = {
+_DRAWERS: Mapping[str, Callable[[str, Request, Draws], str]] = {
     "binary": _binary,
     "number": _number,
     "percentage": _percentage,
@@ -252,12 +252,9 @@ def conditions_of(
         windows.setdefault(request.video, []).append(request)
     conditions: dict[str, dict[str, float]] = {}
     for video, strengths in levels:
-        sums = {kind: np.concatenate([[0.0], np.cumsum(level)]) for kind, level in strengths.items()}
-        last = min((len(total) - 2 for total in sums.values()), default=0)
+        last = min((len(level) - 1 for level in strengths.values()), default=0)
         for request in windows.get(video, []):
             low = int(np.clip(request.start_s, 0, last))
             high = int(np.clip(np.floor(request.end_s) + 1, low + 1, last + 1))
-            conditions[request.case] = {
-                k: float((total[high] - total[low]) / (high - low)) for k, total in sums.items()
-            }
+            conditions[request.case] = {kind: float(level[low:high].mean()) for kind, level in strengths.items()}
     return conditions

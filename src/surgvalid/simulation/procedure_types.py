@@ -5,7 +5,6 @@ The types are data, in the TOML file beside this one.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from surgvalid.errors import UnknownName
+from surgvalid.schema.documents import read_toml
 from surgvalid.simulation.timelines import Draws
 
 
@@ -138,7 +138,7 @@ def _tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_DATA = read_toml(Path(__file__).with_suffix(".toml"))
 SIZES: dict[str, tuple[float, float]] = {name: _tupled(about["size"]) for name, about in _DATA["classes"].items()}
 """Width and depth of each class in view heights."""
 SPECIMEN_SIZES: dict[str, tuple[float, float]] = {name: _tupled(size) for name, size in _DATA["specimens"].items()}

@@ -15,7 +15,7 @@ from surgvalid.errors import Misuse
 from surgvalid.simulation.artefacts import CHARACTERISTICS, LENS_FOG, draw_episodes, draw_fog
 from surgvalid.simulation.camera import FULL_ROLL, Camera, draw_camera
 from surgvalid.simulation.centers import Center, center_named
-from surgvalid.simulation.instruments import SLOTS, Instruments, Touches, draw_instruments, draw_touches
+from surgvalid.simulation.instruments import SLOTS, Instruments, draw_instruments
 from surgvalid.simulation.lives import Life, LifeWriter
 from surgvalid.simulation.procedure_types import (
     ProcedureType,
@@ -48,7 +48,6 @@ class Scene:
     episodes: tuple[Episode, ...]
     camera: Camera
     instruments: Instruments
-    touches: Touches
 
     @cached_property
     def episodes_by_kind(self) -> dict[str, tuple[Episode, ...]]:
@@ -128,22 +127,22 @@ def draw_scene(
     lives = LifeWriter(kind, phases, duration_s, draws("objects"), pace).lives()
     episodes = draw_episodes(phases, duration_s, home, draws("artefacts"), pace)
     camera = draw_camera(kind, phases, lives, episodes, duration_s, draws("camera"), pace)
-    instruments = draw_instruments(phases, lives, camera, duration_s, width_px / height_px, draws("instruments"))
+    aspect, streams = width_px / height_px, map(draws, ("instruments", "touches"))
+    instruments = draw_instruments(phases, lives, camera, duration_s, aspect, *streams)
     episodes += draw_fog(camera.masked, duration_s, draws("fog"), pace)
     return Scene(
-        video=f"sim{seed}_{number:04d}",
-        seed=seed,
-        kind=kind,
-        center=home,
-        duration_s=duration_s,
-        width_px=width_px,
-        height_px=height_px,
-        phases=phases,
-        lives=lives,
-        episodes=episodes,
-        camera=camera,
-        instruments=instruments,
-        touches=draw_touches(instruments, lives, draws("touches")),
+        f"sim{seed}_{number:04d}",
+        seed,
+        kind,
+        home,
+        duration_s,
+        width_px,
+        height_px,
+        phases,
+        lives,
+        episodes,
+        camera,
+        instruments,
     )
 
 

@@ -61,8 +61,7 @@ class Episode(NamedTuple):
         length_s = self.end_s - self.start_s
         rise = (times_s - self.start_s) / max(length_s / self.rise, 1e-9)
         fall = (self.end_s - times_s) / max(length_s / self.fall, 1e-9)
-        shape: Floats = np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
-        return shape
+        return np.clip(np.minimum(rise, fall), 0.0, 1.0) * self.strength
 
 
 def strongest(episodes: Sequence[Episode], times_s: Floats) -> Floats:

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from surgvalid.simulation.render.sight import Seen
 
 Keep = Callable[[int, "Seen"], None]
+_Sight = tuple[int, Sequence[int], "Seen"]
+"""An object at one second: its box, and what else is seen of it."""
 
 
 class MaskFile:
@@ -98,6 +100,7 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
     """
     renderer = Renderer(scene)
     seen: dict[str, list[_Sight]] = defaultdict(list)
+    unkept = np.zeros((0, 0), dtype=bool)
     tools: dict[tuple[str, str], list[tuple[int, Sequence[int]]]] = defaultdict(list)
     relations: list[SceneFact] = []
     for second in range(scene.duration_s):
@@ -105,7 +108,7 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
         relations += look.facts
         for one in look.objects:
             if one.verdict != "not visible":
-                seen[one.instance].append(_Sight.of(second, one))
+                seen[one.instance].append((second, one.box, one._replace(pixels=unkept)))
                 if keep and one.verdict == "visible":
                     keep(second, one)
         for tool in look.tools:
@@ -123,7 +126,7 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
         width_px=scene.width_px,
         height_px=scene.height_px,
         tracks=tuple(tracks),
-        events=tuple(sorted(events, key=_order)),
+        events=tuple(sorted(events, key=lambda one: (one.second, _STORY.index(one.kind), one.instance))),
         phases=tuple(Phase(p.model.name, int(p.start_s), int(p.end_s)) for p in scene.phases if p.end_s > p.start_s),
         instruments=tuple(_tool_track(*about, tools[about]) for about in sorted(tools)),
         relations=tuple(relations),
@@ -134,10 +137,6 @@ def true_procedure(scene: Scene, *, instruments: bool = True, keep: Keep | None 
 
 
 _STORY = list(EventKind)
-
-
-def _order(event: Event) -> tuple[int, int, str]:
-    return event.second, _STORY.index(event.kind), event.instance
 
 
 def _gone_s(life: Life, scene: Scene) -> float:
@@ -161,40 +160,26 @@ def _view_events(track: Track, gone_s: float) -> list[Event]:
     return events
 
 
-class _Sight(NamedTuple):
-    """One object at one second."""
-
-    second: int
-    box: tuple[int, int, int, int]
-    code: Visibility
-    dials: tuple[float, ...]
-
-    @classmethod
-    def of(cls, second: int, seen: Seen) -> _Sight:
-        """What is written down of what is seen."""
-        code = Visibility.OCCLUDED if seen.occluded else Visibility.VISIBLE
-        dials = tuple(round(float(getattr(seen, name)), 3) for name in _DIALS)
-        return cls(second, seen.box, Visibility.OUTSIDE if seen.verdict == "doubtful" else code, dials)
-
-
 _DIALS = DIALS[:6]
 """Those of one moment."""
 
 
 def _track(life: Life, seen: Sequence[_Sight]) -> Track:
     """What is seen of an object; points that nobody can be sure of are outside, and doubtful."""
-    codes = np.array([one.code for one in seen], dtype=np.uint8)
-    dials = np.array([one.dials for one in seen]).reshape(-1, len(_DIALS)).T
+    shown = [Visibility.OCCLUDED if one.occluded else Visibility.VISIBLE for _, _, one in seen]
+    doubtful = [one.verdict == "doubtful" for _, _, one in seen]
+    codes = np.where(doubtful, Visibility.OUTSIDE, shown).astype(np.uint8)
+    dials = np.array([[round(float(getattr(one, name)), 3) for name in _DIALS] for _, _, one in seen])
     return Track(
         life.instance,
         life.class_name,
-        np.array([one.second for one in seen], dtype=np.int64),
-        np.array([one.box for one in seen], dtype=np.float64),
+        np.array([second for second, _, _ in seen], dtype=np.int64),
+        np.array([box for _, box, _ in seen], dtype=np.float64),
         codes,
         dict(life.attributes),
         life.changes,
-        codes == Visibility.OUTSIDE,
-        dict(zip(_DIALS, dials, strict=True)),
+        np.array(doubtful, dtype=bool),
+        dict(zip(_DIALS, dials.reshape(-1, len(_DIALS)).T, strict=True)),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from chart_examples_analysis import change_rows
+from chart_examples_analysis import change_rows, curve_rows
+from surgvalid.report.chart import Chart
 from surgvalid.report.section import Note, Prose, ReportTable
 from surgvalid.report.sections.failures import changed_blocks, next_steps
 from surgvalid.results.reading import StoredResult
@@ -30,6 +31,20 @@ def test_established_advice_is_read_out_and_other_advice_is_not() -> None:
     loose = next_steps(stored("failures", recommendations=advice("not established")))
     assert [type(block) for block in loose] == [Note, ReportTable]
     assert next_steps(stored("failures")) == []
+
+
+def test_every_number_among_the_properties_has_its_curve() -> None:
+    steps = pl.concat([curve_rows(["A", "B"]), curve_rows(["A", "B"]).with_columns(property=pl.lit("distance_cm"))])
+    blocks = next_steps(stored("failures", recommendations=advice("established"), property_curves=steps))
+    drawn = [block for block in blocks if isinstance(block, Chart)]
+    assert [chart.title for chart in drawn] == ["What is lost along contrast", "What is lost along distance cm"]
+    assert len({chart.name for chart in drawn}) == 2
+    one = next_steps(
+        stored("failures", recommendations=advice("established"), property_curves=steps.filter(model="A").head(3))
+    )
+    (alone,) = [block for block in one if isinstance(block, Chart)]
+    assert "shaded" in alone.caption
+    assert "shaded" not in drawn[0].caption
 
 
 def test_a_remedy_is_told_with_its_gains() -> None:

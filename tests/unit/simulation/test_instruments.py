@@ -41,7 +41,7 @@ def test_what_holds_an_object_is_where_the_object_is():
                     continue
                 tips = one.instruments.tip_at(hold.slot, np.array(free))
                 np.testing.assert_allclose(tips, life.path.at(np.array(free))[:, :2], atol=1e-4)
-                assert {TOOLS[t] for t in one.instruments.tool_at(hold.slot, np.array(free))} == {hold.tool}
+                assert {TOOLS[one.instruments.tool_at(hold.slot, time_s)] for time_s in free} == {hold.tool}
                 checked += len(free)
     assert checked > 50
 

@@ -50,6 +50,11 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
     assert len([path for path in files if path.suffix == ".mp4"]) == 4
     for path in files:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
+    simulation.to_dir(tmp_path / "unpainted", masks=True)
+    truth = [path for path in files if path.parts[0] in ("procedures", "conditions", "masks")]
+    assert len(truth) == 6
+    for path in truth:
+        assert (tmp_path / "unpainted" / path).read_bytes() == (tmp_path / "one" / path).read_bytes(), path
 
 
 def image_of(path):

@@ -186,15 +186,30 @@ class _Near(NamedTuple):
     overlap: Floats
 
 
-def detection_errors(cases: DetectionCases, *, kind: Kind = "box") -> list[DetectionError]:
-    """How often detections are wrong in each way, and AP at IoU 0.5 if only that were mended; none without any."""
+class JudgedDetections(NamedTuple):
+    """Every detection that counts, the best first, and what is wrong with it."""
+
+    detection: Indices
+    """Its place among all that were given."""
+    category: Indices
+    score: Floats
+    wrong: Indices
+    """Its place in `ERRORS`, or -1: it is right."""
+    nearest: _Near
+    """Of any class."""
+    target: Indices
+    """The reference that it would have if its place or class were mended, or -1."""
+    taken: Bools
+    """Of references, which a right detection has."""
+
+
+def judged_detections(cases: DetectionCases, *, kind: Kind = "box") -> JudgedDetections:
+    """What is wrong with each detection, by the definitions above."""
     matched = match(cases, ious=(_ON,), kind=kind)
     kept = ~matched.ignored[0, 0]
     order, category, hit = matched.order[kept], matched.category[kept], matched.matched[0, 0][kept]
     real = np.flatnonzero(~cases.reference.crowds)
     truth = cases.reference.category
-    if not len(real):
-        return []
     detection, reference, near = _touching(cases, order, real[np.argsort(cases.reference.image[real])], kind)
     same = truth[reference] == category[detection]
     taken = _taken(detection[rows := same & hit[detection]], reference[rows], near[rows], len(truth))
@@ -211,10 +226,19 @@ def detection_errors(cases: DetectionCases, *, kind: Kind = "box") -> list[Detec
         BOTH,
     )
     target = np.where(wrong == PLACE, alike.reference, np.where(wrong == CLASS, unlike.reference, -1))
+    nearest = _nearest(detection, reference, near, len(order))
+    return JudgedDetections(order, category, matched.score[kept], wrong, nearest, target, taken)
+
+
+def detection_errors(cases: DetectionCases, judged: JudgedDetections) -> list[DetectionError]:
+    """How often detections are wrong in each way, and AP at IoU 0.5 if only that were mended; none without any."""
+    order, category, score, wrong, _, target, taken = judged
+    hit, truth, real = wrong < 0, cases.reference.category, np.flatnonzero(~cases.reference.crowds)
+    if not len(real):
+        return []
     missed = ~taken & ~cases.reference.crowds
     missed[target[target >= 0]] = False
     positives = np.bincount(truth[real], minlength=cases.classes)
-    score = matched.score[kept]
     plain = _ap50(category, score, hit, positives)
     made = []
     for error, name in enumerate(ERRORS):

@@ -20,7 +20,7 @@ _FAMILIES = {
     "leads": ("paired_patients", "lead_intervals", "group_leads"),
     "strata": ("strata_deltas", "patient_values"),
     "answers": ("calibration",),
-    "failures": ("effects_forest", "model_effects"),
+    "failures": ("effects_forest", "model_effects", "property_curve"),
     "planning": ("plan_curve", "plan_trade", "video_timeline"),
 }
 _HOME = {name: f"{family}.{name}" for family, names in _FAMILIES.items() for name in names}

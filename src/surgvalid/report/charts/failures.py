@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from surgvalid.report.chart import Chart, nothing_to_show
-from surgvalid.report.charts.tables import LABEL, typed
+from surgvalid.report.charts.answers import MOST_LINES, curves_of
+from surgvalid.report.charts.tables import LABEL, chosen_models, extremes, number, typed
+from surgvalid.report.drawing.curves import Curves
 from surgvalid.report.drawing.grid import GridCell, GridImage
 from surgvalid.report.drawing.rows import Key, Mark, RowsImage, Upright
 from surgvalid.report.words import count_of, plain, short_names, term_names
@@ -284,3 +286,29 @@ def _effect_cells(table: pl.DataFrame, terms: list[str], models: list[str], up: 
         words = f"{plain(row['model'], limit=40)}, {plain(row['term'], limit=60)}: {row['size_text']}"
         cells.append(GridCell(terms.index(row["term"]), models.index(row["model"]), sign, shade, words))
     return tuple(cells)
+
+
+def property_curve(frame: pl.DataFrame, *, name: str = "property-curve", title: str = "Loss along a property") -> Chart:
+    """What each model loses along one property, with the interval of a single one.
+
+    Args:
+        frame: Columns `property`, `model`, `middle`, `loss`, `low`, `high`; rows of one property.
+        name: Of the chart.
+        title: Of the chart.
+    """
+    rows = typed(frame, name, texts=("property", "model"), numbers=("middle", "loss", "low", "high"))
+    if rows.is_empty():
+        return nothing_to_show(name, title, "no property is a number")
+    models = rows["model"].unique(maintain_order=True).to_list()
+    drawn, order = chosen_models(rows, models, MOST_LINES)
+    band = () if len(models) > 1 else tuple(rows.select("middle", "low", "high").drop_nulls().iter_rows())
+    column = plain(str(rows["property"][0]), limit=60)
+    image = Curves(curves_of(drawn, order, "middle", "loss"), column, "mean loss", band=band)
+    note = f" The first {MOST_LINES} of {len(models)} models are shown." if len(models) > MOST_LINES else ""
+    least, most = extremes(rows["loss"])
+    words = f"Mean loss by {column}, {number(least)} to {number(most)}.{note}"
+    shade = "shaded: the interval over videos" if band else "intervals over videos are in the table"
+    caption = (
+        f"Points: steps with equally many rows, at the mean of {column}; up, what is lost on average; {shade}.{note}"
+    )
+    return Chart(name, title, f"{title}. {words}", caption, rows, image)

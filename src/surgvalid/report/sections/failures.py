@@ -146,6 +146,10 @@ def _recommended(result: StoredResult) -> list[Block]:
     )
     kept = advice.drop("advice", "estimate", "odds_ratio", "points")
     blocks.append(ReportTable("recommendations", "What to work on", kept, caption, labels=_SHARES))
+    curves = result.frame("property_curves")
+    for (name,), steps in curves.group_by("property", maintain_order=True) if not curves.is_empty() else ():
+        title = f"What is lost along {spoken_term(str(name))}"
+        blocks.append(picture("property_curve", steps, name=f"property-curve-{len(blocks)}", title=title))
     cases = result.frame("recommended_cases")
     if not cases.is_empty():
         caption = "The cases of each recommendation that lost most, few of each video."

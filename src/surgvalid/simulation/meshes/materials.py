@@ -5,13 +5,13 @@ The materials are data, in the TOML file beside this one.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surgvalid.schema.documents import read_toml
 from surgvalid.simulation.timelines import Floats
 
 Row = Floats
@@ -23,12 +23,14 @@ def light_of(colour: Colour) -> Row:
     return np.round((np.asarray(colour, dtype=np.float64) / 255) ** 2, 9)
 
 
-_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_DATA = read_toml(Path(__file__).with_suffix(".toml"))
+_USUAL = _DATA["usual"]
 
 
 def _row(about: Mapping[str, Any]) -> Row:
-    whole = _DATA["usual"] | {"second": about["first"], **about}
-    return np.hstack([light_of(value) if isinstance(value, list) else value for value in whole.values()])
+    model = (_DATA["organs"] | _DATA["objects"]).get(about.get("like"), {})
+    whole = _USUAL | {"second": about["first"]} | model | about
+    return np.hstack([light_of(whole[key]) if isinstance(whole[key], list) else whole[key] for key in _USUAL])
 
 
 ORGANS = {name: _row(about) for name, about in _DATA["organs"].items()}
@@ -39,11 +41,11 @@ NAMED: dict[str, Colour] = _DATA["named"]
 """Colours as attributes and questions name them."""
 
 
-def coloured(row: Row, first: Colour, second: Colour | None = None) -> Row:
+def coloured(row: Row, first: Colour) -> Row:
     """The same surface in another colour."""
     painted = row.copy()
     painted[0:3] = light_of(first)
-    painted[3:6] = light_of(second or [0.88 * level for level in first])
+    painted[3:6] = light_of([0.88 * level for level in first])
     return painted
 
 

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import numpy as np
 
 from surgvalid.simulation.centers import Center
-from surgvalid.simulation.meshes.materials import NAMED, OBJECTS, ORGANS, Colour, Row, changed, coloured
-from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, sheet, tube, turned, waves
+from surgvalid.simulation.meshes.materials import NAMED, OBJECTS, ORGANS, Row, changed, coloured
+from surgvalid.simulation.meshes.shapes import SHAPES, WAYS, Mesh, ball, curve, joined, sheet, tube, turned, waves
 from surgvalid.simulation.timelines import Draws, Floats
 
 Made = tuple[Mesh, list[Row]]
 CM = 8.0
 """Centimetres of a view height at magnification 1."""
-DRAPED = frozenset({"Sponge", "Mesh", "Absorbable Hemostatic Agent", "External Drain", "Silicone Loop"})
+DRAPED = frozenset(SHAPES["kinds"]["draped"])
 """Classes whose every point follows what lies below."""
 
 
@@ -35,18 +35,23 @@ def object_mesh(class_name: str, look: str, size: tuple[float, float], seed: int
     return _MAKERS[class_name](look, width, depth, np.random.default_rng(seed), center)
 
 
-def _accent(center: Center) -> Colour:
-    red, green, blue = center.accent
-    return 255 * red, 255 * green, 255 * blue
+def _hills(points: Floats, rng: Draws, length: float, octaves: int = 2) -> Floats:
+    return waves(points[:, 0], points[:, 2], rng, length=length, octaves=octaves)
+
+
+def _cloth(width: float, depth: float, rng: Draws, *numbers: float) -> Mesh:
+    """A sheet with hills; the numbers are its cells, how high it lies, and how high and long its hills are."""
+    cell, low, high, length = numbers
+    mesh = sheet(width, depth, cell=cell)
+    mesh.points[:, 1] = low + high * _hills(mesh.points, rng, length)
+    return mesh
 
 
 def _sponge(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made:
-    mesh = sheet(width, depth, cell=0.16)
-    points = mesh.points.copy()
-    x, z = points[:, 0], points[:, 2]
-    points[:, 1] = 0.10 + 0.13 * waves(x, z, rng, length=1.7, octaves=2)
+    mesh = _cloth(width, depth, rng, 0.16, 0.10, 0.13, 1.7)
+    points = mesh.points
     side = rng.choice([-1.0, 1.0])
-    fold = (side * x + 0.8 * z) - 0.32 * (width + 0.8 * depth)  # the corner that is folded over
+    fold = (side * points[:, 0] + 0.8 * points[:, 2]) - 0.32 * (width + 0.8 * depth)  # the corner that is folded over
     over = np.maximum(fold, 0)
     normal = np.array([side, 0.8]) / np.hypot(1, 0.8)
     back = 1.9 * over / np.hypot(1, 0.8)
@@ -59,18 +64,10 @@ def _sponge(_: str, width: float, depth: float, rng: Draws, center: Center) -> M
 
 
 def _clip(look: str, width: float, _: float, rng: Draws, __: Center) -> Made:
-    reach, half = 0.62 * width, 0.24
-    keys = [
-        (0.0, half * 0.8, -reach),
-        (0.02, half, -0.1),
-        (0.0, half, 0.2),
-        (0.0, 0.0, 0.36),
-        (0.0, -half, 0.2),
-        (0.02, -half, -0.1),
-        (-0.03, -half * 0.7, -reach * 0.9),
-    ]
+    keys = np.array(WAYS["clip"])
+    keys[:, 2] += 0.62 * width * keys[:, 3]
     polymer = look == "purple"
-    mesh = tube(curve(keys, 26), 0.115 if polymer else 0.085, sides=7, flat=0.8)
+    mesh = tube(curve(keys[:, :3], 26), 0.115 if polymer else 0.085, sides=7, flat=0.8)
     lean = rng.normal(0, 0.16)
     mesh = mesh.moved(turned(turned(mesh.points, 0, 0.5 + lean), 1, lean))
     return mesh, [coloured(OBJECTS["plastic"], NAMED["purple"]) if polymer else OBJECTS["metal"]]
@@ -82,49 +79,26 @@ def _bag(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made
     neck = np.clip((points[:, 0] / (width * 0.5) - 0.35) / 0.65, 0, 1)
     points[:, 2] *= 1 - 0.35 * neck
     points[:, 1] = points[:, 1] * (1 - 0.45 * neck) + 0.7
-    points[:, 1] += 0.09 * waves(points[:, 0], points[:, 2], rng, length=1.1, octaves=2) * (points[:, 1] > 0.3)
+    points[:, 1] += 0.09 * _hills(points, rng, 1.1) * (points[:, 1] > 0.3)
     angles = np.linspace(0, 2 * np.pi, 26, endpoint=False)
     ring = np.stack([np.full(26, width * 0.46), 0.52 + 0.42 * np.sin(angles), 0.30 * depth * np.cos(angles)], axis=-1)
     rim = tube(ring, 0.09, sides=7, closed=True).as_part(1)
-    string = tube(
-        curve(
-            [(width * 0.46, 0.95, 0), (width * 0.6, 0.5, 0.3), (width * 0.72, 0.12, -0.2), (width * 0.95, 0.08, 0.35)],
-            16,
-        ),
-        0.05,
-        sides=6,
-    ).as_part(1)
-    plastic = coloured(OBJECTS["plastic"], _accent(center))
+    string = tube(curve(np.array(WAYS["string"]) * (width, 1, 1), 16), 0.05, sides=6).as_part(1)
+    plastic = coloured(OBJECTS["plastic"], [255 * level for level in center.accent])
     return joined([sac.moved(points), rim, string]), [OBJECTS["foil"], plastic]
 
 
 def _loop(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
-    keys = [
-        (-0.75, 0.12, 0.1),
-        (-0.35, 0.14, -0.45),
-        (0.1, 0.16, -0.3),
-        (0.3, 0.35, 0.15),
-        (0.0, 0.42, 0.42),
-        (-0.2, 0.2, 0.05),
-        (0.25, 0.14, -0.25),
-        (0.75, 0.12, 0.2),
-    ]
-    scale = np.array([width * 0.62, 1.0, depth * 0.75])
-    jitter = rng.normal(0, 0.05, (len(keys), 3)) * (1, 0.2, 1)
-    mesh = tube(curve((np.array(keys) + jitter) * scale, 46), 0.085, sides=8)
+    jitter = rng.normal(0, 0.05, (8, 3)) * (1, 0.2, 1)
+    mesh = tube(curve((WAYS["loop"] + jitter) * (width * 0.62, 1.0, depth * 0.75), 46), 0.085, sides=8)
     return mesh, [coloured(OBJECTS["plastic"], NAMED.get(look, NAMED["blue"]))]
 
 
 def _drain(_: str, width: float, depth: float, rng: Draws, center: Center) -> Made:
     radius = max(depth * 0.45, 0.22)
     bend = rng.uniform(-0.4, 0.4)
-    keys = [
-        (-width * 1.2, 0.5, bend * 1.5),
-        (-width * 0.5, radius, bend),
-        (-width * 0.1, radius, -bend * 0.6),
-        (width * 0.25, radius, bend * 0.3),
-        (width * 0.5, radius, 0.0),
-    ]
+    keys = np.array(WAYS["drain"]) * (width, 1, bend)
+    keys[1:, 1] = radius
     way = curve(keys, 34)
     body = tube(way, radius, sides=12)
     holes = []
@@ -133,7 +107,7 @@ def _drain(_: str, width: float, depth: float, rng: Draws, center: Center) -> Ma
         holes.append(hole.moved(hole.points + way[at] + (0, radius * 0.97, 0.06 * (-1) ** at)).as_part(1))
     row = changed(OBJECTS["plastic"], line=radius * 0.55)
     row[18:21] = np.array(center.accent) ** 2
-    return joined([body, *holes]), [row, coloured(OBJECTS["dark"], (40, 22, 20))]
+    return joined([body, *holes]), [row, OBJECTS["hole"]]
 
 
 def _needle(_: str, width: float, __: float, rng: Draws, ___: Center) -> Made:
@@ -145,17 +119,14 @@ def _needle(_: str, width: float, __: float, rng: Draws, ___: Center) -> Made:
     steps = np.cumsum(
         np.concatenate([[[0.35, 0.0, -0.25]], rng.normal((0.28, 0, 0.0), (0.25, 0.02, 0.42), (5, 3))]), axis=0
     )
-    thread = tube(curve([start, *(start + steps * (1, 0, 1) + (0, 0.0, 0))], 30), 0.032, sides=5).as_part(1)
+    thread = tube(curve([start, *(start + steps * (1, 0, 1))], 30), 0.032, sides=5).as_part(1)
     return joined([steel, thread]), [OBJECTS["metal"], OBJECTS["thread"]]
 
 
 def _stone(_: str, width: float, __: float, rng: Draws, ___: Center) -> Made:
     mesh = ball((width * 0.5, width * 0.42, width * 0.46), rows=10, columns=14, power=0.8)
-    points = (
-        mesh.points
-        * (1 + 0.06 * waves(mesh.points[:, 0] * 4, mesh.points[:, 2] * 4, rng, length=2.5, octaves=1))[:, None]
-    )
-    return mesh.moved(points), [OBJECTS["stone"]]
+    rough = 1 + 0.06 * _hills(4 * mesh.points, rng, 2.5, 1)
+    return mesh.moved(mesh.points * rough[:, None]), [OBJECTS["stone"]]
 
 
 def _specimen(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
@@ -163,22 +134,15 @@ def _specimen(look: str, width: float, depth: float, rng: Draws, _: Center) -> M
         return pear(width, depth), [ORGANS["gallbladder"]]
     if look in ("appendix", "bowel"):
         thick = depth * (0.32 if look == "appendix" else 0.42)
-        way = curve(
-            [
-                (-width * 0.5, 0, 0),
-                (-width * 0.15, 0, depth * rng.uniform(0.1, 0.4)),
-                (width * 0.2, 0, 0),
-                (width * 0.5, 0, -depth * 0.3),
-            ],
-            26,
-        )
+        keys = np.array(WAYS["specimen"])
+        keys[1, 2] = rng.uniform(0.1, 0.4)
         swell = thick * (
             1 + (0.14 * np.sin(np.linspace(0, 19, 26)) if look == "bowel" else 0.12 * np.linspace(-1, 1, 26))
         )
-        mesh = tube(way, swell, sides=14)
+        mesh = tube(curve(keys * (width, 0, depth), 26), swell, sides=14)
         return mesh, [changed(ORGANS["bowel"], seed=rng.uniform(0, 9), soak=0.25)]
     mesh = ball((width * 0.5, min(width, depth) * 0.3, depth * 0.5), rows=14, columns=18, power=0.85)
-    points = mesh.points * (1 + 0.16 * waves(mesh.points[:, 0], mesh.points[:, 2], rng, length=1.2, octaves=2))[:, None]
+    points = mesh.points * (1 + 0.16 * _hills(mesh.points, rng, 1.2))[:, None]
     row = coloured(OBJECTS["flesh"], NAMED["yellow"]) if look == "yellow" else OBJECTS["flesh"]
     return mesh.moved(points), [changed(row, soak=0.3, seed=rng.uniform(0, 9))]
 
@@ -193,9 +157,8 @@ def pear(length: float, width: float) -> Mesh:
 
 
 def _mesh(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
-    mesh = sheet(width, depth, cell=0.2)
-    points = mesh.points.copy()
-    points[:, 1] = 0.07 + 0.07 * waves(points[:, 0], points[:, 2], rng, length=2.6, octaves=2)
+    mesh = _cloth(width, depth, rng, 0.2, 0.07, 0.07, 2.6)
+    points = mesh.points
     corner = np.abs(points[:, 0]) / width + np.abs(points[:, 2]) / depth > 0.86
     points[:, [0, 2]] *= np.where(corner, 0.9, 1.0)[:, None]
     row = coloured(changed(OBJECTS["gauze"], line=99.0), NAMED.get(look, NAMED["white"]))
@@ -203,13 +166,9 @@ def _mesh(look: str, width: float, depth: float, rng: Draws, _: Center) -> Made:
 
 
 def _haemostat(_: str, width: float, depth: float, rng: Draws, __: Center) -> Made:
-    mesh = sheet(width, depth, cell=0.16)
-    points = mesh.points.copy()
-    points[:, 1] = 0.16 + 0.10 * waves(points[:, 0], points[:, 2], rng, length=0.8, octaves=2)
-    ragged = 1 + 0.10 * waves(points[:, 0], points[:, 2], rng, length=1.0, octaves=2)
-    points[:, 0] *= ragged
-    points[:, 2] *= ragged
-    return mesh.moved(points), [changed(OBJECTS["fleece"], soak=0.22, seed=rng.uniform(0, 30))]
+    mesh = _cloth(width, depth, rng, 0.16, 0.16, 0.10, 0.8)
+    mesh.points[:, [0, 2]] *= 1 + 0.10 * _hills(mesh.points, rng, 1.0)[:, None]
+    return mesh.moved(mesh.points), [changed(OBJECTS["fleece"], soak=0.22, seed=rng.uniform(0, 30))]
 
 
 _MAKERS: dict[str, Callable[[str, float, float, Draws, Center], Made]] = {

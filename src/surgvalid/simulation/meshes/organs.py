@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from surgvalid.simulation.meshes.materials import ORGANS, Row, changed, coloured
+from surgvalid.simulation.meshes.materials import ORGANS, Row, changed
 from surgvalid.simulation.meshes.objects import CM
-from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, grid_corners, mesh_of, tube, waves
+from surgvalid.simulation.meshes.shapes import SHAPES, WAYS, Mesh, ball, curve, grid_corners, mesh_of, tube, waves
 from surgvalid.simulation.procedure_types import ProcedureType
 from surgvalid.simulation.timelines import Draws, Floats
 
@@ -58,9 +56,6 @@ def spot(site: tuple[float, float]) -> tuple[float, float]:
     return site[0] * CM, -site[1] * AWAY_CM
 
 
-_LOOPS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-
-
 def body_of(kind: ProcedureType, rng: Draws) -> Body:
     """The body of a type of procedure."""
     organs = [_floor(kind, rng), _far_wall(rng)]
@@ -72,12 +67,12 @@ def body_of(kind: ProcedureType, rng: Draws) -> Body:
                 cords[rule.place, structure] = _cord(structure, spot(kind.sites[rule.place]), number, height, rng)
     if kind.specimen == "gallbladder":
         organs += _gallbladder(kind, cords, rng)
-    loops = [] if kind.specimen == "gallbladder" else _LOOPS["pelvis"]
-    organs += [_bowel(rng, *loop) for loop in loops + _LOOPS.get(kind.specimen, [])]
+    loops = SHAPES["loops"]
+    here = loops.get(kind.specimen, [])
+    organs += [_bowel(rng, *loop) for loop in (here if kind.specimen == "gallbladder" else loops["pelvis"] + here)]
     if kind.specimen == "appendix":
-        way = curve([(4.6, 0.8, -0.9), (3.4, 0.9, -1.6), (1.8, 0.6, -1.0), (0.4, 0.5, -1.8)], 30)
-        red = coloured(ORGANS["bowel"], (214, 112, 98), (186, 66, 60))
-        organs.append(Organ("appendix", tube(way, np.linspace(0.46, 0.34, 30), sides=14), red, cut_out=True))
+        worm = tube(curve(WAYS["appendix"], 30), np.linspace(0.46, 0.34, 30), sides=14)
+        organs.append(Organ("appendix", worm, ORGANS["appendix"], cut_out=True))
     if kind.specimen in ("appendix", "bowel"):
         body = ball((3.4, 2.1, 2.4), rows=22, columns=30)
         organs.append(Organ("uterus", body.moved(np.array((4.5, 1.9, 14.5)) + body.points), ORGANS["uterus"]))
@@ -103,9 +98,7 @@ class _Heights:
 def _floor(kind: ProcedureType, rng: Draws) -> Organ:
     x, z = np.linspace(-27, 27, 136), np.linspace(-15, 24, 98)
     across, away = np.meshgrid(x, z)
-    height = 0.85 * waves(across, away, rng, length=8.0, octaves=2) + 0.30 * waves(
-        across, away, rng, length=2.6, octaves=2
-    )
+    height = 0.85 * waves(across, away, rng, length=8.0) + 0.30 * waves(across, away, rng, length=2.6)
     for site in kind.sites.values():
         sx, sz = spot(site)
         near = np.exp(-((across - sx) ** 2 + (away - sz) ** 2) / 14)
@@ -118,7 +111,7 @@ def _floor(kind: ProcedureType, rng: Draws) -> Organ:
 
 def _far_wall(rng: Draws) -> Organ:
     angle, height = np.meshgrid(np.linspace(-2.2, 2.2, 60), np.linspace(-3, 26.5, 24))
-    bulge = 1.1 * waves(angle * 14, height, rng, length=9.0, octaves=2)
+    bulge = 1.1 * waves(angle * 14, height, rng, length=9.0)
     radius = (25 + bulge) * np.sqrt(np.clip(1 - np.maximum(height - 4, 0) ** 2 / 23**2, 0.0004, 1))
     points = np.stack([radius * np.sin(angle), height, radius * np.cos(angle) - 3], axis=-1).reshape(-1, 3)
     return Organ("abdominal wall", mesh_of(points, grid_corners(24, 60)[:, ::-1]), ORGANS["wall"], carries=False)
@@ -126,11 +119,11 @@ def _far_wall(rng: Draws) -> Organ:
 
 def _gallbladder(kind: ProcedureType, cords: Cords, rng: Draws) -> list[Organ]:
     lobe = ball((21, 5.2, 7.4), rows=44, columns=80, power=0.92)
-    ripple = 1 + 0.035 * waves(lobe.points[:, 0], lobe.points[:, 1] * 2, rng, length=9.0, octaves=2)
+    ripple = 1 + 0.035 * waves(lobe.points[:, 0], lobe.points[:, 1] * 2, rng, length=9.0)
     liver = mesh_of(lobe.points * ripple[:, None] + (2.5, 6.3, 11.2), lobe.corners)
     x, z = spot(kind.sites["Calot's triangle"])
     neck = cords["Calot's triangle", "cystic duct"].way[-9]
-    bends = [(x + 2.5, 1.35, z + 0.2), (x + 3.1, 2.0, z + 1.6), (x + 3.8, 2.9, z + 3.2), (x + 4.5, 4.0, z + 4.5)]
+    bends = np.add(WAYS["gallbladder"], (x, 0.0, z))
     way = curve([neck, neck + np.array((0.45, 0.3, 0.05)), *bends], 40)
     steps = np.linspace(0, 1, 40)
     swell = 0.25 + 1.0 * np.clip((steps - 0.2) / 0.5, 0, 1) ** 1.2 * np.sqrt(
@@ -138,8 +131,7 @@ def _gallbladder(kind: ProcedureType, cords: Cords, rng: Draws) -> list[Organ]:
     )
     organ = tube(way, swell, sides=22)
     sick, fatty = rng.random() < 0.3, rng.random() >= 0.75
-    row = coloured(ORGANS["gallbladder"], (196, 110, 92), (150, 128, 86)) if sick else ORGANS["gallbladder"]
-    lobes = coloured(ORGANS["liver"], (176, 100, 60), (150, 76, 44)) if fatty else ORGANS["liver"]
+    row, lobes = ORGANS["inflamed gallbladder" if sick else "gallbladder"], ORGANS["fatty liver" if fatty else "liver"]
     return [
         Organ("liver", liver, lobes, carries=False),
         Organ("gallbladder", organ, row, carries=False, cut_out=True),

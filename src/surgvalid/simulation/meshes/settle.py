@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from surgvalid.simulation.render.raster import NOTHING, STEPS, fill
+from surgvalid.simulation.render.raster import NOTHING, STEPS, dot, fill, plus
 from surgvalid.simulation.timelines import Floats, Ints
 
 CELL_CM = 0.2
@@ -49,8 +49,7 @@ class Relief(NamedTuple):
         i, j = column.astype(np.int64), row.astype(np.int64)
         a, b, h = column - i, row - j, self.heights
         upper = h[j, i] * (1 - a) + h[j, i + 1] * a
-        heights: Floats = upper * (1 - b) + (h[j + 1, i] * (1 - a) + h[j + 1, i + 1] * a) * b
-        return heights
+        return np.asarray(upper * (1 - b) + (h[j + 1, i] * (1 - a) + h[j + 1, i + 1] * a) * b)
 
     def below(self, points: Floats) -> Ints:
         """Numbers of what is below points."""
@@ -77,16 +76,13 @@ def _cells(points: Floats, middle: float, edge: float) -> Floats:
 def sway(points, breath, tips, pulls, reach, out):  # type: ignore[no-untyped-def]
     """Write where points of tissue are: it breathes, most far from the camera, and follows what pulls at it."""
     for i in range(len(points)):
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        far = (z + 9.0) / 20.0
+        far = (points[i, 2] + 9.0) / 20.0
         far = 0.0 if far < 0 else 1.0 if far > 1 else far
-        mx, my, mz = 0.0, breath * far * far * (3 - 2 * far), 0.0
+        moved = 0.0, breath * far * far * (3 - 2 * far), 0.0
         for k in range(len(tips)):
-            dx, dy, dz = x - tips[k, 0], y - tips[k, 1], z - tips[k, 2]
-            left = 1 - (dx * dx + dy * dy + dz * dz) / (reach * reach)
+            away = plus(points[i], -1.0, tips[k])
+            left = 1 - dot(away, away) / (reach * reach)
             if left > 0:
-                weight = left * left
-                mx, my, mz = mx + weight * pulls[k, 0], my + weight * pulls[k, 1], mz + weight * pulls[k, 2]
-        out[i, 0] = np.floor((x + mx) * 1e9 + 0.5) / 1e9
-        out[i, 1] = np.floor((y + my) * 1e9 + 0.5) / 1e9
-        out[i, 2] = np.floor((z + mz) * 1e9 + 0.5) / 1e9
+                moved = plus(moved, left * left, pulls[k])
+        for k in range(3):
+            out[i, k] = np.floor((points[i, k] + moved[k]) * 1e9 + 0.5) / 1e9

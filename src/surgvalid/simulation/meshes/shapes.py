@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from surgvalid.schema.documents import read_toml
 from surgvalid.simulation.timelines import Draws, Floats, Ints
 
 Corners = Ints
+SHAPES = read_toml(Path(__file__).with_suffix(".toml"))
+"""What has a shape of its own, from the TOML file beside this one."""
+WAYS = SHAPES["ways"]
 
 
 class Mesh(NamedTuple):
@@ -136,7 +141,7 @@ def turned(points: Floats, axis: int, angle: float) -> Floats:
     return out
 
 
-def curve(keys: Sequence[Sequence[float]], count: int) -> Floats:
+def curve(keys: ArrayLike, count: int) -> Floats:
     """A smooth way through key points."""
     points = np.asarray(keys, dtype=np.float64)
     padded = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
@@ -144,13 +149,11 @@ def curve(keys: Sequence[Sequence[float]], count: int) -> Floats:
     at = np.minimum(where.astype(int), len(points) - 2)
     t = (where - at)[:, None]
     p0, p1, p2, p3 = (padded[at + k] for k in range(4))
-    way: Floats = 0.5 * (
-        2 * p1 + (p2 - p0) * t + (2 * p0 - 5 * p1 + 4 * p2 - p3) * t**2 + (3 * p1 - p0 - 3 * p2 + p3) * t**3
-    )
-    return way
+    square, cube = (2 * p0 - 5 * p1 + 4 * p2 - p3) * t**2, (3 * p1 - p0 - 3 * p2 + p3) * t**3
+    return np.asarray(0.5 * (2 * p1 + (p2 - p0) * t + square + cube))
 
 
-def waves(x: Floats, z: Floats, rng: Draws, *, length: float, octaves: int = 3) -> Floats:
+def waves(x: Floats, z: Floats, rng: Draws, *, length: float, octaves: int = 2) -> Floats:
     """A random relief of about unit height, with hills of about that length."""
     height = np.zeros(np.broadcast(x, z).shape)
     for octave in range(octaves):
@@ -163,10 +166,8 @@ def waves(x: Floats, z: Floats, rng: Draws, *, length: float, octaves: int = 3) 
 
 def _unit(vectors: Floats) -> Floats:
     length = np.sqrt((vectors**2).sum(axis=-1, keepdims=True))
-    unit: Floats = vectors / np.maximum(length, 1e-12)
-    return unit
+    return np.asarray(vectors / np.maximum(length, 1e-12))
 
 
 def _bent(values: Floats, power: float) -> Floats:
-    bent: Floats = np.sign(values) * np.abs(values) ** power
-    return bent
+    return np.sign(values) * np.abs(values) ** power

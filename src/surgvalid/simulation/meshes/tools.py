@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, tube, turned
+from surgvalid.simulation.meshes.shapes import SHAPES, WAYS, Mesh, ball, curve, joined, tube, turned
 from surgvalid.simulation.timelines import Floats
 
 SHAFT, STEEL, MARK = 0, 1, 2
 """Parts: the tube, what is bare metal, a coloured ring or a dark hole."""
 SHAFT_CM = 34.0
-RADII = {"stapler": 0.6, "clip applier": 0.5, "suction": 0.25}
-"""Shafts that are not 5 mm wide."""
 
 
-_JAWS = {
-    "grasper": (1.9, 0.19, 0.42, 0.0, 0.55),
-    "scissors": (1.5, 0.12, 0.5, 0.28, 0.4),
-    "needle driver": (1.2, 0.17, 0.3, 0.0, 0.8),
-    "clip applier": (1.5, 0.13, 0.34, 0.1, 0.55),
-}
-"""Jaws: their length and thickness, how wide they open, how far they are bent to a side, how flat they are."""
-
-
+@lru_cache(64)
 def tool_mesh(tool: str, opening: float) -> Mesh:
     """An instrument whose jaws are opened so far, 0 to 1."""
-    radius = RADII.get(tool, 0.26)
-    end, ends = _ENDS[tool](opening) if tool in _ENDS else (_JAWS[tool][0], _pair(opening, *_JAWS[tool]))
+    radius, jaws = SHAPES["shafts"].get(tool, 0.26), SHAPES["jaws"]
+    end, ends = _ENDS[tool](opening) if tool in _ENDS else (jaws[tool][0], _pair(opening, *jaws[tool]))
     if tool == "clip applier":
         ends.append(tube(_along(np.array([1.3, 1.7, 2.2])), np.array([0.28, 0.4, 0.5]), sides=12).as_part(STEEL))
         end = 2.2
@@ -54,7 +46,7 @@ def _pair(opening: float, length: float, radius: float, widest: float, bent: flo
 
 
 def _hook(_: float) -> tuple[float, list[Mesh]]:
-    way = curve([(0.0, 0.45, 0.12), (0.0, 0.3, 0.0), (0.0, 0.02, 0.05), (0.0, 0.0, 0.5), (0.0, 0.0, 1.4)], 18)
+    way = curve(WAYS["hook"], 18)
     white = tube(_along(np.array([1.1, 1.7])), 0.17, sides=10).as_part(MARK)
     return 1.7, [tube(way, 0.065, sides=7).as_part(STEEL), white]
 

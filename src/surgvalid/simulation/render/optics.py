@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surgvalid.simulation.render.shade import _noise, _ramp
+from surgvalid.simulation.render.shade import _noise, _ramp, blocks_around
 
 VEIL = (0.62, 0.64, 0.66)
 """The light of what takes light away: smoke, fog and dirt."""
@@ -104,13 +104,10 @@ def recorded(colour, spread, arrives, veil, mix, exposure, grain, seed, frame, p
         for x in range(width):
             share = arrives[y, x]
             if share <= 0:
-                picture[y, x, 0], picture[y, x, 1], picture[y, x, 2] = 0, 0, 0
+                picture[y, x] = 0
                 continue
-            fy, fx = (y + 0.5) / 4 - 0.5, (x + 0.5) / 4 - 0.5
-            j, i = np.int64(np.floor(fy)), np.int64(np.floor(fx))
-            b, a = fy - j, fx - i
-            j0, j1 = max(j, 0), min(j + 1, rows - 1)
-            i0, i1 = max(i, 0), min(i + 1, columns - 1)
+            j0, j1, b = blocks_around(y, rows)
+            i0, i1, a = blocks_around(x, columns)
             noise = grain * _grain(seed, frame, y * width + x) / 256.0 if grain > 0 else 0.0
             seen = np.empty(3)
             for k in range(3):
@@ -133,13 +130,11 @@ def smeared(light, flow, share, out):  # type: ignore[no-untyped-def]
             right, below = flow[y, x, 0] * share, flow[y, x, 1] * share
             if abs(right) < 1.5 and abs(below) < 1.5:
                 continue
-            red, green, blue = 0.0, 0.0, 0.0
+            out[y, x] = 0.0
             for step in range(-3, 4):
                 column = min(max(np.int64(np.floor(x + 0.5 + right * step / 6)), 0), width - 1)
                 row = min(max(np.int64(np.floor(y + 0.5 + below * step / 6)), 0), height - 1)
-                red, green, blue = (
-                    red + light[row, column, 0],
-                    green + light[row, column, 1],
-                    blue + light[row, column, 2],
-                )
-            out[y, x, 0], out[y, x, 1], out[y, x, 2] = red / 7, green / 7, blue / 7
+                for k in range(3):
+                    out[y, x, k] += light[row, column, k]
+            for k in range(3):
+                out[y, x, k] /= 7

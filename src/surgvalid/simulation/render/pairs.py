@@ -55,7 +55,7 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
     second = painter.frame(bare)
     number = next(at for at, thing in enumerate(moment.things) if thing.name == instance)
     moved = (depths != painter.samples.near).reshape(painter.height, SIDE, painter.width, SIDE).any(axis=(1, 3))
-    near = _grown(_touched(first, number) | moved)
+    near = _grown((first.labels == number) | (first.foil == number) | moved)
     near |= np.abs(shadow - painter.shadow) > 1e-9
     blocks = np.abs(spread - painter.glare).max(axis=-1) > GLARE
     near |= _grown(np.kron(blocks, np.ones((4, 4), dtype=bool))[: near.shape[0], : near.shape[1]], 4)
@@ -64,11 +64,6 @@ def pair_without(world: World, painter: Painter, time_s: float, instance: str) -
 
 GLARE = 0.0003
 """Glare that differs by less changes no level by more than 4."""
-
-
-def _touched(frame: Frame, number: int) -> Flags:
-    touched: Flags = (frame.labels == number) | (frame.foil == number)
-    return touched
 
 
 def _grown(flags: Flags, reach: int = 1) -> Flags:

@@ -78,7 +78,7 @@ class Painter:
             nothing = np.full(size, NOTHING, np.int32)
             dark = np.zeros((*size, 3), np.uint8)
             dim = np.zeros(size)
-            return Frame(dark, nothing, nothing.copy(), dim, dim.copy(), np.zeros((*size, 2)))
+            return Frame(dark, nothing, nothing, dim, dim, np.zeros((*size, 2)))
         buffers = self.buffers(moment)
         light, places = np.zeros((*size, 3)), np.flatnonzero(self.mask > 0)
         light.reshape(-1, 3)[places] = self.light_of(moment, buffers, places)
@@ -165,8 +165,7 @@ class Painter:
         arrives = self.arrives.reshape(-1)[places]
         veil = (self.mask.reshape(-1)[places] - arrives)[:, None] * optics.VEIL
         mixed = np.maximum((light * arrives[:, None] + veil) @ self.mix.T * exposure, 0)
-        levels: Floats = 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
-        return levels
+        return 255 * np.sqrt(np.minimum(mixed * (1 + 0.16 * mixed) / (1 + 0.72 * mixed), 1))
 
     def alone(self, moment: SceneMoment, number: int) -> Flags:
         """The pixels that a thing would have if nothing were before it."""

@@ -60,11 +60,29 @@ def seen_through(lens: Lens, vertices: Floats) -> tuple[Floats, NDArray[np.int64
 
 
 @njit(cache=True)
+def dot(a, b):  # type: ignore[no-untyped-def]
+    """The scalar product of two directions."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def plus(a, share, b):  # type: ignore[no-untyped-def]
+    """A place, and a share of another."""
+    return a[0] + share * b[0], a[1] + share * b[1], a[2] + share * b[2]
+
+
+@njit(cache=True)
+def scaled(a, share):  # type: ignore[no-untyped-def]
+    """A direction, longer or shorter."""
+    return a[0] * share, a[1] * share, a[2] * share
+
+
+@njit(cache=True)
 def _project(vertices, eye, axes, focal, width, height, local, places, inverse):  # type: ignore[no-untyped-def]
     for i in range(len(vertices)):
-        x, y, z = vertices[i, 0] - eye[0], vertices[i, 1] - eye[1], vertices[i, 2] - eye[2]
+        away = plus(vertices[i], -1.0, eye)
         for k in range(3):
-            local[i, k] = axes[k, 0] * x + axes[k, 1] * y + axes[k, 2] * z
+            local[i, k] = dot(axes[k], away)
         depth = local[i, 2]
         inverse[i] = 0.0
         if depth > NEAREST_CM:
@@ -152,15 +170,13 @@ def normals_of(vertices, triangles, normals):  # type: ignore[no-untyped-def]
     normals[:] = 0
     for t in range(len(triangles)):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-        px, py, pz = vertices[b, 0] - vertices[a, 0], vertices[b, 1] - vertices[a, 1], vertices[b, 2] - vertices[a, 2]
-        qx, qy, qz = vertices[c, 0] - vertices[a, 0], vertices[c, 1] - vertices[a, 1], vertices[c, 2] - vertices[a, 2]
-        x, y, z = py * qz - pz * qy, pz * qx - px * qz, px * qy - py * qx
+        p, q = plus(vertices[b], -1.0, vertices[a]), plus(vertices[c], -1.0, vertices[a])
+        normal = p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]
         for corner in (a, b, c):
-            normals[corner, 0] += x
-            normals[corner, 1] += y
-            normals[corner, 2] += z
+            for k in range(3):
+                normals[corner, k] += normal[k]
     for i in range(len(normals)):
-        length = np.sqrt(normals[i, 0] ** 2 + normals[i, 1] ** 2 + normals[i, 2] ** 2)
+        length = np.sqrt(dot(normals[i], normals[i]))
         if length > 0:
             normals[i] /= length
 
@@ -196,11 +212,7 @@ def weights_at(column, row, t, triangles, places, inverse):  # type: ignore[no-u
 def blended(values, corners):  # type: ignore[no-untyped-def]
     """What points hold, at a place between three of them."""
     a, b, c, u, v, w = corners
-    return (
-        u * values[a, 0] + v * values[b, 0] + w * values[c, 0],
-        u * values[a, 1] + v * values[b, 1] + w * values[c, 1],
-        u * values[a, 2] + v * values[b, 2] + w * values[c, 2],
-    )
+    return plus(plus(scaled(values[a], u), v, values[b]), w, values[c])
 
 
 @njit(cache=True)
@@ -213,11 +225,8 @@ def flow_of(front, triangles, places, inverse, before, eye, axes, focal, flow): 
             if t < 0:
                 continue
             column, row = x + 0.25, y + 0.25
-            px, py, pz = blended(before, weights_at(column, row, t, triangles, places, inverse))
-            px, py, pz = px - eye[0], py - eye[1], pz - eye[2]
-            depth = axes[2, 0] * px + axes[2, 1] * py + axes[2, 2] * pz
+            was = plus(blended(before, weights_at(column, row, t, triangles, places, inverse)), -1.0, eye)
+            depth = dot(axes[2], was)
             if depth > NEAREST_CM:
-                across = axes[0, 0] * px + axes[0, 1] * py + axes[0, 2] * pz
-                down = axes[1, 0] * px + axes[1, 1] * py + axes[1, 2] * pz
-                flow[y, x, 0] = column - (width * 0.5 + focal * across / depth)
-                flow[y, x, 1] = row - (height * 0.5 + focal * down / depth)
+                flow[y, x, 0] = column - (width * 0.5 + focal * dot(axes[0], was) / depth)
+                flow[y, x, 1] = row - (height * 0.5 + focal * dot(axes[1], was) / depth)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surgvalid.simulation.render.raster import blended, weights_at
+from surgvalid.simulation.render.raster import blended, dot, plus, scaled, weights_at
 
 PERIOD = 32
 """After so many cells the noise repeats."""
@@ -57,23 +57,8 @@ def _ramp(low, high, x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@njit(cache=True)
-def _plus(a, share, b):  # type: ignore[no-untyped-def]
-    return a[0] + share * b[0], a[1] + share * b[1], a[2] + share * b[2]
-
-
-@njit(cache=True)
-def _scaled(a, share):  # type: ignore[no-untyped-def]
-    return a[0] * share, a[1] * share, a[2] * share
-
-
-@njit(cache=True)
 def _unit(a):  # type: ignore[no-untyped-def]
-    length = np.sqrt(_dot(a, a))
+    length = np.sqrt(dot(a, a))
     length = length if length > 0 else 1.0
     return a[0] / length, a[1] / length, a[2] / length
 
@@ -81,7 +66,7 @@ def _unit(a):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _turned(axes, a):  # type: ignore[no-untyped-def]
     """A direction of the scene in the lens's axes."""
-    return _dot(axes[0], a), _dot(axes[1], a), _dot(axes[2], a)
+    return dot(axes[0], a), dot(axes[1], a), dot(axes[2], a)
 
 
 @njit(cache=True)
@@ -114,18 +99,18 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
     if strength > 0:
         value, slope = _cloud(cells, rests, bump, 5.3, 1.7, 9.1)
         if kind == 1:  # fat: lobules are round above and meet in creases
-            slope = _scaled(slope, -1.0 if value < 0 else 1.0)
+            slope = scaled(slope, -1.0 if value < 0 else 1.0)
             hollow = _ramp(0.0, 0.22, abs(value))
             dark = 0.62 + 0.38 * hollow
             colour = colour[0] * (0.8 + 0.2 * hollow), colour[1] * dark, colour[2] * dark
-        slope = _scaled(slope, strength)
+        slope = scaled(slope, strength)
     if fine > 0 and place[2] < FAR_CM:
         value, small = _cloud(cells, rests, bump * 4.1, 0.0, 0.0, 0.0)
-        small, colour = _scaled(small, fine), _scaled(colour, 1 + 0.16 * value)
+        small, colour = scaled(small, fine), scaled(colour, 1 + 0.16 * value)
     vessels = material[13]
     if vessels > 0:
         first = _cloud(cells, rests, material[14], 3.1, 8.2, 0.4)[0]
-        second = _cloud(cells, _scaled(rests, material[14]), 2.3, 7.7, 0.0, 2.9)[0]
+        second = _cloud(cells, scaled(rests, material[14]), 2.3, 7.7, 0.0, 2.9)[0]
         first, second = first + 0.25 * second, second + 0.4 * first
         mark = (
             vessels
@@ -139,10 +124,10 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
         across, along = rests[0] * 7.0, rests[2] * 7.0
         fa, fb = across - np.floor(across) - 0.5, along - np.floor(along) - 0.5
         thread = max(1 - 3.0 * abs(fa), 1 - 3.0 * abs(fb))
-        colour = _scaled(colour, 0.72 + 0.28 * max(thread, 0.0))
+        colour = scaled(colour, 0.72 + 0.28 * max(thread, 0.0))
         if abs(rests[2] - line) < 0.13 or (line < 50 and abs(rests[2] + line * 0.45) < 0.05):
             colour = material[18], material[19], material[20]
-        slope = _plus(slope, 0.35, (fa if abs(fa) < 0.33 else 0.0, 0.0, fb if abs(fb) < 0.33 else 0.0))
+        slope = plus(slope, 0.35, (fa if abs(fa) < 0.33 else 0.0, 0.0, fb if abs(fb) < 0.33 else 0.0))
         if soak > 0:
             flat = rests[0], 0.0, rests[2]
             first = _cloud(cells, flat, 0.55, start, 3.0, 0.0)[0]
@@ -157,19 +142,19 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
         wet = 0.9 * _ramp(0.55 - 1.1 * soak, 0.8 - 1.1 * soak, first)
         colour = _faded(colour, wet, (0.2, 0.01, 0.01))
     # --- into the lens's axes; the side that is seen -----------------------------------------------
-    normal, eye = _unit(_turned(axes, blended(normals, corners))), _unit(_scaled(place, -1.0))
-    facing = _dot(normal, eye)
+    normal, eye = _unit(_turned(axes, blended(normals, corners))), _unit(scaled(place, -1.0))
+    facing = dot(normal, eye)
     if facing < 0:
-        normal, facing = _scaled(normal, -1.0), -facing
+        normal, facing = scaled(normal, -1.0), -facing
     slope, small = _turned(axes, slope), _turned(axes, small)
-    to_lamp = _plus(lamp, -1.0, place)
-    power = LAMP_CM2 / (_dot(to_lamp, to_lamp) + 6.0)
+    to_lamp = plus(lamp, -1.0, place)
+    power = LAMP_CM2 / (dot(to_lamp, to_lamp) + 6.0)
     to_lamp = _unit(to_lamp)
     wrap = material[12]
-    rough = _unit(_plus(_plus(normal, -1.0, slope), -0.5, small))
-    light = max((_dot(rough, to_lamp) + wrap) / (1 + wrap), 0.0)
-    glossy = _unit(_plus(_plus(normal, -0.6, slope), -1.0, small))
-    shine = max(_dot(glossy, _unit(_plus(to_lamp, 1.0, eye))), 0.0)
+    rough = _unit(plus(plus(normal, -1.0, slope), -0.5, small))
+    light = max((dot(rough, to_lamp) + wrap) / (1 + wrap), 0.0)
+    glossy = _unit(plus(plus(normal, -0.6, slope), -1.0, small))
+    shine = max(dot(glossy, _unit(plus(to_lamp, 1.0, eye))), 0.0)
     broad = shine
     for _ in range(np.int64(material[10])):
         shine = shine * shine
@@ -182,11 +167,11 @@ def _lit(column, row, t, geometry, lens, table, cells, lamp, shadow):  # type: i
     gloss = material[11] * (1 + 1.2 * wet)
     lit = power * shadow
     if kind == 3:  # metal mirrors the cavity: warm and dark below, the lamp's streak above
-        mirrored = _plus(_scaled(normal, 2 * facing), -1.0, eye)
+        mirrored = plus(scaled(normal, 2 * facing), -1.0, eye)
         band = _cloud(cells, mirrored, 2.1, 4.0, 0.0, 1.0)[0]
         sky = 0.22 + 0.34 * _ramp(-0.5, 0.5, band - 0.7 * mirrored[1])
         warm = _ramp(-0.1, 0.8, mirrored[1])
-        red, green, blue = _scaled(colour, lit * (0.18 * light + sky) + 0.03)
+        red, green, blue = scaled(colour, lit * (0.18 * light + sky) + 0.03)
         extra = lit * gloss * (shine + 0.25 * broad)
         return red * (1 + 0.45 * warm) + extra, green * (1 - 0.12 * warm) + extra, blue * (1 - 0.25 * warm) + extra
     red, green, blue = colour
@@ -210,7 +195,7 @@ def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, col
     triangle = np.empty(4, np.int64)
     for n in range(len(places)):
         y, x = places[n] // width, places[n] % width
-        red, green, blue = 0.0, 0.0, 0.0
+        light = 0.0, 0.0, 0.0
         for k in range(4):
             triangle[k] = chosen[2 * y + k // 2, 2 * x + k % 2]
         shadow[y, x] *= _shadow(x, y, inverse_depth, focal, width, height, lamp)
@@ -232,10 +217,10 @@ def shade(chosen, inverse_depth, geometry, lens, table, cells, lamp, shadow, col
                     row += 0.25 + 0.5 * (m // 2)
             if count == 4 and triangle[3] != t:
                 t = triangle[3] if (x + y) % 2 else t
-            r, g, b = _lit(x + column / count, y + row / count, t, geometry, lens, table, cells, lamp, shadow[y, x])
-            portion = count * 0.25
-            red, green, blue = red + portion * r, green + portion * g, blue + portion * b
-        colour[n, 0], colour[n, 1], colour[n, 2] = red, green, blue
+            lit = _lit(x + column / count, y + row / count, t, geometry, lens, table, cells, lamp, shadow[y, x])
+            light = plus(light, count * 0.25, lit)
+        for k in range(3):
+            colour[n, k] = light[k]
 
 
 @njit(cache=True)
@@ -288,6 +273,14 @@ def creases_of(inverse_depth, rough, reach, creases):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
+def blocks_around(place, count):  # type: ignore[no-untyped-def]
+    """Of blocks of four pixels, the two whose middles a pixel lies between, and how far it is from the first."""
+    middle = (place + 0.5) / 4 - 0.5
+    first = np.int64(np.floor(middle))
+    return max(first, 0), min(first + 1, count - 1), middle - first
+
+
+@njit(cache=True)
 def shade_of_surroundings(inverse_depth, surroundings, places, out):  # type: ignore[no-untyped-def]
     """The factor on the lamp's light by pixel, from the mean inverse depth around it (by blocks of four, blended)."""
     width = out.shape[1]
@@ -298,11 +291,8 @@ def shade_of_surroundings(inverse_depth, surroundings, places, out):  # type: ig
         out[y, x] = 1.0
         if here <= 0:
             continue
-        fy, fx = (y + 0.5) / 4 - 0.5, (x + 0.5) / 4 - 0.5
-        j, i = np.int64(np.floor(fy)), np.int64(np.floor(fx))
-        b, a = fy - j, fx - i
-        j0, j1 = max(j, 0), min(j + 1, rows - 1)
-        i0, i1 = max(i, 0), min(i + 1, columns - 1)
+        j0, j1, b = blocks_around(y, rows)
+        i0, i1, a = blocks_around(x, columns)
         upper = surroundings[j0, i0] + a * (surroundings[j0, i1] - surroundings[j0, i0])
         lower = surroundings[j1, i0] + a * (surroundings[j1, i1] - surroundings[j1, i0])
         mean = upper + b * (lower - upper)

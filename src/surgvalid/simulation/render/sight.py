@@ -200,8 +200,7 @@ def _sampled(labels: Ints, foil: Ints, places: NDArray[np.intp], width: int) -> 
     """At which pixels contrast is measured: all of a small object, every fourth of a large one."""
     shown = np.where(labels >= 0, labels, foil)
     many = np.bincount(shown[shown >= 0])[np.maximum(shown, 0)] > MANY_PX
-    sampled: Flags = ~many | ((places % width % 2 == 0) & (places // width % 2 == 0))
-    return sampled
+    return np.asarray(~many | ((places % width % 2 == 0) & (places // width % 2 == 0)))
 
 
 def window_of(painter: Painter, moment: SceneMoment, *kinds: str) -> tuple[int, int, int, int] | None:

@@ -23,7 +23,7 @@ from surgvalid.simulation.meshes.materials import OBJECTS, ORGANS, Row, coloured
 from surgvalid.simulation.meshes.objects import CM, DRAPED, hung, object_mesh
 from surgvalid.simulation.meshes.organs import AWAY_CM, Body, Cord, body_of
 from surgvalid.simulation.meshes.settle import Relief, sway
-from surgvalid.simulation.meshes.shapes import Mesh, ball, curve, joined, mesh_of, sheet, tube, turned
+from surgvalid.simulation.meshes.shapes import SHAPES, Mesh, ball, curve, joined, mesh_of, sheet, tube, turned
 from surgvalid.simulation.meshes.tools import pointed, tool_mesh
 from surgvalid.simulation.render.lens import Lens
 from surgvalid.simulation.scene import Scene
@@ -42,20 +42,6 @@ _SHAFT_CM = 0.5
 _BREATH_S, _BREATH_CM = 3.9, 0.16
 _FOLD_S = 0.8
 _CONTACT_CM = 0.1
-_OPEN = frozenset(
-    {
-        "omentum",
-        "peritoneum",
-        "abdominal wall",
-        "blood",
-        "Sponge",
-        "Mesh",
-        "Absorbable Hemostatic Agent",
-        "Specimen Bag",
-    }
-)
-"""Names and classes of sheets, which have a back."""
-_BEND = frozenset({"Specimen", "Specimen Bag"})
 
 
 class Thing(NamedTuple):
@@ -169,7 +155,7 @@ class World:
         self._organs = [self._thing(organ.name, organ.name, ORGAN, [organ.material]) for organ in self.body.organs]
         self._tools = [[self._tool(slot, tool) for tool in TOOLS] for slot in range(SLOTS)]
         self._shred = self._thing("shred", "tissue", TISSUE, [OBJECTS["flesh"]])
-        self._lint = self._thing("lint", "lint", MATERIAL, [coloured(OBJECTS["fleece"], (240, 240, 240))])
+        self._lint = self._thing("lint", "lint", MATERIAL, [OBJECTS["lint"]])
         self._pools = [
             (episode, self._thing(f"blood_{at}", "blood", MATERIAL, [ORGANS["blood"]]))
             for at, episode in enumerate(scene.episodes_by_kind.get("background_blood", ()))
@@ -189,9 +175,8 @@ class World:
             self._objects[life.instance] = self._thing(life.instance, life.class_name, OBJECT, rows)
         by_name = {life.instance: life for life in scene.lives}
         self._bagged = {life: by_name[bag] for life in scene.lives if (bag := _bag_of(life)) in by_name}
-        self._closed = np.array(
-            [thing.name not in _OPEN and thing.class_name not in _OPEN for thing in self.things], np.uint8
-        )
+        sheets = SHAPES["kinds"]["open"]
+        self._closed = np.array([not {one.name, one.class_name} & {*sheets} for one in self.things], np.uint8)
         self.table = np.array(self.rows)
         self._organ_rows = [thing.row for thing in self.things if thing.kind == ORGAN]
         self._tool_rows = [t.row + piece for t in self.things if t.kind == INSTRUMENT for piece in range(3)]
@@ -228,7 +213,8 @@ class World:
     def lens_at(self, time_s: float) -> Lens:
         """The eye: on the way from its port to what it looks at, and drawn back when it is about to leave the body."""
         x, y, zoom = self.scene.camera.at(time_s)
-        target = np.array([x * CM, 1.3, -y * AWAY_CM])
+        target = _on_ground(x, y)
+        target[1] = 1.3
         back = 0.0
         for start_s, end_s in self.scene.camera.masked:
             before, after = start_s - time_s, time_s - end_s
@@ -384,14 +370,13 @@ class World:
         ground = relief.at(out)
         if life.class_name in DRAPED:
             out[:, 1] = points[:, 1] + ground
-        elif life.class_name in _BEND:
+        elif life.class_name in SHAPES["kinds"]["bent"]:
             bent = points[:, 1] + 0.75 * (ground - ground.mean())
             out[:, 1] = bent + np.quantile(ground - bent, 0.8)
         else:
             out[:, 1] = points[:, 1] + np.quantile(ground - points[:, 1], 0.93)
             out = self._hanging(life, out, relief)
-        settled: Floats = out.round(9)
-        return settled
+        return out.round(9)
 
     def _hanging(self, life: Life, points: Floats, relief: Relief) -> Floats:
         """Where a needle's thread falls to what lies below; of all else, the same points."""
@@ -405,20 +390,15 @@ class World:
 
     def _cord(self, life: Life) -> Cord | None:
         """The structure that a clip closes."""
-        if life.class_name != "Clip":
-            return None
-        for event in life.events:
-            if event.kind is EventKind.PLACED:
-                return self.body.cords.get(
-                    (event.details.get(Detail.PLACE, ""), event.details.get(Detail.STRUCTURE, ""))
-                )
-        return None
+        placed = (event.details for event in life.events if event.kind is EventKind.PLACED)
+        about = next(placed, {}) if life.class_name == "Clip" else {}
+        return self.body.cords.get((about.get(Detail.PLACE, ""), about.get(Detail.STRUCTURE, "")))
 
     def _fold(self, life: Life, time_s: float, relief: Relief) -> list[Piece]:
         """Fat that is laid over an object, wholly or in part."""
         for stretches, aside in ((life.hidden, 0.0), (life.covered, 0.55)):
             for stretch in stretches:
-                share = _share_of(stretch, time_s)
+                share = _share_of(stretch, time_s, _FOLD_S)
                 if share > 0 and life.class_name != "Clip":
                     x, y, _ = life.path.at(time_s)
                     return [self._fold_piece(life, _on_ground(x, y), aside, share, relief)]
@@ -490,7 +470,7 @@ class World:
         local = turned(mesh.points, 1, angle)
         settled = self._rested(life, mesh.points, place, angle, relief)
         if life.class_name in DRAPED - {"External Drain", "Silicone Loop"}:
-            grip = float(grip_at(life, time_s))
+            grip = grip_at(life, time_s)
             height = float(relief.at(place)) + 0.25 + lift + 0.9 * min(lift, 1.0)
             hanging = hung(local, 1.0) + place + (0.0, height, 0.0)
             share = grip * min(1.0, lift / 0.8)
@@ -499,7 +479,7 @@ class World:
             tip[1] = float(points[np.argmin(local[:, 0] ** 2 + local[:, 2] ** 2), 1])
             return points, tip
         hold = mesh.points[np.unique(mesh.corners[mesh.parts == 0])]
-        near = hold - np.array(_GRIPS.get(life.class_name, (0.0, 0.4, 0.0))) * np.abs(hold).max(axis=0)
+        near = hold - np.array(SHAPES["grips"].get(life.class_name, (0.0, 0.4, 0.0))) * np.abs(hold).max(axis=0)
         handle = turned(hold[[(near**2).sum(axis=1).argmin()]], 1, angle)[0]
         centre = (settled - local)[mesh.corners[0, 0]] + (0.0, lift, 0.0)
         points = self._hanging(life, local + centre, relief)
@@ -528,7 +508,7 @@ class World:
         tips = np.empty((SLOTS, 3))
         for slot in range(SLOTS):
             x, y = self.scene.instruments.tip_at(slot, time_s)
-            place, force = _on_ground(x, y), self._force(slot, time_s)
+            place, force = _on_ground(x, y), self.scene.instruments.force_at(slot, time_s)
             a, b, _ = self.hover[slot]
             swing = 0.5 + 0.3 * sin(0.7 * time_s + a) + 0.2 * sin(1.9 * time_s + b)
             clear = 0.12 + (0.35 + 1.3 * swing) * max(0.0, 1 - 2.5 * force)
@@ -540,11 +520,8 @@ class World:
         for slot in range(SLOTS):
             index = self._tool_at(slot, time_s)
             if index != NO_TOOL:
-                tool, roll = (
-                    _tool(TOOLS[index], round(self._opening(slot, time_s), 1)),
-                    0.25 * sin(0.31 * time_s + slot),
-                )
-                mesh = pointed(tool, tips[slot], PORTS[slot], 0.5 + slot + roll)
+                tool = tool_mesh(TOOLS[index], round(self._opening(slot, time_s), 1))
+                mesh = pointed(tool, tips[slot], PORTS[slot], 0.5 + slot + 0.25 * sin(0.31 * time_s + slot))
                 pieces.append(Piece(self._tools[slot][index], mesh, False))
         return pieces
 
@@ -558,22 +535,19 @@ class World:
         for hold in self._holds[slot]:
             if hold.stretch.start_s - 0.5 <= time_s < hold.stretch.end_s + 0.5:
                 return TOOLS.index(hold.tool)
-        return int(self.scene.instruments.tool_at(slot, time_s))
+        return self.scene.instruments.tool_at(slot, time_s)
 
     def _opening(self, slot: int, time_s: float) -> float:
         """How far jaws are open: closed on what they hold or tug at."""
-        held = max((_closed(hold.stretch, time_s) for hold in self._holds[slot]), default=0.0)
+        held = max((_share_of(hold.stretch, time_s, 0.5, 0.5) for hold in self._holds[slot]), default=0.0)
         swing = max(0.0, min(1.0, 0.55 + 0.45 * sin(0.9 * time_s + self.hover[slot][2])))
-        return swing * (1 - held) * (1 - min(1.0, 3 * self._force(slot, time_s)))
-
-    def _force(self, slot: int, time_s: float) -> float:
-        return float(self.scene.touches.force_at(slot, time_s))
+        return swing * (1 - held) * (1 - min(1.0, 3 * self.scene.instruments.force_at(slot, time_s)))
 
     def _tugs(self, time_s: float, tips: Floats) -> list[tuple[Floats, Floats]]:
         """Where tissue is pulled, and by how much."""
         tugs = []
         for slot in range(SLOTS):
-            index, force = self._tool_at(slot, time_s), self._force(slot, time_s)
+            index, force = self._tool_at(slot, time_s), self.scene.instruments.force_at(slot, time_s)
             if index != NO_TOOL and force > 0:
                 x, y, z = (PORTS[slot] - tips[slot]) / np.sqrt(((PORTS[slot] - tips[slot]) ** 2).sum())
                 pull = (x, y, z) if TOOLS[index] == "grasper" else (-x, -0.8, -z)
@@ -616,21 +590,6 @@ class World:
         return pieces
 
 
-_GRIPS = {
-    "External Drain": (-0.35, 0.5, 0.0),
-    "Specimen Bag": (0.46, 0.9, 0.0),
-    "Needle": (0.5, 0.3, 0.8),
-    "Gallstone": (0.0, 0.9, 0.0),
-    "Specimen": (-0.7, 0.35, 0.0),
-}
-"""Where jaws close on what does not gather, in parts of its extent."""
-
-
-@lru_cache(64)
-def _tool(tool: str, opening: float) -> Mesh:
-    return tool_mesh(tool, opening)
-
-
 @lru_cache(32)
 def _patch(reach: float) -> Mesh:
     """A round sheet."""
@@ -664,11 +623,6 @@ def _bag_of(life: Life) -> str:
     return next((str(event.details.get(Detail.BAG, "")) for event in life.events if event.kind is EventKind.BAGGED), "")
 
 
-def _closed(stretch: Stretch, time_s: float) -> float:
-    """How far jaws are closed on what they hold."""
-    return float(np.clip(2 * min(time_s - stretch.start_s + 0.5, stretch.end_s + 0.5 - time_s), 0.0, 1.0))
-
-
 def _lift(life: Life, time_s: float) -> float:
     """How high above its place an object is held: little while it is shifted, high on its way through a port."""
     for hold in life.holds:
@@ -683,9 +637,10 @@ def _lift(life: Life, time_s: float) -> float:
     return 0.0
 
 
-def _share_of(stretch: Stretch, time_s: float) -> float:
-    """How far a fold lies over its object: it slides there and back."""
-    return float(np.clip(min(time_s - stretch.start_s, stretch.end_s - time_s) / _FOLD_S, 0.0, 1.0))
+def _share_of(stretch: Stretch, time_s: float, moving_s: float, early_s: float = 0.0) -> float:
+    """How far a fold lies over its object, or jaws are closed on one: they come and go, some from shortly before on."""
+    since_s, left_s = time_s - stretch.start_s + early_s, stretch.end_s + early_s - time_s
+    return float(np.clip(min(since_s, left_s) / moving_s, 0.0, 1.0))
 
 
 def _swayed(points: Floats, time_s: float, tugs: list[tuple[Floats, Floats]]) -> Floats:

@@ -31,6 +31,7 @@ from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.stats.mixed.attributable import Share, Subgroup, attributable, observed_loss, subgroups
 from surgvalid.stats.mixed.hidden_harm import hidden_harms
 from surgvalid.stats.mixed.inference.term_tests import ALPHA, FEW_VIDEOS
+from surgvalid.stats.mixed.property_curves import property_curves
 from surgvalid.stats.mixed.report import Addition, FailuresResult
 from surgvalid.stats.planning.settings import PlanSettings
 from surgvalid.stats.planning.sizes import closed_answer
@@ -156,6 +157,7 @@ def recommended(
             "recommendations": tables.RECOMMENDATIONS.frame(listed),
             "recommended_cases": tables.RECOMMENDED_CASES.frame(looked_at),
             "hidden_harms": tables.HIDDEN_HARMS.frame([one._asdict() for one in hidden or ()]),
+            "property_curves": tables.PROPERTY_CURVES.frame(list(property_curves(result, models_of(result)))),
         },
         findings=tuple(
             _findings(judged, [*_pairs(result), *(one.sentence for one in hidden or ())], screened=hidden is not None)

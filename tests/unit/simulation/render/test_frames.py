@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("numba")
 
 from surgvalid.simulation import CENTERS, PROCEDURE_TYPES, draw_scene
-from surgvalid.simulation.instruments import Touches
 from surgvalid.simulation.render.passes import Painter
 from surgvalid.simulation.render.world import World
 from surgvalid.simulation.timelines import Episode, Path
@@ -133,8 +132,8 @@ def test_flow_is_that_of_a_known_motion_of_the_camera():
 
 def test_flow_follows_breathing_while_the_camera_stands_and_carries_what_lies_on_tissue():
     scene = world(number=1).scene
-    nobody = Touches(np.zeros(scene.instruments.tools.shape, np.float32))  # tools neither draw nor push
-    one = World(replace(scene, episodes=(), touches=nobody))
+    idle = replace(scene.instruments, forces=0 * scene.instruments.forces)  # tools neither draw nor push
+    one = World(replace(scene, episodes=(), instruments=idle))
     painter, moved, compared = painter_of(one), [], 0
     for time_s in np.arange(62.4, 340.0, 7.8):  # the fastest of a breath
         lens = one.lens_at(time_s)
