@@ -63,6 +63,28 @@ DESCRIBING = {
     *"delta diff difference differenz".split(),
 }
 """First words of numbers that are no scores, whatever they are."""
+_CLASSES = set(
+    """
+    liver gallbladder spleen pancreas kidney stomach colon rectum bowel intestine duodenum esophagus oesophagus heart
+    lung prostate bladder uterus ovary ureter duct artery vein vessel vessels nerve fat fascia tissue tumor tumour lesion
+    polyp blood bile background foreground bg fg grasper hook clipper scissors forceps needle bipolar irrigator suction
+    instrument instruments tool left right common cystic hepatic renal leber gallenblase milz niere magen darm gefass
+    gefasse hintergrund links rechts foie vesicule higado vesicula bazo rinon fegato milza rene fond fondo
+    """.split()
+)
+
+
+def is_class(name: str) -> bool:
+    """Whether a name is that of what is segmented or detected in a case, or its number: no model is called so.
+
+    Example:
+        >>> is_class("cystic duct"), is_class("Leber"), is_class("class 2"), is_class("0"), is_class("livernet")
+        (True, True, True, True, False)
+    """
+    words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=\d)", without_accents(name).casefold()) if word]
+    return all(word in _CLASSES | PARTS or word.isdecimal() for word in words)
+
+
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 """What columns are called that only number rows."""
 _FILLERS = set(
@@ -83,6 +105,19 @@ def without_brackets(heading: str) -> tuple[str, str]:
     """
     match = re.fullmatch(r"\s*([^\[({]*[^\[({\s])\s*[\[({]([^\])}]*)[\])}]\s*", heading)
     return (match[1], match[2].strip()) if match else (heading, "")
+
+
+_UNIT = re.compile(r"%|percent|pct|prozent|([mµuc]?m|px|pix(els?)?|vox(els?)?|ms|s|sec|sek)[²³23]?|seconds?|min|ml|°|deg", re.I)
+
+
+def is_unit(text: str) -> bool:
+    """Whether what stands in brackets behind a heading is a unit.
+
+    Example:
+        >>> is_unit("mm"), is_unit("%"), is_unit("ours")
+        (True, True, False)
+    """
+    return _UNIT.fullmatch(text) is not None
 
 
 def plain_name(column: str) -> str:

@@ -23,6 +23,8 @@ from surgvalid.schema.tables.column_words import (
     PARTS,
     PERHAPS_MODELS,
     REPEATS,
+    is_class,
+    is_unit,
     named_by,
     plain_name,
     quoted,
@@ -224,6 +226,9 @@ def with_scores(
     if "value" in columns or scores:
         return with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     numeric, known = _numeric(name, frame, roles, taken)
+    behind = {column: heading for column in known if (heading := _with_remark(column)[0])}
+    if roles.model is None and len(set(behind.values())) < len(behind):  # `Dice (ours)` beside `Dice (UNet)`
+        known = [column for column in known if column not in behind]
     plain = [column for column in numeric if plain_name(column) in _VALUES]
     if len(plain) == 1 and (roles.metric or not known):
         return with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
@@ -239,7 +244,11 @@ def with_scores(
     if len(numeric) == 1:
         return with_model(name, frame, roles._replace(scores=(numeric[0],)), taken)
     named = _metric_and_model(numeric)
-    if roles.model is not None and named:
+    of_classes = roles.model is None and any(is_class(rest) for _, rest in named.values())
+    if of_classes:
+        how = f"if they are models: --models {shlex.quote(','.join(numeric))}"
+        taken.append(f"{quoted(numeric)} are classes of one model; {how}")
+    if named and (roles.model is not None or of_classes):
         sums = summing([rest for _, rest in named.values()])
         kept = tuple(column for column in numeric if named[column][1] not in sums)
         if kept and sums:
@@ -305,11 +314,14 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The metric and the rest of headings such as `dice_unet`, `UNet HD95 (mm)`; nothing unless all have both.
 
     Example:
-        >>> _metric_and_model(["dice_unet", "my net Dice [%]"])
-        {'dice_unet': ('dice', 'unet'), 'my net Dice [%]': ('Dice', 'my net')}
+        >>> _metric_and_model(["dice_unet", "my net Dice [%]", "Dice (ours)"])
+        {'dice_unet': ('dice', 'unet'), 'my net Dice [%]': ('Dice', 'my net'), 'Dice (ours)': ('Dice', 'ours')}
     """
     chosen = {}
     for column in columns:
+        if (remark := _with_remark(column))[0]:
+            chosen[column] = remark
+            continue
         heading = without_brackets(column)[0]
         words = [word for word in re.split(r"[_\-. ]+", heading) if word]
         for metric, rest in ((words[0], heading[len(words[0]) :]), (words[-1], heading[: -len(words[-1])])):
@@ -317,6 +329,14 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
                 chosen[column] = (metric, rest.strip("_-. "))
                 break
     return chosen if len(chosen) == len(columns) else {}
+
+
+def _with_remark(column: str) -> tuple[str, str]:
+    """The metric and the name that a heading such as `Dice (ours)` or `UNet [HD95]` joins; two empty texts of others."""
+    heading, inside = without_brackets(column)
+    if not inside or is_unit(inside):
+        return "", ""
+    return (heading, inside) if known_as(heading) else (inside, heading) if known_as(inside) else ("", "")
 
 
 def on_its_side(frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -395,8 +415,8 @@ def _metrics_or_models(numeric: Sequence[str], model: str, case: str) -> str:
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:
     return (
-        f"two readings fit: {', '.join(map(repr, known))} as metrics of one model (--score {','.join(known)}), or "
-        f"columns as models (--models {','.join([*known, *left])})"
+        f"two readings fit: {', '.join(map(repr, known))} as metrics of one model (--score "
+        f"{shlex.quote(','.join(known))}), or columns as models (--models {shlex.quote(','.join([*known, *left]))})"
     )
 
 

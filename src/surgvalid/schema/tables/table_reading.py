@@ -30,6 +30,7 @@ from surgvalid.schema.tables.column_words import (
     PATIENTS,
     PLACES,
     identifying,
+    is_unit,
     named_by,
     plain_name,
     quoted,
@@ -408,7 +409,7 @@ class _PlainFrame:
         strata = self._conditions(rows, roles)
         self.roles = _columns_by_role(roles, strata)
         long = self._in_range(self._unpivoted(rows, roles, strata))
-        if roles.model and roles.named:  # a column for each class
+        if roles.named and not roles.models:  # a column for each class
             classes = {name: rest for name, (_, rest) in roles.named.items()}
             long = long.with_columns(pl.col("__column__").replace_strict(classes).alias("class"))
             long = long.with_columns(pl.concat_str("case", "class", separator="/").alias("case"))
@@ -446,7 +447,7 @@ class _PlainFrame:
             return rows.with_columns(pl.lit(NOT_SAID).alias("__video__"))
         if groups is not None:
             return rows.with_columns(groups.alias("__video__"))
-        if unit.column and (finer != (unit.column,) or roles.parts or (roles.model and roles.named)):
+        if unit.column and (finer != (unit.column,) or roles.parts or (roles.named and not roles.models)):
             return rows.with_columns(pl.col(unit.column).cast(pl.String).alias("__video__"))
         return rows
 
@@ -516,7 +517,7 @@ class _PlainFrame:
         """The metrics of columns; what stands in brackets behind their names is their unit."""
         for column, metric in metrics.items():
             unit = without_brackets(column)[1]
-            if unit and unit != "%" and known_as(metric) and metric not in self.facts:
+            if unit != "%" and is_unit(unit) and known_as(metric) and metric not in self.facts:
                 self.facts[metric] = replace(facts_by_name(metric), unit=unit)
         return metrics
 

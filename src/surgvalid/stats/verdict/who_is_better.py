@@ -28,7 +28,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import Misuse, SurgvalidError, TableInvalid, UnknownName
-from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.metric_facts import CORRECT, MetricFacts
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.missing import Missing, usual_rules
@@ -118,6 +118,8 @@ class ModelVerdict:
     @property
     def margin_said(self) -> str:
         """The margin in words, with the percent points that it was written in."""
+        if self.metric.is_share:
+            return f"{100 * (self.margin or 0):g} points"
         points = "" if self.written_margin == self.margin else f" ({self.written_margin:g} percent points, as written)"
         return f"{self.margin or 0:g}{points}"
 
@@ -257,6 +259,8 @@ def _matrix(table: ScoreTable, name: str, question: VerdictQuestion) -> tuple[Sc
             raise Misuse(f"model {question.models[0]!r} cannot be compared with itself")
         matrix = matrix.columns(question.models)
     known = np.isfinite(matrix.values)
+    if matrix.metric.name == CORRECT.name or np.isin(matrix.values[known], (0.0, 1.0)).all():
+        matrix = replace(matrix, metric=matrix.metric.as_share())
     if decided or known.all() or matrix.statistics is not None:
         return matrix, np.zeros_like(known)
     return matrix, ~known & ~_not_run(matrix, known)
