@@ -36,14 +36,24 @@ HOLDERS = {
 IMAGES = set(
     """
     frame image img question slice clip sample file filename item instance qid q time timestamp second bild
-    frage fotogramma fotograma quadro trame einzelbild
+    frage fotogramma fotograma quadro trame einzelbild afbeelding beeld imagen imagem immagine
     """.split()
 )
 """Of which one patient gives many."""
 PATHS = {"path", "image path", "img path", "frame path", "file path"}
 """Name images where nothing else does; they may differ from model to model."""
-REPEATS = set("seed run fold repetition repeat rep trial attempt wiederholung".split())
-PARTS = set("class organ structure tissue anatomy instrument klasse struktur label category tool phase step".split())
+REPEATS = set(
+    """
+    seed run fold repetition repeat rep trial attempt wiederholung durchlauf lauf seme semilla graine semente ripetizione
+    repeticion repeticao herhaling
+    """.split()
+)
+PARTS = set(
+    """
+    class organ structure tissue anatomy instrument klasse struktur label category tool phase step gewebe organo organe
+    orgaan orgao struttura estructura estrutura structuur classe clase tessuto tejido tissu weefsel strumento instrumento
+    """.split()
+)
 PERHAPS_MODELS = set("label category tool run".split())
 """Of repeats and parts, those that may name models where no other column does."""
 METRICS = {"metric", "measure"}

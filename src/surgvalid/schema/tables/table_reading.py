@@ -37,6 +37,7 @@ from surgvalid.schema.tables.column_words import (
     verb,
     without_brackets,
 )
+from surgvalid.schema.tables.missing import usual_rules
 from surgvalid.schema.tables.harness_logs import HarnessLog, alike, finished, joined, logs_in
 from surgvalid.schema.tables.read_rows import (
     UNREAD,
@@ -679,9 +680,15 @@ def coverage(table: ScoreTable, metric: str) -> tuple[int, list[Interpreted]]:
     absent = {model: asked[model] - some.n_unique(key) for model, some in held.items()}
     counted = [f"{count:,} score{'s' * (count > 1)} of {model}" for model, count in absent.items() if count]
     spoken = []
-    if counted:
+    rule = usual_rules(table.facts_of(metric), says_why=table.read_as.says_why)[Status.MISSING]
+    if counted and rule == "drop-case":
         text = f"not there: {', '.join(counted)}; a comparison leaves those cases out"
         spoken.append(Interpreted("missing", metric, text))
+    if rule != "drop-case":  # what is not there counts, and no unit leaves
+        counted = [f"{rows.n_unique(key) - some.n_unique(key):,} of {model}" for model, some in held.items()]
+        counted = [one for one in counted if not one.startswith("0 of ")]
+        text = f"scores that are not there: {', '.join(counted)}; they count as the {rule} value"
+        return units, [Interpreted("missing", metric, text)]
     has = {model: set(some["video"]) for model, some in held.items()}
     common = len(set.intersection(*has.values()))
     lacking = {model: units - len(some) for model, some in has.items() if len(some) < units}

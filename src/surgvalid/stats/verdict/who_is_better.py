@@ -35,7 +35,7 @@ from surgvalid.schema.tables.missing import Missing, usual_rules
 from surgvalid.schema.tables.read_rows import UNREAD, is_quantity
 from surgvalid.schema.tables.score_matrix import ScoreMatrix
 from surgvalid.schema.tables.score_table import ScoreTable
-from surgvalid.schema.tables.units import Unit
+from surgvalid.schema.tables.units import Unit, says_when
 from surgvalid.stats.comparing.corrections import adjusted
 from surgvalid.stats.comparing.paired_tests import exact_p
 from surgvalid.stats.intervals.pooled import verb_matrix
@@ -447,7 +447,8 @@ def _by_strata(made: ModelVerdict, matrix: ScoreMatrix) -> ModelVerdict:
     pair, sign = made.deciding, matrix.metric.sign
     first, second = (matrix.values[:, matrix.models.index(name)] for name in (pair.model, pair.other))
     named = [name for name in matrix.cases.columns if name not in ("case", "video", "task")]
-    columns = {name: matrix.cases[name] for name in named if not is_quantity(matrix.cases[name])}
+    given = {name: matrix.cases[name] for name in named}
+    columns = {name: column for name, column in given.items() if not (is_quantity(column) or says_when(column))}
     tested = conditions(sign * (first - second), matrix.videos, columns, number=len(matrix.video_names))
     made = replace(made, strata=tested)
     alpha = 1 - made.level
