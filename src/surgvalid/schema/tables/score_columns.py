@@ -227,7 +227,8 @@ def with_scores(
         return with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     numeric, known = _numeric(name, frame, roles, taken)
     behind = {column: heading for column in known if (heading := _with_remark(column)[0])}
-    if roles.model is None and len(set(behind.values())) < len(behind):  # `Dice (ours)` beside `Dice (UNet)`
+    alone = roles.model is None or len(behind) == len(known)
+    if alone and len(set(behind.values())) < len(behind):  # `Dice (ours)` beside `Dice (UNet)`
         known = [column for column in known if column not in behind]
     plain = [column for column in numeric if plain_name(column) in _VALUES]
     if len(plain) == 1 and (roles.metric or not known):
@@ -323,10 +324,13 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
             chosen[column] = remark
             continue
         heading = without_brackets(column)[0]
-        words = [word for word in re.split(r"[_\-. ]+", heading) if word]
-        for metric, rest in ((words[0], heading[len(words[0]) :]), (words[-1], heading[: -len(words[-1])])):
-            if len(words) > 1 and known_as(metric) and rest.strip("_-. "):
-                chosen[column] = (metric, rest.strip("_-. "))
+        words = list(re.finditer(r"[^_\-. ]+", heading))
+        for count in range(min(len(words) - 1, 3), 0, -1):
+            end, start = words[count - 1].end(), words[-count].start()
+            halves = ((heading[:end], heading[end:]), (heading[start:], heading[:start]))
+            found = [(metric, rest.strip("_-. ")) for metric, rest in halves if known_as(metric)]
+            if found and found[0][1]:
+                chosen[column] = found[0]
                 break
     return chosen if len(chosen) == len(columns) else {}
 

@@ -87,6 +87,22 @@ def test_classes_are_no_models_and_none_of_them_wins(columns: tuple[str, str]):
     assert len(read_scores(frame, models=columns).table.models) == 2
 
 
+@pytest.mark.parametrize("heading", ["Exact match {}", "{} exact_match", "exact-match {}", "Balanced accuracy {}"])
+def test_a_metric_of_two_words_names_the_metric(heading: str):
+    frame = pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, heading.format("ours"): A, heading.format("UNet v2"): B})
+    assert read_scores(frame).table.models == ["ours", "UNet v2"]
+
+
+def test_classes_in_brackets_beside_models_are_parts():
+    columns = {"Dice (liver)": A + B, "Dice (cystic duct)": B + A}
+    frame = pl.DataFrame({"model": ["a"] * 12 + ["b"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, **columns})
+    reading = read_scores(frame)
+    assert (reading.metric, reading.table.models) == ("Dice", ["a", "b"])
+    assert set(reading.table.frame["class"]) == {"liver", "cystic duct"}
+    both = read_scores(frame.with_columns(IoU=pl.Series(A + B)))
+    assert both.table.metrics == ["Dice (liver)", "Dice (cystic duct)", "IoU"]
+
+
 def test_the_file_of_a_wide_table_names_the_metric_if_it_is_one():
     columns = {"patient": PATIENTS, "unet": A, "swin": B}
     assert names(read(columns, "hd95.csv"), "metric") == {"hd95"}
