@@ -258,7 +258,9 @@ def test_every_verdict_is_the_same(file: str) -> None:
 def as_answers(read: TableReading, folder: Path) -> list[Path]:
     """The scores in folders as `score` writes them, one for each model, each case a question of one capability."""
     facts = {"metric": "correct", "capability": "duration_estimation", "ood": False}
-    rows = read.table.frame.filter(metric=read.metric).with_columns(**{name: pl.lit(one) for name, one in facts.items()})
+    rows = read.table.frame.filter(metric=read.metric).with_columns(
+        **{name: pl.lit(one) for name, one in facts.items()}
+    )
     for model in read.table.models:
         (folder / model).mkdir()
         rows.filter(model=model).write_parquet(folder / model / "scores.parquet")
@@ -311,7 +313,9 @@ def test_a_supplement_says_the_same(file: str, tmp_path: Path) -> None:
         assert judged.kind in NO_INTERVAL or ends == pytest.approx((pair.low, pair.high), abs=1e-9)
     for row in rows.iter_rows(named=True):
         alone = surgvalid.compare(folders, row["model_a"], row["model_b"]).table.row(0, named=True)
-        assert [row[name] for name in ("favours", "low", "high")] == [alone[name] for name in ("favours", "low", "high")]
+        assert [row[name] for name in ("favours", "low", "high")] == [
+            alone[name] for name in ("favours", "low", "high")
+        ]
 
 
 @pytest.mark.parametrize("file", TABLES)

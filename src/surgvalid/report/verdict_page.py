@@ -255,7 +255,11 @@ def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequenc
     values = _scaled(tables["values"], metric).with_columns(n="videos")
     direction = "larger" if metric.sign > 0 else "smaller"
     per_cent = ", %" if metric.is_share else ""
-    shown = {"estimand": f"{metric.name}{per_cent} ({direction} is better)", "unit": unit, "largest_is_best": metric.sign > 0}
+    shown = {
+        "estimand": f"{metric.name}{per_cent} ({direction} is better)",
+        "unit": unit,
+        "largest_is_best": metric.sign > 0,
+    }
     drawn = picture("value_intervals", values, title="What each model reaches", **shown)
     sections = [Section("values", "Values of each model", (drawn, _table("values", "Values", tables["values"])))]
     if tables["pairs"].height:

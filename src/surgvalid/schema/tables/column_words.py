@@ -44,14 +44,13 @@ PATHS = {"path", "image path", "img path", "frame path", "file path"}
 """Name images where nothing else does; they may differ from model to model."""
 REPEATS = set(
     """
-    seed run fold repetition repeat rep trial attempt wiederholung durchlauf lauf seme semilla graine semente ripetizione
-    repeticion repeticao herhaling
+    seed run fold repetition repeat rep trial attempt wiederholung durchlauf seme semilla graine repeticion ripetizione
     """.split()
 )
 PARTS = set(
     """
     class organ structure tissue anatomy instrument klasse struktur label category tool phase step gewebe organo organe
-    orgaan orgao struttura estructura estrutura structuur classe clase tessuto tejido tissu weefsel strumento instrumento
+    orgao clase classe
     """.split()
 )
 PERHAPS_MODELS = set("label category tool run".split())
@@ -73,13 +72,10 @@ DESCRIBING = {
     *"delta diff difference differenz".split(),
 }
 """First words of numbers that are no scores, whatever they are."""
-_CLASSES = set(
+_CLASSES = PARTS | set(
     """
-    liver gallbladder spleen pancreas kidney stomach colon rectum bowel intestine duodenum esophagus oesophagus heart
-    lung prostate bladder uterus ovary ureter duct artery vein vessel vessels nerve fat fascia tissue tumor tumour lesion
-    polyp blood bile background foreground bg fg grasper hook clipper scissors forceps needle bipolar irrigator suction
-    instrument instruments tool left right common cystic hepatic renal leber gallenblase milz niere magen darm gefass
-    gefasse hintergrund links rechts foie vesicule higado vesicula bazo rinon fegato milza rene fond fondo
+    liver gallbladder spleen pancreas kidney stomach colon bowel duct artery vein vessel nerve fat tumor lesion polyp
+    background foreground grasper hook clip clipper scissors forceps left right common cystic leber gallenblase milz
     """.split()
 )
 
@@ -92,7 +88,7 @@ def is_class(name: str) -> bool:
         (True, True, True, True, False)
     """
     words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=\d)", without_accents(name).casefold()) if word]
-    return all(word in _CLASSES | PARTS or word.isdecimal() for word in words)
+    return all(word in _CLASSES or word.isdecimal() for word in words)
 
 
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
@@ -117,7 +113,9 @@ def without_brackets(heading: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (heading, "")
 
 
-_UNIT = re.compile(r"%|percent|pct|prozent|([mµuc]?m|px|pix(els?)?|vox(els?)?|ms|s|sec|sek)[²³23]?|seconds?|min|ml|°|deg", re.I)
+_UNIT = re.compile(
+    r"%|percent|pct|prozent|([mµuc]?m|px|pix(els?)?|vox(els?)?|ms|s|sec|sek)[²³23]?|seconds?|min|ml|°|deg", re.I
+)
 
 
 def is_unit(text: str) -> bool:

@@ -336,7 +336,7 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _with_remark(column: str) -> tuple[str, str]:
-    """The metric and the name that a heading such as `Dice (ours)` or `UNet [HD95]` joins; two empty texts of others."""
+    """The metric and the name that a heading such as `Dice (ours)` or `UNet [HD95]` joins; empty texts of others."""
     heading, inside = without_brackets(column)
     if not inside or is_unit(inside):
         return "", ""

@@ -37,8 +37,8 @@ from surgvalid.schema.tables.column_words import (
     verb,
     without_brackets,
 )
-from surgvalid.schema.tables.missing import usual_rules
 from surgvalid.schema.tables.harness_logs import HarnessLog, alike, finished, joined, logs_in
+from surgvalid.schema.tables.missing import usual_rules
 from surgvalid.schema.tables.read_rows import (
     UNREAD,
     ReadAs,

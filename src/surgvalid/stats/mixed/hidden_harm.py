@@ -36,7 +36,7 @@ FEWEST_CARRIED = 3
 """Videos that must hold a group of cases before it is named."""
 _STEPS = 30
 _ROUNDING = 1e-6
-"""Of a candidate, what its columns leave of it where they say all of it: two properties that never meet, or of videos."""
+"""Of a candidate: what is left where the columns say all of it, as of two properties that never meet, or of videos."""
 MOST_CELLS = 50_000_000
 """Rows times videos beyond which nothing is screened: each video has a column of its own."""
 

@@ -86,7 +86,9 @@ def _wins(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair, margin = verdict.deciding, verdict.margin
     name = verdict.metric.name
     if len(verdict.leading) > 1:
-        head = f"{pair.model} is better than every other model in {name}; the least sure lead is that over {pair.other},"
+        head = (
+            f"{pair.model} is better than every other model in {name}; the least sure lead is that over {pair.other},"
+        )
     else:
         head = f"{pair.model} is better than {pair.other} in {name}"
     tail = ""
@@ -158,8 +160,8 @@ def _no_interval(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
 def _no_unit(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair = verdict.deciding
     return (
-        f"{pair.model} leads in {_count(verdict)} by {_measured(_size(pair, verdict.metric), verdict.metric)}; how many "
-        "patients are they from? (--unit) Nobody said: no interval, no p-value, no winner."
+        f"{pair.model} leads in {_count(verdict)} by {_measured(_size(pair, verdict.metric), verdict.metric)}; how "
+        "many patients are they from? (--unit) Nobody said: no interval, no p-value, no winner."
     )
 
 
@@ -167,8 +169,8 @@ def _depends_on_stratum(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> st
     pair, facts, (ours, theirs) = verdict.deciding, verdict.metric, numbers["strata"]
     return (
         f"It depends on {numbers['column']}: in {facts.name} {pair.model} does better where it is {ours.name} "
-        f"(by {gap_amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), {pair.other} "
-        f"where it is {theirs.name} (by {gap_amount(-theirs.difference, facts)}; {theirs.units})."
+        f"(by {gap_amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), "
+        f"{pair.other} where it is {theirs.name} (by {gap_amount(-theirs.difference, facts)}; {theirs.units})."
     )
 
 
@@ -252,7 +254,8 @@ def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
         return f"{spelled(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
     pair, between = verdict.deciding, _measured(_between(*ends, verdict.metric), verdict.metric)
     return (
-        f"With another {column} like these {count}, {pair.model} may lie {between} from {pair.other}, positive where it does better ({verdict.level:.0%} prediction interval)."
+        f"With another {column} like these {count}, {pair.model} may lie {between} from {pair.other}, positive where "
+        f"it does better ({verdict.level:.0%} prediction interval)."
     )
 
 

@@ -75,7 +75,12 @@ def test_a_remark_in_brackets_is_no_model(metrics: list[str]):
 
 @pytest.mark.parametrize(
     "columns",
-    [("dice_liver", "dice_cystic_duct"), ("Dice (Leber)", "Dice (Milz)"), ("dice_0", "dice_1"), ("IoU hook", "IoU clip")],
+    [
+        ("dice_liver", "dice_cystic_duct"),
+        ("Dice (Leber)", "Dice (Milz)"),
+        ("dice_0", "dice_1"),
+        ("IoU hook", "IoU clip"),
+    ],
 )
 def test_classes_are_no_models_and_none_of_them_wins(columns: tuple[str, str]):
     frame = pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, columns[0]: A, columns[1]: B})
@@ -89,7 +94,9 @@ def test_classes_are_no_models_and_none_of_them_wins(columns: tuple[str, str]):
 
 @pytest.mark.parametrize("heading", ["Exact match {}", "{} exact_match", "exact-match {}", "Balanced accuracy {}"])
 def test_a_metric_of_two_words_names_the_metric(heading: str):
-    frame = pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, heading.format("ours"): A, heading.format("UNet v2"): B})
+    frame = pl.DataFrame(
+        {"patient": PATIENTS, "frame": FRAMES, heading.format("ours"): A, heading.format("UNet v2"): B}
+    )
     assert read_scores(frame).table.models == ["ours", "UNet v2"]
 
 

@@ -123,10 +123,17 @@ def test_whether_all_models_are_harmed_or_one_is_told(moved: dict[str, float], w
 
 def test_what_harms_all_models_unequally_is_established_and_no_model_has_to_be_chosen() -> None:
     frame = answers(Truth(2, 12, real=True, model_sd=0.0), 3)
-    for moved, verdict in (({"m0": -1.0, "m1": -3.0}, "established"), ({"m0": 0.0, "m1": -2.0}, "depends on the model")):
+    for moved, verdict in (
+        ({"m0": -1.0, "m1": -3.0}, "established"),
+        ({"m0": 0.0, "m1": -2.0}, "depends on the model"),
+    ):
         score = 0.6 + (pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved)) / 20
         found = failures(
-            frame.with_columns(dsc=score), family="gaussian", transform="none", recommend=True, **ASKED | {"outcome": "dsc"}
+            frame.with_columns(dsc=score),
+            family="gaussian",
+            transform="none",
+            recommend=True,
+            **ASKED | {"outcome": "dsc"},
         )
         advice = found.tables["recommendations"].row(0, named=True)
         assert advice["verdict"] == verdict

@@ -57,7 +57,9 @@ def test_cases_that_are_right_or_wrong_are_told_in_points_and_percent(metric: st
     assert re.fullmatch(rf"B is better than A, by {points} of {metric}", title_of(result.judged))
     first = rf"B is better than A in {metric} by {points} \(\d+\.\d to {points}; 20 patients\)\."
     assert re.fullmatch(first, result.verdict[0]), result.verdict[0]
-    assert result.verdict[1].endswith("points matter is not a question of statistics: --margin 0.02 stands for 2 points.")
+    assert result.verdict[1].endswith(
+        "points matter is not a question of statistics: --margin 0.02 stands for 2 points."
+    )
     pair = result.judged.deciding
     assert f"by {100 * pair.difference:.1f} points" in result.verdict[0]
     [chart] = figure_of(result.judged, result.tables, result.scores.frame.select("model", "case", "value"))
