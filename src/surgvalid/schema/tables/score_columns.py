@@ -226,7 +226,8 @@ def with_scores(
     if "value" in columns or scores:
         return with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     numeric, known = _numeric(name, frame, roles, taken)
-    behind = {column: heading for column in known if (heading := _with_remark(column)[0])}
+    remarks = {column: without_brackets(column) for column in known}
+    behind = {column: heading for column, (heading, inside) in remarks.items() if inside and not is_unit(inside)}
     alone = roles.model is None or len(behind) == len(known)
     if alone and len(set(behind.values())) < len(behind):  # `Dice (ours)` beside `Dice (UNet)`
         known = [column for column in known if column not in behind]
@@ -320,27 +321,14 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     """
     chosen = {}
     for column in columns:
-        if (remark := _with_remark(column))[0]:
-            chosen[column] = remark
-            continue
-        heading = without_brackets(column)[0]
-        words = list(re.finditer(r"[^_\-. ]+", heading))
-        for count in range(min(len(words) - 1, 3), 0, -1):
-            end, start = words[count - 1].end(), words[-count].start()
-            halves = ((heading[:end], heading[end:]), (heading[start:], heading[:start]))
-            found = [(metric, rest.strip("_-. ")) for metric, rest in halves if known_as(metric)]
-            if found and found[0][1]:
-                chosen[column] = found[0]
-                break
+        heading, inside = without_brackets(column)
+        halves = [(heading, inside), (inside, heading)] if inside and not is_unit(inside) else []
+        cuts = [match.span() for match in re.finditer(r"[_\-. ]+", heading)]
+        halves += [(heading[:end], heading[start:]) for end, start in cuts[2::-1]]
+        halves += [(heading[start:], heading[:end]) for end, start in cuts[-3:]]
+        if found := [(metric, rest) for metric, rest in halves if known_as(metric) and rest]:
+            chosen[column] = found[0]
     return chosen if len(chosen) == len(columns) else {}
-
-
-def _with_remark(column: str) -> tuple[str, str]:
-    """The metric and the name that a heading such as `Dice (ours)` or `UNet [HD95]` joins; empty texts of others."""
-    heading, inside = without_brackets(column)
-    if not inside or is_unit(inside):
-        return "", ""
-    return (heading, inside) if known_as(heading) else (inside, heading) if known_as(inside) else ("", "")
 
 
 def on_its_side(frame: pl.DataFrame) -> pl.DataFrame | None:

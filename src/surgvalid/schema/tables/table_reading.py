@@ -676,19 +676,17 @@ def coverage(table: ScoreTable, metric: str) -> tuple[int, list[Interpreted]]:
         return units, []
     by_model = {str(model): some for (model,), some in scored.group_by("model")}
     held = {model: by_model.get(model, scored.clear()).select(*key, "video") for model in table.models}
-    asked = {model: cases.join(some, on="video", how="semi").height for model, some in held.items()}
+    rule = usual_rules(table.facts_of(metric), says_why=table.read_as.says_why)[Status.MISSING]
+    leaves, how = rule == "drop-case", f"they count as the {rule} value"
+    asked = {m: (cases.join(some, on="video", how="semi") if leaves else cases).height for m, some in held.items()}
     absent = {model: asked[model] - some.n_unique(key) for model, some in held.items()}
     counted = [f"{count:,} score{'s' * (count > 1)} of {model}" for model, count in absent.items() if count]
     spoken = []
-    rule = usual_rules(table.facts_of(metric), says_why=table.read_as.says_why)[Status.MISSING]
-    if counted and rule == "drop-case":
-        text = f"not there: {', '.join(counted)}; a comparison leaves those cases out"
+    if counted:
+        text = f"not there: {', '.join(counted)}; {'a comparison leaves those cases out' if leaves else how}"
         spoken.append(Interpreted("missing", metric, text))
-    if rule != "drop-case":  # what is not there counts, and no unit leaves
-        counted = [f"{rows.n_unique(key) - some.n_unique(key):,} of {model}" for model, some in held.items()]
-        counted = [one for one in counted if not one.startswith("0 of ")]
-        text = f"scores that are not there: {', '.join(counted)}; they count as the {rule} value"
-        return units, [Interpreted("missing", metric, text)]
+    if not leaves:
+        return units, spoken
     has = {model: set(some["video"]) for model, some in held.items()}
     common = len(set.intersection(*has.values()))
     lacking = {model: units - len(some) for model, some in has.items() if len(some) < units}

@@ -252,7 +252,7 @@ def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     count, column, ends = numbers["strata"], PLACES[plain_name(numbers["column"])], numbers["ends"]
     if ends is None:
         return f"{spelled(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
-    pair, between = verdict.deciding, _measured(_between(*ends, verdict.metric), verdict.metric)
+    pair, between = verdict.deciding, _measured(_between(ends[0], ends[1], verdict.metric), verdict.metric)
     return (
         f"With another {column} like these {count}, {pair.model} may lie {between} from {pair.other}, positive where "
         f"it does better ({verdict.level:.0%} prediction interval)."

@@ -101,7 +101,7 @@ def test_answers_that_are_not_there_are_said_to_count_as_they_do():
     ]
     result = surgvalid.study(pl.DataFrame(rows))
     lines = {line.code: line.sentence for line in result.request.interpreted}
-    assert lines["missing"] == "scores that are not there: 13 of B; they count as the worst value"
+    assert lines["missing"] == "not there: 13 scores of B; they count as the worst value"
     assert "shared" not in lines
     assert result.judged.n == read_scores(pl.DataFrame(rows)).units == 10
     assert result.tables["values"]["cases"].to_list() == [40, 40]
