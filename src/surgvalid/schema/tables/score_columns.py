@@ -229,14 +229,16 @@ def with_scores(
     remarks = {column: without_brackets(column) for column in known}
     behind = {column: heading for column, (heading, inside) in remarks.items() if inside and not is_unit(inside)}
     alone = roles.model is None or len(behind) == len(known)
-    if alone and len(set(behind.values())) < len(behind):  # `Dice (ours)` beside `Dice (UNet)`
-        known = [column for column in known if column not in behind]
+    behind = behind if alone and len(set(behind.values())) < len(behind) else {}  # `Dice (ours)` beside `Dice (UNet)`
+    known = [column for column in known if column not in behind]
     plain = [column for column in numeric if plain_name(column) in _VALUES]
     if len(plain) == 1 and (roles.metric or not known):
         return with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
     if known or roles.model:
         known += [
-            column for column in numeric if column not in known and {column, without_brackets(column)[0]} & {*metrics}
+            column
+            for column in numeric
+            if column not in {*known, *behind} and {column, without_brackets(column)[0]} & {*metrics}
         ]
     if known:
         left = [column for column in numeric if column not in known]

@@ -324,9 +324,9 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
     "shared": _shared,
     "missing_as_asked": lambda _, n: f"{_missing(n)} {_counts(n)} as was asked: {n['rule']}.",
-    "relevance": lambda v, _: (
+    "relevance": lambda v, n: (
         f"Whether {_size(v.deciding, v.metric)} {'matter' if v.metric.is_share else 'matters'} is not a question of "
-        f"statistics: --margin{' 0.02 stands for 2 points' if v.metric.is_share else ''}."
+        "statistics: --margin" + f" {n['two_points']:g} stands for 2 points" * v.metric.is_share + "."
     ),
     "margin_unapplied": lambda v, _: f"While that is open, nothing is said about the margin {v.margin_said}.",
     "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",

@@ -202,7 +202,10 @@ def verdict(
         made = _by_strata(made, matrix)
         made = _by_metrics(made, table, name, question)
         made = _with_more(made, *_elsewhere(made))
-    made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_unapplied(made), *_compared(whole, matrix))
+    two_points = 0.02 if table.as_share(name, 1.0) == 1.0 else 2.0
+    made = _with_more(
+        made, *_beside_baseline(made), *_relevance(made, two_points), *_unapplied(made), *_compared(whole, matrix)
+    )
     made = _with_more(made, *_unread(table, name))
     made = _with_more(made, *_asked(table, matrix, question), *_too_alike(made), *_wrong(made, question))
     if made.kind == "no_unit":
@@ -537,8 +540,8 @@ def _wrong(made: ModelVerdict, question: VerdictQuestion) -> tuple[Statement, ..
     return (Statement("chance_wrong", {"chance": chance_wrong(gaps), "prior": question.prior, "units": len(gaps)}),)
 
 
-def _relevance(made: ModelVerdict) -> tuple[Statement, ...]:
-    return (Statement("relevance", {}),) if made.winner and made.margin is None else ()
+def _relevance(made: ModelVerdict, two_points: float) -> tuple[Statement, ...]:
+    return (Statement("relevance", {"two_points": two_points}),) if made.winner and made.margin is None else ()
 
 
 def _unapplied(made: ModelVerdict) -> tuple[Statement, ...]:

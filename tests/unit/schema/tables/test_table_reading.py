@@ -106,6 +106,9 @@ def test_classes_in_brackets_beside_models_are_parts():
     reading = read_scores(frame)
     assert (reading.metric, reading.table.models) == ("Dice", ["a", "b"])
     assert set(reading.table.frame["class"]) == {"liver", "cystic duct"}
+    assert read_scores(frame, metric="Dice").table.metrics == ["Dice"]
+    effects = surgvalid.failures(frame, outcome="Dice", fixed=["class"], family="gaussian").table
+    assert effects["term"].to_list() == ["(Intercept)", "class[liver]"]
     both = read_scores(frame.with_columns(IoU=pl.Series(A + B)))
     assert both.table.metrics == ["Dice (liver)", "Dice (cystic duct)", "IoU"]
 

@@ -72,6 +72,12 @@ def test_cases_that_are_right_or_wrong_are_told_in_points_and_percent(metric: st
     assert re.fullmatch(reached, alone.verdict[0]), alone.verdict[0]
 
 
+def test_the_margin_of_percentages_is_written_as_they_are():
+    frame = answers("correct", 0.3).with_columns(correct=pl.format("{} %", 100 * pl.col("correct")))
+    assert surgvalid.study(frame).verdict[1].endswith("--margin 2 stands for 2 points.")
+    assert "the margin 2 points" in surgvalid.study(frame, margin=2).verdict[0]
+
+
 def test_shares_of_whole_patients_are_told_as_they_were_written():
     frame = answers("accuracy", 0.3).group_by("patient", "model").agg(pl.col("accuracy").mean())
     assert re.match(r"B is better than A in accuracy by 0\.\d\d\d \(", surgvalid.study(frame).verdict[0])
