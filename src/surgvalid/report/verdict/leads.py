@@ -43,17 +43,17 @@ class Measure(NamedTuple):
         return self.facts.name == ACCURACY
 
     @property
-    def told(self) -> MetricFacts:
+    def worded(self) -> MetricFacts:
         """The facts by which numbers are written."""
         return self.facts.as_share() if self.is_accuracy else self.facts
 
     def value(self, value: float) -> str:
         """A value."""
-        return amount(value, self.told)
+        return amount(value, self.worded)
 
     def gap(self, gap: float) -> str:
         """A difference of two values."""
-        return gap_amount(gap, self.told)
+        return gap_amount(gap, self.worded)
 
     def reaches(self, value: float, low: float | None, high: float | None) -> str:
         """What a model reaches, with the interval where there is one."""
@@ -66,7 +66,7 @@ class Measure(NamedTuple):
 
     def ends(self, low: float, high: float) -> str:
         """The ends of the interval of a value."""
-        return f"{amount(low, self.told, unit='')} to {self.value(high)}"
+        return f"{amount(low, self.worded, unit='')} to {self.value(high)}"
 
 
 def measure_of(inputs: ReportInputs) -> Measure:

@@ -328,8 +328,8 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
         cuts = [match.span() for match in re.finditer(r"[_\-. ]+", heading)]
         halves += [(heading[:end], heading[start:]) for end, start in cuts[2::-1]]
         halves += [(heading[start:], heading[:end]) for end, start in cuts[-3:]]
-        if found := [(metric, rest) for metric, rest in halves if known_as(metric) and rest]:
-            chosen[column] = found[0]
+        if fitting := [(metric, rest) for metric, rest in halves if known_as(metric) and rest]:
+            chosen[column] = fitting[0]
     return chosen if len(chosen) == len(columns) else {}
 
 

@@ -60,6 +60,7 @@ def test_cases_that_are_right_or_wrong_are_told_in_points_and_percent(metric: st
     assert result.verdict[1].endswith(
         "points matter is not a question of statistics: --margin 0.02 stands for 2 points."
     )
+    assert f"{metric} (0 to 100 %, larger is better)" in evidence_of(result.judged)
     pair = result.judged.deciding
     assert f"by {100 * pair.difference:.1f} points" in result.verdict[0]
     [chart] = figure_of(result.judged, result.tables, result.scores.frame.select("model", "case", "value"))

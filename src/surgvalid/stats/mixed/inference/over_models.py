@@ -145,8 +145,8 @@ def _ways(one: ByModel, slopes: Slopes) -> str:
     """
     if set(one.ways(slopes, ALPHA).values()) in ({1}, {-1}):
         return UNEQUALLY + "{}"
-    found = one.ways(slopes, ALPHA / max(len(slopes.models) - 1, 1))
-    up, down, unknown = (", ".join(name for name, way in found.items() if way == which) for which in (1, -1, 0))
+    way_of = one.ways(slopes, ALPHA / max(len(slopes.models) - 1, 1))
+    up, down, unknown = (", ".join(name for name, way in way_of.items() if way == which) for which in (1, -1, 0))
     shown = (
         f": one way for {up}, the other way for {down}"
         if up and down
