@@ -204,7 +204,7 @@ def test_scores_that_forbid_a_section_are_a_warning_with_every_problem(tmp_path:
     folders = answered(tmp_path, {"A": range(12), "B": range(12)}, capability="no such one")
     ranks = warned(surgvalid.supplement(folders, replicates=20))["Variability of ranks"]
     assert len(ranks) == 1
-    assert ranks[0].startswith("Not given, because of the scores: ")
+    assert ranks[0].startswith("Not given: ")
     assert "'no such one'" in ranks[0]
     assert len(ranks[0]) > 400
     assert not ranks[0].endswith("…")

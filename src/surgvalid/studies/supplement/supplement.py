@@ -197,10 +197,9 @@ def _blocks(build: Callable[[SupplementStudy], list[Block]], study: SupplementSt
     """The blocks of a section, or why it cannot be given: a warning where the scores are at fault, else a note."""
     try:
         return build(study)
-    except TableInvalid as error:
-        return [Note(f"Not given, because of the scores: {plain(error, limit=4000)}")]
     except SurgvalidError as error:
-        return [Note(f"Not given: {plain(error, limit=400)}", "missing")]
+        text = f"Not given: {plain(error, limit=4000)}"
+        return [Note(text, "limitation" if isinstance(error, TableInvalid) else "missing")]
 
 
 def _on_page(section: Section) -> Section:
