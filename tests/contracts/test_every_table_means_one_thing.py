@@ -20,6 +20,7 @@ import surgvalid
 from repository import TESTS
 from surgvalid.audit.study_files import read_study
 from surgvalid.errors import DirectionUnknown, SurgvalidError
+from surgvalid.host.worker import ranked_board
 from surgvalid.report.inputs import read_inputs
 from surgvalid.report.sections.verdict import compared
 from surgvalid.report.sections.verdict import section as first_page
@@ -28,6 +29,7 @@ from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.table_reading import TableReading, read_scores
 from surgvalid.schema.tables.units import UNSAID
 from surgvalid.stats.verdict.sentences import sentences_of, title_of
+from surgvalid.stats.verdict.who_is_better import NO_INTERVAL
 
 FOLDER = TESTS / "data" / "tables"
 TABLES = {one["file"]: one for one in json.loads((FOLDER / "tables.json").read_text(encoding="utf-8"))}
@@ -251,6 +253,79 @@ def test_every_verdict_is_the_same(file: str) -> None:
         page = first_page(read_inputs(FOLDER / file, better=truth.get("options", {}).get("better")))
         assert page.title.replace("accuracy", "correct") == title_of(studied)
         assert page.lead.replace("accuracy", "correct") == sentences_of(studied)[0]
+
+
+def as_answers(read: TableReading, folder: Path) -> list[Path]:
+    """The scores in folders as `score` writes them, one for each model, each case a question of one capability."""
+    facts = {"metric": "correct", "capability": "duration_estimation", "ood": False}
+    rows = read.table.frame.filter(metric=read.metric).with_columns(
+        **{name: pl.lit(one) for name, one in facts.items()}
+    )
+    for model in read.table.models:
+        (folder / model).mkdir()
+        rows.filter(model=model).write_parquet(folder / model / "scores.parquet")
+    return [folder / model for model in read.table.models]
+
+
+def answered(file: str, folder: Path) -> list[Path]:
+    """The folders of a table of shares whose models were all scored on the same cases."""
+    read = reading(file)
+    if isinstance(read, SurgvalidError) or not read.unit.is_known or len(read.table.models) < 2:
+        pytest.skip("no scores of several models with known units")
+    facts = read.table.facts_of(read.metric or "")
+    whole = read.table.frame.filter(metric=read.metric).drop_nulls("value")
+    if (facts.low, facts.high, facts.better) != (0.0, 1.0, "larger") or read.metric not in read.table.metrics:
+        pytest.skip("no share of which more is better")
+    if whole.height < whole["case"].n_unique() * len(read.table.models):
+        pytest.skip("what a missing answer counts as is a rule of its own")
+    return as_answers(read, folder)
+
+
+RULE = {"rule": "focus", "options": {"replicates": 20}, "baselines": [], "unpaid": [], "prize_pool": None}
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_a_board_of_the_host_says_the_same(file: str, tmp_path: Path) -> None:
+    """It names nobody: models that may be first are those that no other is shown to be ahead of, and no others."""
+    folders = answered(file, tmp_path)
+    judged = surgvalid.study(folders).judged
+    board = ranked_board("both", folders, RULE)
+    assert judged is not None
+    assert set(board.tables["buckets"]["videos"]) == {judged.n}
+    first = board.tables["summary"].filter(pl.col("rank_low") == 1)["model"].to_list()
+    assert (first == [judged.winner]) == (len(first) == 1), judged.kind
+    open_said = [one.code for one in board.findings if one.code in ("first-open", "order-open")]
+    assert bool(open_said) == (len(first) > 1)
+    assert not [one.text for one in board.findings if "is better" in one.text or "wins" in one.text]
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_a_supplement_says_the_same(file: str, tmp_path: Path) -> None:
+    folders = answered(file, tmp_path)
+    made, judged = surgvalid.supplement(folders, replicates=20), surgvalid.study(folders).judged
+    rows = made.tables["differences"].filter(metric="correct")
+    assert judged is not None
+    assert set(rows["videos"]) == {judged.n}
+    if rows.height == 1:
+        pair, row = judged.deciding, rows.row(0, named=True)
+        assert row["favours"] == judged.favours
+        ends = (row["low"], row["high"]) if row["model_a"] == pair.model else (-row["high"], -row["low"])
+        assert judged.kind in NO_INTERVAL or ends == pytest.approx((pair.low, pair.high), abs=1e-9)
+    for row in rows.iter_rows(named=True):
+        alone = surgvalid.compare(folders, row["model_a"], row["model_b"]).table.row(0, named=True)
+        assert [row[name] for name in ("favours", "low", "high")] == [
+            alone[name] for name in ("favours", "low", "high")
+        ]
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_a_supplement_of_a_strangers_table_says_what_it_is_made_of(file: str) -> None:
+    if file == "questions.csv":  # it has the metric of questions
+        return
+    with pytest.raises(SurgvalidError) as caught:
+        surgvalid.supplement([FOLDER / file])
+    read = reading(file)
+    assert isinstance(read, SurgvalidError) or options(TABLES[file]) or "surgvalid score wrote" in str(caught.value)
 
 
 @pytest.mark.parametrize("file", TABLES)

@@ -19,8 +19,10 @@ NUMBER = r"-?\d+\.\d+"
 
 
 def simulated(seed: int) -> Study:
-    """Two to nine models on three to forty patients, equal or not, with and without a margin."""
+    """Two to nine models on three to forty patients, equal or not, with and without a margin; some right or wrong."""
     rng = np.random.default_rng(seed)
+    if seed % 7 == 6:
+        return _answered(rng)
     models, patients = int(rng.integers(2, 10)), int(rng.integers(3, 41))
     values = 0.7 + rng.normal(0, 0.05, (patients, 1)) + rng.normal(0, 0.02, (patients, models))
     values = values + rng.choice([0.0, 0.01, 0.03]) * rng.normal(0, 1, models)
@@ -36,6 +38,19 @@ def simulated(seed: int) -> Study:
     scores = ScoreTable.of(frame.with_columns(case=pl.col("patient"), metric=pl.lit("dice")))
     margin = [None, 0.005, 0.02][int(rng.integers(3))]
     return study_of(scores, VerdictQuestion("dice", margin=margin))
+
+
+def _answered(rng: np.random.Generator) -> Study:
+    """Two to five models that are right or wrong on questions of patients."""
+    models, patients, each = int(rng.integers(2, 6)), int(rng.integers(3, 31)), int(rng.integers(1, 9))
+    chance = 0.6 + rng.normal(0, 0.15, (patients, 1)) + rng.choice([0.0, 0.2]) * rng.normal(0, 1, models)
+    right = (rng.random((each, patients, models)) < np.clip(chance, 0.05, 0.95)).astype(float)
+    rows = [
+        {"patient": f"P{patient:02d}", "case": f"P{patient:02d}q{place}", "model": f"m{model}", "value": value}
+        for (place, patient, model), value in np.ndenumerate(right)
+    ]
+    scores = ScoreTable.of(pl.DataFrame(rows).with_columns(metric=pl.lit("correct")))
+    return study_of(scores, VerdictQuestion("correct", margin=[None, 0.05, 0.3][int(rng.integers(3))]))
 
 
 def _made_hard(frame: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
@@ -57,6 +72,7 @@ def contradictions(made: Study) -> list[str]:
 
 def _in_the_figure(made: Study) -> list[str]:
     found, pair = made.verdict, made.verdict.deciding
+    scale = 100 if found.metric.is_share else 1
     cases = made.scores.frame.select("model", "case", "value")
     charts = [one for one in figure_of(found, made.tables, cases) if isinstance(one, Chart)]
     if "same scores" in sentences_of(found)[0]:
@@ -64,7 +80,7 @@ def _in_the_figure(made: Study) -> list[str]:
     [chart] = charts
     drawn = getattr(chart.image, "rows", chart.image).marks
     if found.statements[0].code == "depends_on_stratum":
-        means = {mark.words.partition(" (")[0]: mark.x for mark in drawn if mark.shape == "diamond"}
+        means = {mark.words.partition(" (")[0]: mark.x / scale for mark in drawn if mark.shape == "diamond"}
         true = {one.name: one.difference for one in found.strata[0].strata}
         return [f"groups: {means} beside {true}"] * (means != pytest.approx(true))
     if len(found.leading) > 1:
@@ -74,7 +90,9 @@ def _in_the_figure(made: Study) -> list[str]:
         return wrong if said in chart.alt else [*wrong, f"{chart.alt!r} beside {found.against}"]
     ends = (None, None) if found.kind in NO_INTERVAL else (pair.low, pair.high)
     shown = [mark for mark in drawn if mark.shape == "diamond"]
-    right = [(mark.x, mark.low, mark.high, mark.hollow) for mark in shown] == [(pair.difference, *ends, None in ends)]
+    drawn_ends = (pair.difference, *ends)
+    told = tuple(end and scale * end for end in drawn_ends)
+    right = [(mark.x, mark.low, mark.high, mark.hollow) for mark in shown] == [(*told, None in ends)]
     ahead = f"{pair.model} is ahead in {pair.ahead} of {pair.units} patients"
     return [*([] if right else [f"{shown} beside {pair}"]), *([] if ahead in chart.alt else [chart.alt])]
 
@@ -84,14 +102,16 @@ def _in_words(found: ModelVerdict) -> list[str]:
     wrong = []
     if ("is better" in title) != (found.winner is not None):
         wrong.append(f"title {title!r}, winner {found.winner}")
-    shown = re.search(rf"\(({NUMBER}) to ({NUMBER}); (\d+) patients", lead)
+    shown = re.search(rf"\(({NUMBER}) to ({NUMBER})( points)?; (\d+) patients", lead)
     if found.kind == "depends":
         return [*wrong, *(["a winner beside a dependence"] if "is better" in lead else [])]
     if found.kind == "too_few" or "same scores" in lead:
         return [*wrong, *([f"an interval beside {found.kind}"] if shown else [])]
     if shown is None:
         return [*wrong, f"no interval in {lead!r}"]
-    low, high, n = float(shown[1]), float(shown[2]), int(shown[3])
+    low, high, n = float(shown[1]), float(shown[2]), int(shown[4])
+    if (shown[3] is not None) != found.metric.is_share or found.metric.is_share != ("points" in title + lead):
+        wrong.append(f"two units: {title!r}, {lead!r}")
     claims = lead.startswith(f"{pair.model} is better than")
     if claims != (low > 0) or (claims and not all(one.low > 0 for one in found.pairs)):
         wrong.append(f"{lead!r} beside {low} to {high}")

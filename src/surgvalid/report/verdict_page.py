@@ -10,20 +10,24 @@ import re
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+import polars.selectors as cs
 
 from surgvalid.report.figures import picture
 from surgvalid.report.html import page
 from surgvalid.report.section import Block, Fold, Point, Points, Prose, ReportTable, Section
 from surgvalid.report.words import count_of, plain
 from surgvalid.schema.findings import Finding, Severity
+from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.shown_tables import p_phrase
-from surgvalid.stats.verdict.sentences import amount, evidence_of, sentences_of, title_of
+from surgvalid.stats.verdict.sentences import amount, evidence_of, gap_amount, sentences_of, title_of
 from surgvalid.stats.verdict.unit_differences import PairFinding
 from surgvalid.stats.verdict.who_is_better import ModelVerdict
 
 Tables = Mapping[str, pl.DataFrame]
 _OVERTURNING = ("one_unit", "overturned", "carried", "fails", "unseen", "also_if_worst", "amount_depends", "few_differ")
 """Statements on what the finding rests on."""
+_NUMBERS = ("value", "difference", "low", "high")
+"""Columns in the unit of the metric."""
 _ASKED = ("relevance", "size")
 """Statements that ask something of the reader."""
 _WORST = 3
@@ -103,7 +107,7 @@ def _other_margins(judged: ModelVerdict) -> list[str]:
     if judged.winner is None or len(judged.leading) > 1 or not judged.deciding.bounded:
         return []
     ends = judged.deciding.low, judged.deciding.high
-    below, above = (amount(end, judged.metric, like=ends) for end in ends)
+    below, above = (gap_amount(end, judged.metric, like=ends) for end in ends)
     return [f"With a margin below {below} the lead is enough; from {above} on it is too small to matter."]
 
 
@@ -129,19 +133,21 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         cases: Columns `model`, `case`, `value`: drawn where nobody said what is independent.
     """
     metric, unit, first = judged.metric, judged.unit.word, judged.statements[0]
-    units = tables["patients"] if judged.unit.is_known else cases.rename({"case": "video"})
-    held = tables["values"].select("model", "value", "low", "high").filter(pl.col("value").is_not_null())
+    units = _scaled(tables["patients"] if judged.unit.is_known else cases.rename({"case": "video"}), metric)
+    held = _scaled(tables["values"], metric).select("model", "value", "low", "high").drop_nulls("value")
+    name, scale = (f"points of {metric.name}", 100) if metric.is_share else (metric.name, 1)
     values = {model: reached for model, *reached in held.iter_rows()}
     if not judged.leading:
-        shown = {"metric": metric.name, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
+        reached = f"{metric.name} in %" if metric.is_share else name
+        shown = {"metric": reached, "unit": unit, "largest_is_best": metric.sign > 0, "values": values}
         return [picture("patient_values", units, title=f"Every {unit}", **shown)]
     if first.code == "same":
         return []
-    shared = {"margin": judged.margin, "metric": metric.name, "unit": unit}
+    shared = {"margin": judged.margin and scale * judged.margin, "metric": name, "unit": unit}
     pair = judged.deciding
     if first.code == "depends_on_stratum":
         [condition] = [one for one in judged.strata if one.column == first.numbers["column"]]
-        gaps = [(stratum.name, gap) for stratum in condition.strata for gap in stratum.gaps]
+        gaps = [(stratum.name, scale * gap) for stratum in condition.strata for gap in stratum.gaps]
         groups = pl.DataFrame(gaps, schema=["group", "difference"], orient="row")
         title = f"Who is ahead, by {plain(condition.column, limit=30)}"
         return [picture("group_leads", groups, leader=pair.model, other=pair.other, title=title, **shared)]
@@ -152,7 +158,8 @@ def figure_of(judged: ModelVerdict, tables: Tables, cases: pl.DataFrame) -> list
         if judged.kind == "no_unit":
             frame = frame.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
         title = f"How far {plain(leader, limit=40)} is ahead of each other model"
-        return [picture("lead_intervals", frame.rename({"other": "model"}), leader=leader, title=title, **shared)]
+        frame = _scaled(frame.rename({"other": "model"}), metric)
+        return [picture("lead_intervals", frame, leader=leader, title=title, **shared)]
     options = {
         "leader": pair.model,
         "other": pair.other,
@@ -169,7 +176,13 @@ def _interval(judged: ModelVerdict, pair: PairFinding) -> dict[str, float | None
     ends = {name: value if math.isfinite(value) else None for name, value in (("low", pair.low), ("high", pair.high))}
     if judged.kind == "too_few":
         ends = dict.fromkeys(ends)
-    return {"difference": pair.difference, **ends}
+    scale = 100 if judged.metric.is_share else 1
+    return {name: end and scale * end for name, end in {"difference": pair.difference, **ends}.items()}
+
+
+def _scaled(frame: pl.DataFrame, metric: MetricFacts) -> pl.DataFrame:
+    """The numbers of a metric as they are told: shares in hundredths."""
+    return frame.with_columns(cs.by_name(_NUMBERS, require_all=False) * 100) if metric.is_share else frame
 
 
 def _hardest(judged: ModelVerdict, tables: Tables) -> list[Block]:
@@ -221,7 +234,7 @@ def steps_of(judged: ModelVerdict, tables: Tables) -> list[str]:
         if apart > gap:
             steps.append(
                 f"Look at {_named(hard['video'], word)} before choosing: {word}s differ by up to "
-                f"{amount(apart, metric)} in {metric.name}, {models} by {amount(gap, metric)}."
+                f"{gap_amount(apart, metric)} in {metric.name}, {models} by {gap_amount(gap, metric)}."
             )
     return steps or ["Write down the next question before its data are there: surgvalid plan register."]
 
@@ -239,9 +252,14 @@ def _unit_named(table: pl.DataFrame, word: str) -> pl.DataFrame:
 
 def _further(judged: ModelVerdict, tables: Tables, prose: str, findings: Sequence[Finding]) -> list[Section]:
     metric, unit = judged.metric, f"{judged.unit.word}s"
-    values = tables["values"].with_columns(n="videos")
+    values = _scaled(tables["values"], metric).with_columns(n="videos")
     direction = "larger" if metric.sign > 0 else "smaller"
-    shown = {"estimand": f"{metric.name} ({direction} is better)", "unit": unit, "largest_is_best": metric.sign > 0}
+    per_cent = ", %" if metric.is_share else ""
+    shown = {
+        "estimand": f"{metric.name}{per_cent} ({direction} is better)",
+        "unit": unit,
+        "largest_is_best": metric.sign > 0,
+    }
     drawn = picture("value_intervals", values, title="What each model reaches", **shown)
     sections = [Section("values", "Values of each model", (drawn, _table("values", "Values", tables["values"])))]
     if tables["pairs"].height:

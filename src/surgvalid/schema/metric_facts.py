@@ -68,6 +68,21 @@ class MetricFacts:
             raise DirectionUnknown(self.name)
         return 1.0 if self.better == "larger" else -1.0
 
+    def as_share(self) -> MetricFacts:
+        """The facts of what is right or wrong: told in percent, unless values go beyond 0 to 1 or have a unit."""
+        fits = self.unit == "" and (self.low, self.high) in ((0.0, 1.0), (-math.inf, math.inf))
+        return replace(self, low=0.0, high=1.0, unit="%") if fits else self
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values, from 0 to 1, are told in percent: each case is right or wrong."""
+        return (self.low, self.high, self.unit) == (0.0, 1.0, "%")
+
+    @property
+    def gap_unit(self) -> str:
+        """The unit of a difference of two values."""
+        return "points" if self.is_share else self.unit
+
     @classmethod
     def unknown(cls, name: str) -> MetricFacts:
         """The facts of a metric of which only the name is known."""

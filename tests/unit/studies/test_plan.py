@@ -244,3 +244,16 @@ def test_the_order_of_rows_gives_a_plan_no_direction() -> None:
     first, second = (surgvalid.plan(table, margin=0.02, simulations=100) for table in tables)
     assert first.verdict == second.verdict
     assert "one of A and B is not worse than the other" in first.verdict[0]
+
+
+def test_rows_of_a_metric_that_is_none_of_answers_are_called_cases() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {"patient": f"p{patient}", "frame": frame, "model": model, "dice": 0.7 + patient / 100 + rng.normal(0, 0.05)}
+        for patient in range(8)
+        for frame in range(6)
+        for model in "AB"
+    ]
+    said = " ".join(surgvalid.plan(pl.DataFrame(rows), difference=0.05, simulations=100).verdict)
+    assert "patients with 6 cases each" in said
+    assert "question" not in said

@@ -16,6 +16,7 @@ from surgvalid import SupplementResult, results
 from surgvalid.cli import build_app
 from surgvalid.errors import Misuse
 from surgvalid.report.section import Note, Prose
+from surgvalid.schema.findings import Severity
 from surgvalid.schema.questions.question_files import load_references
 
 
@@ -167,3 +168,43 @@ def test_what_is_no_scored_model_is_refused(folders: list[Path], tmp_path: Path)
         surgvalid.supplement([tmp_path / "table.csv"])
     with pytest.raises(Misuse, match="write MODEL=FILE"):
         surgvalid.supplement(folders, answers=["nobody=steady.json"])
+
+
+def answered(root: Path, videos: dict[str, range], **more: object) -> list[Path]:
+    """Folders with scores of models on twelve questions in six videos each, beginning where it is said."""
+    for place, (model, cases) in enumerate(videos.items()):
+        right = [float((case * (7 + place)) % 5 > 1) for case in cases]
+        names = {"case": [f"q{case}" for case in cases], "video": [f"v{case // 2}" for case in cases]}
+        facts = {"metric": "correct", "value": right, "capability": "duration_estimation", "ood": False}
+        (root / model).mkdir()
+        pl.DataFrame({"model": model, **names, **facts, **more}).write_parquet(root / model / "scores.parquet")
+    return [root / model for model in videos]
+
+
+def warned(result: SupplementResult) -> dict[str, list[str]]:
+    """The warnings by section."""
+    held: dict[str, list[str]] = {}
+    for one in result.findings:
+        if one.severity is Severity.WARNING:
+            held.setdefault(one.subject, []).append(one.message)
+    return held
+
+
+def test_models_without_a_case_in_common_do_not_hide_the_other_pairs(tmp_path: Path) -> None:
+    folders = answered(tmp_path, {"A": range(12), "B": range(12), "C": range(20, 32)})
+    result = surgvalid.supplement(folders, replicates=20, missing="drop-score")
+    pairs = result.tables["differences"].select("model_a", "model_b").rows()
+    assert pairs == [("A", "B")]
+    lost = [text for text in warned(result)["Differences between models"] if "not compared" in text]
+    assert [text[:7] for text in lost] == ["A and C", "B and C"]
+    assert all("no case was scored" in text for text in lost)
+
+
+def test_scores_that_forbid_a_section_are_a_warning_with_every_problem(tmp_path: Path) -> None:
+    folders = answered(tmp_path, {"A": range(12), "B": range(12)}, capability="no such one")
+    ranks = warned(surgvalid.supplement(folders, replicates=20))["Variability of ranks"]
+    assert len(ranks) == 1
+    assert ranks[0].startswith("Not given: ")
+    assert "'no such one'" in ranks[0]
+    assert len(ranks[0]) > 400
+    assert not ranks[0].endswith("…")

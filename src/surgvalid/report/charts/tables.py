@@ -105,15 +105,16 @@ def level_words(frame: pl.DataFrame) -> str:
     return f"{100 * known:g} % intervals"
 
 
-def number(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
-    """A number in words; `unknown` where there is none.
+def number(value: float | None, digits: int | None = None, *, signed: bool = False) -> str:
+    """A number in words, beyond 1 with one digit; `unknown` where there is none.
 
     Example:
-        >>> number(0.5), number(-0.25, 2, signed=True), number(None)
-        ('0.500', '−0.25', 'unknown')
+        >>> number(0.5), number(-0.25, 2, signed=True), number(26.72), number(None)
+        ('0.500', '−0.25', '26.7', 'unknown')
     """
     if value is None or value != value:
         return "unknown"
+    digits = (1 if abs(value) > 1 else 3) if digits is None else digits
     return (f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}").replace("-", MINUS)
 
 
@@ -154,9 +155,7 @@ def reach(value: float | None, low: float | None, high: float | None, *, signed:
         >>> reach(0.8, 0.75, 0.85), reach(0.8, None, None)
         ('0.800 (0.750 to 0.850)', '0.800')
     """
-    shown = number(value, signed=signed)
-    return (
-        shown
-        if low is None or high is None
-        else f"{shown} ({number(low, signed=signed)} to {number(high, signed=signed)})"
-    )
+    known = [one for one in (value, low, high) if one is not None]
+    digits = 1 if any(abs(one) > 1 for one in known) else 3
+    shown, *ends = (number(one, digits, signed=signed) for one in (value, low, high))
+    return shown if low is None or high is None else f"{shown} ({' to '.join(ends)})"

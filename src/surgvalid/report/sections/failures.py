@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,8 +29,9 @@ def section(inputs: ReportInputs) -> Section:
     changes = [block for result in inputs.of("failure-change") for block in changed_blocks(result)]
     if not parts and not changes:
         columns = inputs.live.strata_columns if inputs.live is not None else []
-        fixed = plain(",".join(columns) or "COLUMN,...", limit=50)
+        fixed = shlex.quote(plain(",".join(columns), limit=50)) if columns else "COLUMN,..."
         outcome = inputs.metric if inputs.source.is_file() else "value"  # the columns of a plain table are its own
+        outcome = shlex.quote(outcome)
         command = f"surgvalid analyse failures SCORES... --outcome {outcome} --fixed {fixed} --out DIR/failures"
         return missing("failures", TITLE, "There is no failure analysis.", command)
     return Section("failures", TITLE, (*(block for result in parts for block in _analysis(result)), *changes))

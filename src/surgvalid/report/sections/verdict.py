@@ -22,7 +22,6 @@ from surgvalid.report.verdict.weaknesses import Examined, weaknesses
 from surgvalid.report.verdict_page import opening, steps_of
 from surgvalid.report.words import count_of, name_of, names_of, plain, spoken_term
 from surgvalid.schema.findings import Finding, Severity
-from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.shown_tables import spelled
 from surgvalid.scoring.people import said_of_people
 from surgvalid.stats.verdict.sentences import sentences_of
@@ -79,7 +78,8 @@ def _studied(inputs: ReportInputs, measure: Measure) -> tuple[str, list[str], li
     except SurgvalidError as error:
         why_none = [f"There is no number to judge by ({plain(error, limit=300)})."]
         return "No verdict", why_none, [_limits(inputs)], []
-    judged = replace(made.verdict, metric=_named(measure))
+    judged = made.verdict
+    judged = replace(judged, metric=replace(judged.metric, name="accuracy")) if measure.is_accuracy else judged
     cases = inputs.rows.select("model", "case", "value")
     blocks = opening(judged, made.tables, cases, [*made.findings, *_noticed(inputs)])
     if inputs.options.get("why"):
@@ -145,10 +145,6 @@ def _of_one_model(inputs: ReportInputs, measure: Measure) -> tuple[str, list[str
         return title, [text]
     other = f"Counted question by question it is {measure.value(overall)}, because some kinds are asked more often."
     return title, [f"{text} {other}"]
-
-
-def _named(measure: Measure) -> MetricFacts:
-    return replace(measure.facts, name="accuracy") if measure.is_accuracy else measure.facts
 
 
 def _why(inputs: ReportInputs, examined: Examined, measure: Measure) -> list[Block]:

@@ -19,7 +19,7 @@ from surgvalid.report.wording import competitors, leaderboards_of, on_leaderboar
 from surgvalid.report.words import names_of, plain
 from surgvalid.schema.metric_facts import MetricFacts
 from surgvalid.schema.tables.shown_tables import spelled
-from surgvalid.stats.verdict.sentences import amount
+from surgvalid.stats.verdict.sentences import amount, gap_amount
 
 ACCURACY = "correct"
 
@@ -42,13 +42,18 @@ class Measure(NamedTuple):
         """Whether values are shares of right answers."""
         return self.facts.name == ACCURACY
 
+    @property
+    def worded(self) -> MetricFacts:
+        """The facts by which numbers are written."""
+        return self.facts.as_share() if self.is_accuracy else self.facts
+
     def value(self, value: float) -> str:
         """A value."""
-        return f"{100 * value:.1f} %" if self.is_accuracy else amount(value, self.facts)
+        return amount(value, self.worded)
 
     def gap(self, gap: float) -> str:
         """A difference of two values."""
-        return f"{100 * gap:.1f} points" if self.is_accuracy else amount(gap, self.facts)
+        return gap_amount(gap, self.worded)
 
     def reaches(self, value: float, low: float | None, high: float | None) -> str:
         """What a model reaches, with the interval where there is one."""
@@ -61,8 +66,7 @@ class Measure(NamedTuple):
 
     def ends(self, low: float, high: float) -> str:
         """The ends of the interval of a value."""
-        start = f"{100 * low:.1f}" if self.is_accuracy else self.value(low)
-        return f"{start} to {self.value(high)}"
+        return f"{amount(low, self.worded, unit='')} to {self.value(high)}"
 
 
 def measure_of(inputs: ReportInputs) -> Measure:

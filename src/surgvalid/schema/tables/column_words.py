@@ -36,14 +36,23 @@ HOLDERS = {
 IMAGES = set(
     """
     frame image img question slice clip sample file filename item instance qid q time timestamp second bild
-    frage fotogramma fotograma quadro trame einzelbild
+    frage fotogramma fotograma quadro trame einzelbild afbeelding beeld imagen imagem immagine
     """.split()
 )
 """Of which one patient gives many."""
 PATHS = {"path", "image path", "img path", "frame path", "file path"}
 """Name images where nothing else does; they may differ from model to model."""
-REPEATS = set("seed run fold repetition repeat rep trial attempt wiederholung".split())
-PARTS = set("class organ structure tissue anatomy instrument klasse struktur label category tool phase step".split())
+REPEATS = set(
+    """
+    seed run fold repetition repeat rep trial attempt wiederholung durchlauf seme semilla graine repeticion ripetizione
+    """.split()
+)
+PARTS = set(
+    """
+    class organ structure tissue anatomy instrument klasse struktur label category tool phase step gewebe organo organe
+    orgao clase classe
+    """.split()
+)
 PERHAPS_MODELS = set("label category tool run".split())
 """Of repeats and parts, those that may name models where no other column does."""
 METRICS = {"metric", "measure"}
@@ -63,6 +72,25 @@ DESCRIBING = {
     *"delta diff difference differenz".split(),
 }
 """First words of numbers that are no scores, whatever they are."""
+_CLASSES = PARTS | set(
+    """
+    liver gallbladder spleen pancreas kidney stomach colon bowel duct artery vein vessel nerve fat tumor lesion polyp
+    background foreground grasper hook clip clipper scissors forceps left right common cystic leber gallenblase milz
+    """.split()
+)
+
+
+def is_class(name: str) -> bool:
+    """Whether a name is that of what is segmented or detected in a case, or its number: no model is called so.
+
+    Example:
+        >>> is_class("cystic duct"), is_class("Leber"), is_class("class 2"), is_class("0"), is_class("livernet")
+        (True, True, True, True, False)
+    """
+    words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=\d)", without_accents(name).casefold()) if word]
+    return all(word in _CLASSES or word.isdecimal() for word in words)
+
+
 NUMBERING = {"", "index", "row", "unnamed 0", "column1"}
 """What columns are called that only number rows."""
 _FILLERS = set(
@@ -83,6 +111,21 @@ def without_brackets(heading: str) -> tuple[str, str]:
     """
     match = re.fullmatch(r"\s*([^\[({]*[^\[({\s])\s*[\[({]([^\])}]*)[\])}]\s*", heading)
     return (match[1], match[2].strip()) if match else (heading, "")
+
+
+_UNIT = re.compile(
+    r"%|percent|pct|prozent|([mµuc]?m|px|pix(els?)?|vox(els?)?|ms|s|sec|sek)[²³23]?|seconds?|min|ml|°|deg", re.I
+)
+
+
+def is_unit(text: str) -> bool:
+    """Whether what stands in brackets behind a heading is a unit.
+
+    Example:
+        >>> is_unit("mm"), is_unit("%"), is_unit("ours")
+        (True, True, False)
+    """
+    return _UNIT.fullmatch(text) is not None
 
 
 def plain_name(column: str) -> str:

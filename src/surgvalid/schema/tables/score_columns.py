@@ -23,6 +23,8 @@ from surgvalid.schema.tables.column_words import (
     PARTS,
     PERHAPS_MODELS,
     REPEATS,
+    is_class,
+    is_unit,
     named_by,
     plain_name,
     quoted,
@@ -224,12 +226,19 @@ def with_scores(
     if "value" in columns or scores:
         return with_model(name, frame, roles._replace(scores=scores or (columns["value"],)), taken)
     numeric, known = _numeric(name, frame, roles, taken)
+    remarks = {column: without_brackets(column) for column in known}
+    behind = {column: heading for column, (heading, inside) in remarks.items() if inside and not is_unit(inside)}
+    alone = roles.model is None or len(behind) == len(known)
+    behind = behind if alone and len(set(behind.values())) < len(behind) else {}  # `Dice (ours)` beside `Dice (UNet)`
+    known = [column for column in known if column not in behind]
     plain = [column for column in numeric if plain_name(column) in _VALUES]
     if len(plain) == 1 and (roles.metric or not known):
         return with_model(name, frame, roles._replace(scores=(plain[0],)), taken)
     if known or roles.model:
         known += [
-            column for column in numeric if column not in known and {column, without_brackets(column)[0]} & {*metrics}
+            column
+            for column in numeric
+            if column not in {*known, *behind} and {column, without_brackets(column)[0]} & {*metrics}
         ]
     if known:
         left = [column for column in numeric if column not in known]
@@ -239,7 +248,11 @@ def with_scores(
     if len(numeric) == 1:
         return with_model(name, frame, roles._replace(scores=(numeric[0],)), taken)
     named = _metric_and_model(numeric)
-    if roles.model is not None and named:
+    of_classes = roles.model is None and any(is_class(rest) for _, rest in named.values())
+    if of_classes:
+        how = f"if they are models: --models {shlex.quote(','.join(numeric))}"
+        taken.append(f"{quoted(numeric)} are classes of one model; {how}")
+    if named and (roles.model is not None or of_classes):
         sums = summing([rest for _, rest in named.values()])
         kept = tuple(column for column in numeric if named[column][1] not in sums)
         if kept and sums:
@@ -305,17 +318,18 @@ def _metric_and_model(columns: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The metric and the rest of headings such as `dice_unet`, `UNet HD95 (mm)`; nothing unless all have both.
 
     Example:
-        >>> _metric_and_model(["dice_unet", "my net Dice [%]"])
-        {'dice_unet': ('dice', 'unet'), 'my net Dice [%]': ('Dice', 'my net')}
+        >>> _metric_and_model(["dice_unet", "my net Dice [%]", "Dice (ours)"])
+        {'dice_unet': ('dice', 'unet'), 'my net Dice [%]': ('Dice', 'my net'), 'Dice (ours)': ('Dice', 'ours')}
     """
     chosen = {}
     for column in columns:
-        heading = without_brackets(column)[0]
-        words = [word for word in re.split(r"[_\-. ]+", heading) if word]
-        for metric, rest in ((words[0], heading[len(words[0]) :]), (words[-1], heading[: -len(words[-1])])):
-            if len(words) > 1 and known_as(metric) and rest.strip("_-. "):
-                chosen[column] = (metric, rest.strip("_-. "))
-                break
+        heading, inside = without_brackets(column)
+        halves = [(heading, inside), (inside, heading)] if inside and not is_unit(inside) else []
+        cuts = [match.span() for match in re.finditer(r"[_\-. ]+", heading)]
+        halves += [(heading[:end], heading[start:]) for end, start in cuts[2::-1]]
+        halves += [(heading[start:], heading[:end]) for end, start in cuts[-3:]]
+        if fitting := [(metric, rest) for metric, rest in halves if known_as(metric) and rest]:
+            chosen[column] = fitting[0]
     return chosen if len(chosen) == len(columns) else {}
 
 
@@ -395,8 +409,8 @@ def _metrics_or_models(numeric: Sequence[str], model: str, case: str) -> str:
 
 def _two_readings(known: Sequence[str], left: Sequence[str]) -> str:
     return (
-        f"two readings fit: {', '.join(map(repr, known))} as metrics of one model (--score {','.join(known)}), or "
-        f"columns as models (--models {','.join([*known, *left])})"
+        f"two readings fit: {', '.join(map(repr, known))} as metrics of one model (--score "
+        f"{shlex.quote(','.join(known))}), or columns as models (--models {shlex.quote(','.join([*known, *left]))})"
     )
 
 

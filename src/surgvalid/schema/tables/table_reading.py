@@ -30,6 +30,7 @@ from surgvalid.schema.tables.column_words import (
     PATIENTS,
     PLACES,
     identifying,
+    is_unit,
     named_by,
     plain_name,
     quoted,
@@ -37,6 +38,7 @@ from surgvalid.schema.tables.column_words import (
     without_brackets,
 )
 from surgvalid.schema.tables.harness_logs import HarnessLog, alike, finished, joined, logs_in
+from surgvalid.schema.tables.missing import usual_rules
 from surgvalid.schema.tables.read_rows import (
     UNREAD,
     ReadAs,
@@ -408,7 +410,7 @@ class _PlainFrame:
         strata = self._conditions(rows, roles)
         self.roles = _columns_by_role(roles, strata)
         long = self._in_range(self._unpivoted(rows, roles, strata))
-        if roles.model and roles.named:  # a column for each class
+        if roles.named and not roles.models:  # a column for each class
             classes = {name: rest for name, (_, rest) in roles.named.items()}
             long = long.with_columns(pl.col("__column__").replace_strict(classes).alias("class"))
             long = long.with_columns(pl.concat_str("case", "class", separator="/").alias("case"))
@@ -446,7 +448,7 @@ class _PlainFrame:
             return rows.with_columns(pl.lit(NOT_SAID).alias("__video__"))
         if groups is not None:
             return rows.with_columns(groups.alias("__video__"))
-        if unit.column and (finer != (unit.column,) or roles.parts or (roles.model and roles.named)):
+        if unit.column and (finer != (unit.column,) or roles.parts or (roles.named and not roles.models)):
             return rows.with_columns(pl.col(unit.column).cast(pl.String).alias("__video__"))
         return rows
 
@@ -516,7 +518,7 @@ class _PlainFrame:
         """The metrics of columns; what stands in brackets behind their names is their unit."""
         for column, metric in metrics.items():
             unit = without_brackets(column)[1]
-            if unit and unit != "%" and known_as(metric) and metric not in self.facts:
+            if unit != "%" and is_unit(unit) and known_as(metric) and metric not in self.facts:
                 self.facts[metric] = replace(facts_by_name(metric), unit=unit)
         return metrics
 
@@ -674,13 +676,17 @@ def coverage(table: ScoreTable, metric: str) -> tuple[int, list[Interpreted]]:
         return units, []
     by_model = {str(model): some for (model,), some in scored.group_by("model")}
     held = {model: by_model.get(model, scored.clear()).select(*key, "video") for model in table.models}
-    asked = {model: cases.join(some, on="video", how="semi").height for model, some in held.items()}
+    rule = usual_rules(table.facts_of(metric), says_why=table.read_as.says_why)[Status.MISSING]
+    leaves, how = rule == "drop-case", f"they count as the {rule} value"
+    asked = {m: (cases.join(some, on="video", how="semi") if leaves else cases).height for m, some in held.items()}
     absent = {model: asked[model] - some.n_unique(key) for model, some in held.items()}
     counted = [f"{count:,} score{'s' * (count > 1)} of {model}" for model, count in absent.items() if count]
     spoken = []
     if counted:
-        text = f"not there: {', '.join(counted)}; a comparison leaves those cases out"
+        text = f"not there: {', '.join(counted)}; {'a comparison leaves those cases out' if leaves else how}"
         spoken.append(Interpreted("missing", metric, text))
+    if not leaves:
+        return units, spoken
     has = {model: set(some["video"]) for model, some in held.items()}
     common = len(set.intersection(*has.values()))
     lacking = {model: units - len(some) for model, some in has.items() if len(some) < units}

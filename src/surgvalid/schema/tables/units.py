@@ -375,6 +375,12 @@ def _parts(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+\d*|\d+", re.sub(r"\.[A-Za-z][A-Za-z0-9]{1,4}$", "", text))
 
 
+def says_when(column: pl.Series) -> bool:
+    """Whether a column holds dates: no levels, however few there are."""
+    texts = column.drop_nulls().unique().cast(pl.String)
+    return column.dtype.is_temporal() or (len(texts) > 1 and all(map(_DATE.fullmatch, texts)))
+
+
 def _prefix(text: str, level: int) -> str:
     """The first parts of a name as they stand in it.
 

@@ -131,7 +131,7 @@ def scored_units(matrix: ScoreMatrix) -> str:
     is_finer = len(matrix.values) > len(matrix.video_names)
     within = "rows" if is_finer and matrix.unit.is_known and matrix.unit.word == "case" else "cases"
     units, cases = f"{len(matrix.video_names):,} {matrix.unit.word}s", f"{len(matrix.values):,} {within}"
-    if scores_videos(matrix):
+    if scores_videos(matrix) or (not is_finer and matrix.unit.word == "case" and matrix.unit.is_known):
         return units
     return f"{cases} from {units}" if matrix.unit.is_known else cases
 

@@ -35,6 +35,8 @@ from surgvalid.stats.verdict.joint_flips import joint_tests
 FEWEST_CARRIED = 3
 """Videos that must hold a group of cases before it is named."""
 _STEPS = 30
+_ROUNDING = 1e-6
+"""Of a candidate: what is left where the columns say all of it, as of two properties that never meet, or of videos."""
 MOST_CELLS = 50_000_000
 """Rows times videos beyond which nothing is screened: each video has a column of its own."""
 
@@ -78,19 +80,26 @@ def hidden_harms(result: FailuresResult) -> list[HiddenHarm] | None:
     candidates = list(_candidates(result))
     if not candidates:
         return []
-    if video.levels < videos_needed(len(candidates), alpha=ALPHA) or len(video.codes) * video.levels > MOST_CELLS:
+    if len(video.codes) * video.levels > MOST_CELLS:
         return None
     null = _null(result, video.codes)
     mean, weight, many = _expected(fitted, null)
     loss, expected = observed_loss(result), loss_of(result).of(mean)
     weighted = null * weight[:, None]
-    within, totals = null.T @ weighted, np.zeros((video.levels, len(candidates)))
-    for place, (one, other) in enumerate(candidate.factors for candidate in candidates):
-        left = one * other - null @ np.linalg.lstsq(within, weighted.T @ (one * other), rcond=None)[0]
-        totals[:, place] = np.bincount(video.codes, left * many * (loss - expected))
+    within, tested = null.T @ weighted, []
+    for candidate in candidates:
+        both = candidate.factors[0] * candidate.factors[1]
+        left = both - null @ np.linalg.lstsq(within, weighted.T @ both, rcond=None)[0]
+        if np.linalg.norm(left) > _ROUNDING * np.linalg.norm(both):
+            tested.append((candidate, np.bincount(video.codes, left * many * (loss - expected))))
+    if not tested:
+        return []
+    if video.levels < videos_needed(len(tested), alpha=ALPHA):
+        return None
+    totals = np.column_stack([scores for _, scores in tested])
     p = joint_tests(totals, np.ones_like(totals), alpha=ALPHA).p_adjusted
     passed = [j for j in np.argsort(p, kind="stable") if p[j] <= ALPHA]
-    named = (_worst(candidates[j], loss, expected, video.codes, float(p[j])) for j in passed)
+    named = (_worst(tested[j][0], loss, expected, video.codes, float(p[j])) for j in passed)
     return [one for one in named if one is not None]
 
 

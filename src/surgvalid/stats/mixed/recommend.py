@@ -30,6 +30,7 @@ from surgvalid.schema.tables.score_table import ScoreTable
 from surgvalid.schema.tables.shown_tables import p_phrase
 from surgvalid.stats.mixed.attributable import Share, Subgroup, attributable, observed_loss, subgroups
 from surgvalid.stats.mixed.hidden_harm import hidden_harms
+from surgvalid.stats.mixed.inference.over_models import UNEQUALLY
 from surgvalid.stats.mixed.inference.term_tests import ALPHA, FEW_VIDEOS
 from surgvalid.stats.mixed.property_curves import property_curves
 from surgvalid.stats.mixed.report import Addition, FailuresResult
@@ -239,7 +240,7 @@ def _judged(
     share = attributable(result, group)
     depends = (one for one in result.tests.findings if (one.code, one.case) == ("depends-on-model", group.column))
     by_model = next((one.message for one in depends), "")
-    verdict = _verdict(effect, share, min(having, lacking), depends=bool(by_model))
+    verdict = _verdict(effect, share, min(having, lacking), depends=bool(by_model) and UNEQUALLY not in by_model)
     room, needed = float(observed_loss(result)[group.rows].mean()), None
     if verdict != "refused" and improvement <= room:
         scores = pl.DataFrame(
@@ -304,7 +305,8 @@ def _sentences(one: _Judged, improvement: float, level: float) -> Iterator[str]:
         f"{p_holm})."
     )
     if one.by_model:
-        yield f"{one.by_model[0].upper()}{one.by_model[1:]}: name the one that you build on (--models)."
+        name_one = "" if UNEQUALLY in one.by_model else ": name the one that you build on (--models)"
+        yield f"{one.by_model[0].upper()}{one.by_model[1:]}{name_one}."
     if one.verdict == "not established":
         yield "Not established: no reason yet to build anything against it."
     if one.verdict == "few videos":

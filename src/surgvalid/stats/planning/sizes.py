@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from scipy.optimize import brentq
 
 from surgvalid.results.tables import planning as tables
 from surgvalid.schema.findings import Finding
+from surgvalid.schema.metric_facts import QUESTION_METRICS
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.stats.draws import stream
 from surgvalid.stats.intervals.sign_flip_interval import videos_needed
@@ -59,6 +61,8 @@ def size_plan(source: Source, settings: PlanSettings) -> Planned:
         "components": tables.COMPONENTS.frame([_components(source, settings)]),
     }
     codes, verdict = zip(*work.sentences(rows, answer), strict=True)
+    if source.metric is not None and source.metric.name not in QUESTION_METRICS and not source.zero_one:
+        verdict = tuple(re.sub(r"\bquestion(s?)\b", r"case\1", text) for text in verdict)
     numbers = f"{settings.goal} = {settings.effect or settings.width:g}; power = {settings.power:g}; " + "; ".join(
         f"{name} = {number:.6g}" for name, number in _components(source, settings).items() if isinstance(number, float)
     )

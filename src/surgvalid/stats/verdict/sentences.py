@@ -40,7 +40,7 @@ def title_of(verdict: ModelVerdict) -> str:
     wins = f"{pair.model} is better than {whom}"
     if code in BETTER:
         if verdict.margin is None:
-            return wins if several else f"{wins}, by {_size(pair, verdict.metric)} {verdict.metric.name}"
+            return wins if several else f"{wins}, by {_measured(_size(pair, verdict.metric), verdict.metric)}"
         rest = ", but by too little to matter" if verdict.is_trifling else "; whether by enough is open"
         return wins if code == "better" else wins + rest
     if code == "open":
@@ -69,6 +69,7 @@ def evidence_of(verdict: ModelVerdict) -> str:
     """The line for statisticians: how much was compared, the metric with its range, the test with its p-value."""
     facts = verdict.metric
     span = f"{facts.low:g} to {facts.high:g}, " if math.isfinite(facts.low) and math.isfinite(facts.high) else ""
+    span = "0 to 100 %, " if facts.is_share else span
     parts = [f"{facts.name} ({span}{facts.better} is better)"]
     if verdict.pairs:
         pair = verdict.deciding
@@ -85,7 +86,9 @@ def _wins(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair, margin = verdict.deciding, verdict.margin
     name = verdict.metric.name
     if len(verdict.leading) > 1:
-        head = f"{pair.model} is better than every other model in {name}, least surely than {pair.other},"
+        head = (
+            f"{pair.model} is better than every other model in {name}; the least sure lead is that over {pair.other},"
+        )
     else:
         head = f"{pair.model} is better than {pair.other} in {name}"
     tail = ""
@@ -133,10 +136,11 @@ def _same(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
 
 def _too_few(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     pair, facts = verdict.deciding, verdict.metric
-    low, high = (amount(numbers[name], facts, like=(numbers["least"], numbers["most"])) for name in ("least", "most"))
-    each = f"by {low} to {high} each" if verdict.n > 1 else f"by {high}"
-    if numbers["least"] < 0:
-        each = f"with differences of {low} to {high}"
+    least, most = numbers["least"], numbers["most"]
+    between = _between(least, most, facts)
+    each = f"by {between} each" if verdict.n > 1 else f"by {gap_amount(most, facts)}"
+    if least < 0:
+        each = f"with differences of {between}"
     many = numbers["tests"] > 1
     over, whom = (f" over {numbers['tests']} pairs of models", f" of {pair.other}") if many else ("", "")
     return (
@@ -156,8 +160,8 @@ def _no_interval(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
 def _no_unit(verdict: ModelVerdict, _: Mapping[str, Any]) -> str:
     pair = verdict.deciding
     return (
-        f"{pair.model} leads in {_count(verdict)} by {_size(pair, verdict.metric)} {verdict.metric.name}; how many "
-        "patients are they from? (--unit) Nobody said: no interval, no p-value, no winner."
+        f"{pair.model} leads in {_count(verdict)} by {_measured(_size(pair, verdict.metric), verdict.metric)}; how "
+        "many patients are they from? (--unit) Nobody said: no interval, no p-value, no winner."
     )
 
 
@@ -165,8 +169,8 @@ def _depends_on_stratum(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> st
     pair, facts, (ours, theirs) = verdict.deciding, verdict.metric, numbers["strata"]
     return (
         f"It depends on {numbers['column']}: in {facts.name} {pair.model} does better where it is {ours.name} "
-        f"(by {amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), {pair.other} "
-        f"where it is {theirs.name} (by {amount(-theirs.difference, facts)}; {theirs.units})."
+        f"(by {gap_amount(ours.difference, facts)}; {ours.units} {_plural(verdict.unit.word, ours.units)}), "
+        f"{pair.other} where it is {theirs.name} (by {gap_amount(-theirs.difference, facts)}; {theirs.units})."
     )
 
 
@@ -180,7 +184,7 @@ def _depends_on_metric(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str
 
 
 def _depends_on_missing(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
-    gaps = [amount(abs(numbers[name]), verdict.metric) for name in ("difference", "difference_worst")]
+    gaps = [gap_amount(abs(numbers[name]), verdict.metric) for name in ("difference", "difference_worst")]
     rule = "worst" if math.isfinite(verdict.metric.worst) else f"{numbers['worst']:.6g}"
     dropped, worst = ("does better" if numbers[name] else "only leads" for name in ("won", "won_worst"))
     same = dropped == worst and numbers["dropped"] == numbers["as_worst"]
@@ -196,8 +200,8 @@ def _depends_on_counting(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> s
     facts, word, pair = verdict.metric, verdict.unit.word, verdict.deciding
     return (
         f"It depends on what counts alike: over all cases {pair.model} leads in {facts.name} "
-        f"(by {amount(abs(numbers['cases']), facts)}), in the mean over {_count(verdict)} {numbers['other']} "
-        f"(by {amount(abs(numbers['units']), facts)}), because {word}s with many cases count more in the first."
+        f"(by {gap_amount(abs(numbers['cases']), facts)}), in the mean over {_count(verdict)} {numbers['other']} "
+        f"(by {gap_amount(abs(numbers['units']), facts)}), because {word}s with many cases count more in the first."
     )
 
 
@@ -222,7 +226,7 @@ def _beside_baseline(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
             still_open.append(pair.model)
             continue
         sure = pair if pair.low > 0 else pair.turned
-        ends = f"{_end(sure.low, sure, verdict.metric)} to {_end(sure.high, sure, verdict.metric)}"
+        ends = _between(sure.low, sure.high, verdict.metric, sure.difference)
         word = "better" if sure is pair else "worse"
         shown.append(f"{pair.model} does {word} than {pair.other} by {_size(pair, verdict.metric)} ({ends})")
     if still_open:
@@ -248,11 +252,10 @@ def _elsewhere(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     count, column, ends = numbers["strata"], PLACES[plain_name(numbers["column"])], numbers["ends"]
     if ends is None:
         return f"{spelled(count).capitalize()} {column}s say nothing about a {_ORDINALS[count + 1]}."
-    low, high = (amount(end, verdict.metric, like=ends) for end in ends)
-    pair = verdict.deciding
+    pair, between = verdict.deciding, _measured(_between(ends[0], ends[1], verdict.metric), verdict.metric)
     return (
-        f"With another {column} like these {count}, {pair.model} may lie {low} to {high} {verdict.metric.name} from "
-        f"{pair.other}, positive where it does better ({verdict.level:.0%} prediction interval)."
+        f"With another {column} like these {count}, {pair.model} may lie {between} from {pair.other}, positive where "
+        f"it does better ({verdict.level:.0%} prediction interval)."
     )
 
 
@@ -284,7 +287,7 @@ def _size_needed(verdict: ModelVerdict, numbers: Mapping[str, Any]) -> str:
 
 def _other_metric(_: ModelVerdict, numbers: Mapping[str, Any]) -> str:
     pair, facts = numbers["pair"], numbers["metric"]
-    ends = f"{_end(pair.low, pair, facts)} to {_end(pair.high, pair, facts)}"
+    ends = _between(pair.low, pair.high, facts, pair.difference)
     return f"By {facts.name} {pair.model} does better than {pair.other}, by {_size(pair, facts)} ({ends})."
 
 
@@ -295,7 +298,7 @@ def reaches(row: Mapping[str, Any], facts: MetricFacts, unit: str) -> str:
     units = f"{count:,} {_plural(unit, count)}"
     if row["low"] is None:
         return f"{value} in {units}, without an interval; there is no other model to compare with."
-    ends = f"{amount(row['low'], facts)} to {amount(row['high'], facts)}"
+    ends = f"{amount(row['low'], facts, unit='')} to {amount(row['high'], facts)}"
     return f"{value} ({row['level']:.0%} interval {ends}; {units}); there is no other model to compare with."
 
 
@@ -321,8 +324,9 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "reaches": lambda v, n: reaches(n, v.metric, v.unit.word),
     "shared": _shared,
     "missing_as_asked": lambda _, n: f"{_missing(n)} {_counts(n)} as was asked: {n['rule']}.",
-    "relevance": lambda v, _: (
-        f"Whether {_size(v.deciding, v.metric)} matters is not a question of statistics: --margin."
+    "relevance": lambda v, n: (
+        f"Whether {_size(v.deciding, v.metric)} {'matter' if v.metric.is_share else 'matters'} is not a question of "
+        "statistics: --margin" + f" {n['two_points']:g} stands for 2 points" * v.metric.is_share + "."
     ),
     "margin_unapplied": lambda v, _: f"While that is open, nothing is said about the margin {v.margin_said}.",
     "asked_alone": lambda _, n: f"Asked about this pair alone, of {n['models']} models in the table.",
@@ -335,7 +339,7 @@ _WORDS: dict[str, Callable[[ModelVerdict, Mapping[str, Any]], str]] = {
     "carried": lambda v, _: f"No three {v.unit.word}s carry it.",
     "one_unit": lambda v, n: (
         f"{n['unit']} alone makes up {100 * n['share']:.0f} % of the difference; without it "
-        f"{amount(n['rest'], v.metric)}."
+        f"{gap_amount(n['rest'], v.metric)}."
     ),
     "fails": _fails,
     "unseen": _unseen,
@@ -363,15 +367,23 @@ def _ends(verdict: ModelVerdict, pair: PairFinding) -> str:
         size += f", if each {verdict.unit.word} is another patient"
     elif verdict.unit.level == "E4":
         size += " read from the names"
-    return f"{_end(pair.low, pair, facts)} to {_end(pair.high, pair, facts)}; {size}"
+    return f"{_between(pair.low, pair.high, facts, pair.difference)}; {size}"
 
 
-def _end(value: float, pair: PairFinding, facts: MetricFacts) -> str:
-    return amount(value, facts, like=(pair.difference, pair.low, pair.high)) if math.isfinite(value) else "unbounded"
+def _between(low: float, high: float, facts: MetricFacts, *like: float) -> str:
+    """Two differences with the digits that they share with others, and their unit once."""
+    ends = (amount(end, facts, like=(low, high, *like), unit="") for end in (low, high))
+    shown = (end if math.isfinite(value) else "unbounded" for end, value in zip(ends, (low, high), strict=True))
+    return " ".join(filter(None, [" to ".join(shown), facts.gap_unit]))
 
 
 def _size(pair: PairFinding, facts: MetricFacts) -> str:
-    return amount(abs(pair.difference), facts, like=(pair.difference, pair.low, pair.high))
+    return gap_amount(abs(pair.difference), facts, like=(pair.difference, pair.low, pair.high))
+
+
+def _measured(size: str, facts: MetricFacts) -> str:
+    """A difference and what it is one of."""
+    return f"{size} {'of ' if facts.is_share else ''}{facts.name}"
 
 
 def order_open(
@@ -391,29 +403,36 @@ def order_open(
     return remark("order-open", text, subject=where)
 
 
-def amount(value: float, facts: MetricFacts, *, like: Sequence[float] = ()) -> str:
-    """A number with the digits that its metric's range asks for, and its unit.
+def gap_amount(value: float, facts: MetricFacts, *, like: Sequence[float] = ()) -> str:
+    """A difference, as `amount`: of shares in points of a hundred."""
+    return amount(value, facts, like=like, unit=facts.gap_unit)
+
+
+def amount(value: float, facts: MetricFacts, *, like: Sequence[float] = (), unit: str | None = None) -> str:
+    """A number with the digits that its metric's range asks for, and its unit; a share in hundredths.
 
     Args:
         value: The number.
         facts: Of the metric.
         like: Numbers that it shares its digits with: as many as show each of them that is not 0.
+        unit: Another than that of the metric.
 
     Example:
         >>> amount(0.81234, MetricFacts("dsc")), amount(6.5, MetricFacts("hd95", 0, float("inf"), "smaller", unit="px"))
         ('0.812', '6.5 px')
-        >>> amount(0.01, MetricFacts("dsc"), like=(0.01, 0.0004))
-        '0.0100'
+        >>> amount(0.01, MetricFacts("dsc"), like=(0.01, 0.0004)), amount(0.729, MetricFacts("correct", unit="%"))
+        ('0.0100', '72.9 %')
     """
     finite = [abs(one) for one in (like or (value,)) if math.isfinite(one)]
-    bounded = max(abs(facts.low), abs(facts.high)) <= 1
+    bounded = facts.is_share or max(abs(facts.low), abs(facts.high)) <= 1
     largest = max(finite, default=1.0)
     digits = 3 if bounded or largest < 1 else 1
     smallest = min((one for one in finite if one > _NOTHING * largest), default=1.0)
     while digits < MOST_DIGITS and not (round(smallest, digits) and round(largest, digits - 1)):
         digits += 1
     shown = 0.0 if abs(value) <= _NOTHING * largest else value  # no minus before nothing
-    return f"{shown:.{digits}f}{' ' + facts.unit if facts.unit else ''}"
+    text = f"{100 * shown:.{digits - 2}f}" if facts.is_share else f"{shown:.{digits}f}"
+    return " ".join(filter(None, [text, facts.unit if unit is None else unit]))
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

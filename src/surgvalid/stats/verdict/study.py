@@ -19,6 +19,7 @@ from surgvalid.schema.findings import Finding
 from surgvalid.schema.statistic_rules import remark
 from surgvalid.schema.tables.score_table import ScoreMatrix, ScoreTable
 from surgvalid.schema.tables.table_reading import UNNAMED, read_scores
+from surgvalid.schema.tables.units import says_when
 from surgvalid.stats.comparing.comparison import pair_matrix, pair_row
 from surgvalid.stats.comparing.strata import strata
 from surgvalid.stats.intervals.interval import interval
@@ -172,7 +173,9 @@ def _strata(table: ScoreTable, asked: Mapping[str, Any]) -> tuple[dict[str, pl.D
     """The table of conditions where there are any, what its verb says, and why others are not in it."""
     compared: list[pl.DataFrame] = []
     findings: list[Finding] = []
-    for name in (name for name in table.strata if table.frame[name].n_unique() > 1):
+    for name in table.strata:
+        if table.frame[name].n_unique() < 2 or says_when(table.frame[name]):
+            continue
         try:
             result = strata(table, [name], **asked)
         except SurgvalidError as error:

@@ -28,14 +28,14 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import Misuse, SurgvalidError, TableInvalid, UnknownName
-from surgvalid.schema.metric_facts import MetricFacts
+from surgvalid.schema.metric_facts import CORRECT, MetricFacts
 from surgvalid.schema.outcomes import Status
 from surgvalid.schema.tables.column_words import PLACES, plain_name
 from surgvalid.schema.tables.missing import Missing, usual_rules
 from surgvalid.schema.tables.read_rows import UNREAD, is_quantity
 from surgvalid.schema.tables.score_matrix import ScoreMatrix
 from surgvalid.schema.tables.score_table import ScoreTable
-from surgvalid.schema.tables.units import Unit
+from surgvalid.schema.tables.units import Unit, says_when
 from surgvalid.stats.comparing.corrections import adjusted
 from surgvalid.stats.comparing.paired_tests import exact_p
 from surgvalid.stats.intervals.pooled import verb_matrix
@@ -118,6 +118,8 @@ class ModelVerdict:
     @property
     def margin_said(self) -> str:
         """The margin in words, with the percent points that it was written in."""
+        if self.metric.is_share:
+            return f"{100 * (self.margin or 0):g} points"
         points = "" if self.written_margin == self.margin else f" ({self.written_margin:g} percent points, as written)"
         return f"{self.margin or 0:g}{points}"
 
@@ -200,7 +202,10 @@ def verdict(
         made = _by_strata(made, matrix)
         made = _by_metrics(made, table, name, question)
         made = _with_more(made, *_elsewhere(made))
-    made = _with_more(made, *_beside_baseline(made), *_relevance(made), *_unapplied(made), *_compared(whole, matrix))
+    two_points = 0.02 if table.as_share(name, 1.0) == 1.0 else 2.0
+    made = _with_more(
+        made, *_beside_baseline(made), *_relevance(made, two_points), *_unapplied(made), *_compared(whole, matrix)
+    )
     made = _with_more(made, *_unread(table, name))
     made = _with_more(made, *_asked(table, matrix, question), *_too_alike(made), *_wrong(made, question))
     if made.kind == "no_unit":
@@ -257,6 +262,8 @@ def _matrix(table: ScoreTable, name: str, question: VerdictQuestion) -> tuple[Sc
             raise Misuse(f"model {question.models[0]!r} cannot be compared with itself")
         matrix = matrix.columns(question.models)
     known = np.isfinite(matrix.values)
+    if matrix.metric.name == CORRECT.name or np.isin(matrix.values[known], (0.0, 1.0)).all():
+        matrix = replace(matrix, metric=matrix.metric.as_share())
     if decided or known.all() or matrix.statistics is not None:
         return matrix, np.zeros_like(known)
     return matrix, ~known & ~_not_run(matrix, known)
@@ -443,7 +450,8 @@ def _by_strata(made: ModelVerdict, matrix: ScoreMatrix) -> ModelVerdict:
     pair, sign = made.deciding, matrix.metric.sign
     first, second = (matrix.values[:, matrix.models.index(name)] for name in (pair.model, pair.other))
     named = [name for name in matrix.cases.columns if name not in ("case", "video", "task")]
-    columns = {name: matrix.cases[name] for name in named if not is_quantity(matrix.cases[name])}
+    given = {name: matrix.cases[name] for name in named}
+    columns = {name: column for name, column in given.items() if not (is_quantity(column) or says_when(column))}
     tested = conditions(sign * (first - second), matrix.videos, columns, number=len(matrix.video_names))
     made = replace(made, strata=tested)
     alpha = 1 - made.level
@@ -532,8 +540,8 @@ def _wrong(made: ModelVerdict, question: VerdictQuestion) -> tuple[Statement, ..
     return (Statement("chance_wrong", {"chance": chance_wrong(gaps), "prior": question.prior, "units": len(gaps)}),)
 
 
-def _relevance(made: ModelVerdict) -> tuple[Statement, ...]:
-    return (Statement("relevance", {}),) if made.winner and made.margin is None else ()
+def _relevance(made: ModelVerdict, two_points: float) -> tuple[Statement, ...]:
+    return (Statement("relevance", {"two_points": two_points}),) if made.winner and made.margin is None else ()
 
 
 def _unapplied(made: ModelVerdict) -> tuple[Statement, ...]:

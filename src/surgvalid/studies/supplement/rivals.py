@@ -130,8 +130,13 @@ def differences(study: SupplementStudy) -> list[Block]:
     others = [m for m in study.table.metrics if m != METRIC and study.table.facts_of(m).better is not None]
     whole, apart, more = [], [], []
     findings: list[Finding] = []
+    lost: list[Block] = []
     for a, b in pairs:
-        analysis = compare(study.table, a, b, level=study.level, **study.how)
+        try:
+            analysis = compare(study.table, a, b, level=study.level, **study.how)
+        except SurgvalidError as error:
+            lost.append(Note(f"{name_of(a)} and {name_of(b)} are not compared: {error}"))
+            continue
         whole.append(analysis.table)
         findings += analysis.findings
         if len(pairs) <= MOST_PAIRS:
@@ -140,6 +145,8 @@ def differences(study: SupplementStudy) -> list[Block]:
             more += [
                 compare(study.table, a, b, level=study.level, metric=m, missing=study.missing).table for m in others
             ]
+    if not whole:
+        return lost
     main = pl.concat(whole)
     frame = pl.concat([main, *apart, *more], how="diagonal")
     frame = _first(frame, [GROUP] if apart else [])
@@ -162,7 +169,7 @@ def differences(study: SupplementStudy) -> list[Block]:
             )
         )
     blocks.append(ReportTable("differences", title, frame, caption, folded=True))
-    return [*blocks, *limits(findings)]
+    return [*blocks, *lost, *limits(findings)]
 
 
 def _apart(main: pl.DataFrame) -> str:

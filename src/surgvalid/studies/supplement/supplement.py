@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from surgvalid.errors import Misuse, SurgvalidError
+from surgvalid.errors import Misuse, SurgvalidError, TableInvalid
 from surgvalid.report.chart import Chart
 from surgvalid.report.html import page
 from surgvalid.report.section import Block, Note, ReportTable, Section
@@ -194,11 +194,12 @@ def _axes(by: Sequence[str]) -> dict[str, str]:
 
 
 def _blocks(build: Callable[[SupplementStudy], list[Block]], study: SupplementStudy) -> list[Block]:
-    """The blocks of a section, or a note that says why it cannot be given."""
+    """The blocks of a section, or why it cannot be given: a warning where the scores are at fault, else a note."""
     try:
         return build(study)
     except SurgvalidError as error:
-        return [Note(f"Not given: {plain(error, limit=400)}", "missing")]
+        text = f"Not given: {plain(error, limit=4000)}"
+        return [Note(text, "limitation" if isinstance(error, TableInvalid) else "missing")]
 
 
 def _on_page(section: Section) -> Section:

@@ -57,6 +57,62 @@ def test_a_metric_that_all_columns_begin_with_names_the_metric():
     assert names(frame, "model") == {"unet", "swin"}
 
 
+@pytest.mark.parametrize("heading", ["{} (Dice)", "Dice ({})", "DSC [{}]"])
+def test_models_in_brackets_behind_or_before_a_metric_are_models(heading: str):
+    columns = {heading.format("ours"): A, heading.format("UNet v2"): B}
+    reading = read_scores(pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, **columns}))
+    assert reading.table.models == ["ours", "UNet v2"]
+    assert reading.metric in ("Dice", "DSC")
+    assert reading.table.facts_of(reading.metric or "").unit == ""
+
+
+@pytest.mark.parametrize("metrics", [["Dice (ours)", "HD95 (mm)"], ["Dice [%]", "IoU [%]"], ["Dice (2D)", "IoU (2D)"]])
+def test_a_remark_in_brackets_is_no_model(metrics: list[str]):
+    reading = read_scores(pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, metrics[0]: A, metrics[1]: B}))
+    assert reading.table.models == ["table"]
+    assert len(reading.table.metrics) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("dice_liver", "dice_cystic_duct"),
+        ("Dice (Leber)", "Dice (Milz)"),
+        ("dice_0", "dice_1"),
+        ("IoU hook", "IoU clip"),
+    ],
+)
+def test_classes_are_no_models_and_none_of_them_wins(columns: tuple[str, str]):
+    frame = pl.DataFrame({"patient": PATIENTS, "frame": FRAMES, columns[0]: A, columns[1]: B})
+    reading = read_scores(frame)
+    assert reading.table.models == ["table"]
+    assert reading.table.frame["class"].n_unique() == 2
+    asked = shlex.quote(",".join(columns))
+    assert any(line.sentence.endswith(f"if they are models: --models {asked}") for line in reading.interpreted)
+    assert len(read_scores(frame, models=columns).table.models) == 2
+
+
+@pytest.mark.parametrize("heading", ["Exact match {}", "{} exact_match", "exact-match {}", "Balanced accuracy {}"])
+def test_a_metric_of_two_words_names_the_metric(heading: str):
+    frame = pl.DataFrame(
+        {"patient": PATIENTS, "frame": FRAMES, heading.format("ours"): A, heading.format("UNet v2"): B}
+    )
+    assert read_scores(frame).table.models == ["ours", "UNet v2"]
+
+
+def test_classes_in_brackets_beside_models_are_parts():
+    columns = {"Dice (liver)": A + B, "Dice (cystic duct)": B + A}
+    frame = pl.DataFrame({"model": ["a"] * 12 + ["b"] * 12, "patient": PATIENTS * 2, "frame": FRAMES * 2, **columns})
+    reading = read_scores(frame)
+    assert (reading.metric, reading.table.models) == ("Dice", ["a", "b"])
+    assert set(reading.table.frame["class"]) == {"liver", "cystic duct"}
+    assert read_scores(frame, metric="Dice").table.metrics == ["Dice"]
+    effects = surgvalid.failures(frame, outcome="Dice", fixed=["class"], family="gaussian").table
+    assert effects["term"].to_list() == ["(Intercept)", "class[liver]"]
+    both = read_scores(frame.with_columns(IoU=pl.Series(A + B)))
+    assert both.table.metrics == ["Dice (liver)", "Dice (cystic duct)", "IoU"]
+
+
 def test_the_file_of_a_wide_table_names_the_metric_if_it_is_one():
     columns = {"patient": PATIENTS, "unet": A, "swin": B}
     assert names(read(columns, "hd95.csv"), "metric") == {"hd95"}

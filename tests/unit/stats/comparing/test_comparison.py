@@ -199,7 +199,9 @@ def test_too_few_differing_videos_favour_nobody_and_a_better_value_that_is_no_pr
     result = compare(pl.DataFrame(mixed), "A", "B")
     assert result.table["favours"].to_list() == [None]
     assert result.table["p_value"][0] > 0.05
-    assert result.verdict[0].startswith("A has the highest correct, 0.143 above B (-1.000 to 1.000; 7 videos): open")
+    assert result.verdict[0].startswith(
+        "A has the highest correct, 14.3 points above B (-100.0 to 100.0 points; 7 videos)"
+    )
 
 
 def frames_of_patients(gaps: list[float], frames: int = 20) -> pl.DataFrame:

@@ -10,9 +10,11 @@ import pytest
 from docs.validate_failure_loop import PROPERTIES, hidden_harm_answers
 
 from surgvalid.errors import UnknownName
+from surgvalid.stats.mixed import hidden_harm
 from surgvalid.stats.mixed.failures import failures
 from surgvalid.stats.mixed.hidden_harm import hidden_harms
 from surgvalid.stats.mixed.report import FailuresResult
+from surgvalid.stats.verdict.joint_flips import JointTests, joint_tests
 
 
 def analysed(kind: str, **options: Any) -> FailuresResult:
@@ -94,3 +96,24 @@ def test_where_videos_are_too_few_for_pairs_nobody_says_that_there_are_none() ->
     (said,) = (finding.message for finding in result.findings if finding.code == "nothing-to-recommend")
     assert "nor any two together" not in said
     assert "could not be tested here" in said
+
+
+def test_pairs_that_say_nothing_of_their_own_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Properties of whole videos, and two that never meet: what is left of their product is rounding."""
+    seen: list[np.ndarray] = []
+
+    def watched(totals: np.ndarray, sizes: np.ndarray, *, alpha: float) -> JointTests:
+        seen.append(totals)
+        return joint_tests(totals, sizes, alpha=alpha)
+
+    monkeypatch.setattr(hidden_harm, "joint_tests", watched)
+    of_video = pl.col("video").rank("dense").cast(pl.Int64)
+    never_both = ((pl.col("smoke") == 0) & (pl.col("blood") == 1)).cast(pl.Int64)
+    table = hidden_harm_answers("none", 3).with_columns(centre=of_video % 2, device=of_video % 3 % 2, haze=never_both)
+    result = failures(
+        table, outcome="right", fixed=["centre", "device", "smoke", "haze"], random=["model", "video", "case"]
+    )
+    assert hidden_harms(result) is not None
+    [totals] = seen
+    assert totals.shape[1] == 4  # of six pairs
+    assert (np.abs(totals).max(axis=0) > 0.1).all()

@@ -104,6 +104,42 @@ def test_what_surely_helps_one_model_and_harms_another_has_no_p_value_on_average
     assert row(both)["p_value"] < 0.01  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    ("moved", "words"),
+    [
+        ({"m0": -1.0, "m1": -3.0}, "all models are affected the same way, unequally (p < 0.001 by Holm); effect of"),
+        ({"m0": 2.0, "m1": 4.0}, "all models are affected the same way, unequally"),
+        ({"m0": 0.0, "m1": -2.0}, "it depends on the model (p < 0.001 by Holm): shown for m1, not for m0; effect of"),
+        ({"m0": 1.0, "m1": -1.4}, "it depends on the model (p < 0.001 by Holm): one way for m0, the other way for m1;"),
+    ],
+)
+def test_whether_all_models_are_harmed_or_one_is_told(moved: dict[str, float], words: str) -> None:
+    frame = answers(Truth(2, 12, real=True, model_sd=0.0), 3)
+    frame = frame.with_columns(value=pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved))
+    found = failures(frame, family="gaussian", **ASKED)
+    [text] = [finding.message for finding in found.findings if finding.code == "depends-on-model"]
+    assert text.startswith(words)
+
+
+def test_what_harms_all_models_unequally_is_established_and_no_model_has_to_be_chosen() -> None:
+    frame = answers(Truth(2, 12, real=True, model_sd=0.0), 3)
+    for moved, verdict in (
+        ({"m0": -1.0, "m1": -3.0}, "established"),
+        ({"m0": 0.0, "m1": -2.0}, "depends on the model"),
+    ):
+        score = 0.6 + (pl.col("value") + pl.col("smoke") * pl.col("model").replace_strict(moved)) / 20
+        found = failures(
+            frame.with_columns(dsc=score),
+            family="gaussian",
+            transform="none",
+            recommend=True,
+            **ASKED | {"outcome": "dsc"},
+        )
+        advice = found.tables["recommendations"].row(0, named=True)
+        assert advice["verdict"] == verdict
+        assert ("--models" in advice["advice"]) == (verdict != "established")
+
+
 def test_few_videos_are_warned_of_by_their_number_and_have_no_symbol_below_six() -> None:
     strong = Truth(4, 5, real=True, model_sd=0.0, effect=-3.0)
     five = failures(answers(strong, 0), family="gaussian", **ASKED)

@@ -10,6 +10,7 @@ import pytest
 
 import surgvalid
 from surgvalid.results.result import Result
+from surgvalid.schema.tables.table_reading import read_scores
 from surgvalid.studies.study import study
 
 
@@ -88,3 +89,31 @@ def test_a_number_of_patients_beside_another_says_whose_it_is() -> None:
     sentences = study(table, missing="drop-score").verdict
     assert "compared on 8 of 20" in " ".join(sentences).lower()
     assert any(one.endswith("unseen in 20, all that B was run on.") for one in sentences)
+
+
+def test_answers_that_are_not_there_are_said_to_count_as_they_do():
+    """Of questions a missing answer is wrong: no case and no video is left out, and no line says so."""
+    rows = [
+        {"video": f"v{video:02d}", "question": f"v{video:02d}q{place}", "model": model, "correct": right}
+        for video in range(10)
+        for place in range(4)
+        for model, right in (("A", 1), ("B", None if video == 3 or place == 0 else (video + place) % 2))
+    ]
+    result = surgvalid.study(pl.DataFrame(rows))
+    lines = {line.code: line.sentence for line in result.request.interpreted}
+    assert lines["missing"] == "not there: 13 scores of B; they count as the worst value"
+    assert "shared" not in lines
+    assert result.judged.n == read_scores(pl.DataFrame(rows)).units == 10
+    assert result.tables["values"]["cases"].to_list() == [40, 40]
+
+
+def test_dates_are_no_conditions():
+    rows = [
+        {"patient": f"p{patient:02d}", "date": f"2025-{1 + patient // 2:02d}-05", "model": model, "dice": dice}
+        for patient in range(24)
+        for model, dice in (("A", 0.8 - patient % 3 / 50), ("B", 0.82 - patient % 5 / 50))
+    ]
+    result = surgvalid.study(pl.DataFrame(rows))
+    assert "strata" not in result.tables
+    assert result.judged.strata == ()
+    assert not [one.text for one in result.findings if "date=" in one.text]

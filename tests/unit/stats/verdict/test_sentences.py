@@ -8,7 +8,7 @@ import pytest
 
 import surgvalid
 from surgvalid.errors import DirectionUnknown, TableInvalid
-from surgvalid.report.verdict_page import evidence
+from surgvalid.report.verdict_page import evidence, figure_of
 from surgvalid.stats.verdict.sentences import evidence_of, title_of
 
 
@@ -34,7 +34,54 @@ def test_a_model_that_is_better_is_called_so_with_metric_number_unit_and_n():
 
 def test_many_beaten_models_are_not_listed():
     first = said(wide(20, a=0.2, b=0.1, c=0.05, d=0.0, e=-0.1))[0]
-    assert first.startswith("a is better than every other model in dice, least surely than b, by 0.")
+    assert first.startswith("a is better than every other model in dice; the least sure lead is that over b, by 0.")
+
+
+def answers(metric: str, gain: float, seed: int = 3) -> pl.DataFrame:
+    """Ten questions of each of twenty patients, right or wrong."""
+    drawn = np.random.default_rng(seed).random((2, 200)) < np.array([[0.5], [0.5 + gain]])
+    patients = [f"p{row // 10:02d}" for row in range(200)]
+    parts = [
+        pl.DataFrame({"patient": patients, "question": range(200), "model": name, metric: right.astype(int)})
+        for name, right in zip("AB", drawn, strict=True)
+    ]
+    return pl.concat(parts)
+
+
+@pytest.mark.parametrize("metric", ["correct", "accuracy", "success"])
+def test_cases_that_are_right_or_wrong_are_told_in_points_and_percent(metric: str):
+    frame = answers(metric, 0.3)
+    options = {"metric": metric, "better": "larger"} if metric == "success" else {}
+    result = surgvalid.study(frame, **options)
+    points = r"\d+\.\d points"
+    assert re.fullmatch(rf"B is better than A, by {points} of {metric}", title_of(result.judged))
+    first = rf"B is better than A in {metric} by {points} \(\d+\.\d to {points}; 20 patients\)\."
+    assert re.fullmatch(first, result.verdict[0]), result.verdict[0]
+    assert result.verdict[1].endswith(
+        "points matter is not a question of statistics: --margin 0.02 stands for 2 points."
+    )
+    assert f"{metric} (0 to 100 %, larger is better)" in evidence_of(result.judged)
+    pair = result.judged.deciding
+    assert f"by {100 * pair.difference:.1f} points" in result.verdict[0]
+    [chart] = figure_of(result.judged, result.tables, result.scores.frame.select("model", "case", "value"))
+    [mean] = [mark for mark in chart.image.rows.marks if mark.shape == "diamond"]
+    assert (mean.x, mean.low, mean.high) == pytest.approx([100 * end for end in (pair.difference, pair.low, pair.high)])
+    margin = surgvalid.study(frame, margin=0.9, **options).verdict[0]
+    assert re.search(r"by less than the margin 90 points: equal for practice\.$", margin), margin
+    alone = surgvalid.study(frame.filter(model="A"), **options)
+    reached = rf"A reaches {metric} \d\d\.\d % \(95% interval \d\d\.\d to \d\d\.\d %; 20 patients\).*"
+    assert re.fullmatch(reached, alone.verdict[0]), alone.verdict[0]
+
+
+def test_the_margin_of_percentages_is_written_as_they_are():
+    frame = answers("correct", 0.3).with_columns(correct=pl.format("{} %", 100 * pl.col("correct")))
+    assert surgvalid.study(frame).verdict[1].endswith("--margin 2 stands for 2 points.")
+    assert "the margin 2 points" in surgvalid.study(frame, margin=2).verdict[0]
+
+
+def test_shares_of_whole_patients_are_told_as_they_were_written():
+    frame = answers("accuracy", 0.3).group_by("patient", "model").agg(pl.col("accuracy").mean())
+    assert re.match(r"B is better than A in accuracy by 0\.\d\d\d \(", surgvalid.study(frame).verdict[0])
 
 
 @pytest.mark.parametrize(("patients", "others", "word"), [(12, 2, "exact "), (13, 2, ""), (13, 1, "exact ")])
@@ -424,4 +471,4 @@ def test_a_sure_mean_over_patients_goes_against_a_mere_lead_over_all_cases():
 
 def test_what_a_computer_leaves_of_nothing_is_nothing():
     rows = {"patient": [f"p{i}" for i in range(20)], "a": [1] * 20, "b": [0 if i in (3, 8) else 1 for i in range(20)]}
-    assert "0.100 above b (0.000 to 0.250; 20 patients)" in said(rows, metric="correct")[0]
+    assert "10.0 points above b (0.0 to 25.0 points; 20 patients)" in said(rows, metric="correct")[0]

@@ -93,10 +93,14 @@ class ByModel:
     def opposed(self, alpha: float) -> Iterator[str]:
         """Coefficients that surely help one model and harm another, each one-sided at `alpha` / (models - 1)."""
         for one in self.slopes:
-            t = one.effects / np.sqrt(np.diag(one.covariance))
-            bound = -special.stdtrit(self.freedom, alpha / max(len(t) - 1, 1))
-            if t.max() > bound and t.min() < -bound:
+            if {1, -1} <= set(self.ways(one, alpha / max(len(one.models) - 1, 1)).values()):
                 yield one.name
+
+    def ways(self, one: Slopes, alpha: float) -> dict[str, int]:
+        """For every model, 1 or -1 where a coefficient surely raises or lowers the outcome (one-sided), else 0."""
+        t = one.effects / np.sqrt(np.diag(one.covariance))
+        sure = np.abs(t) > -special.stdtrit(self.freedom, alpha)
+        return dict(zip(one.models, np.where(sure, np.sign(t), 0).astype(int).tolist(), strict=True))
 
 
 def by_model(model: ModelFormula, frame: pl.DataFrame, term: str, *, column: str, video: str, level: float) -> ByModel:

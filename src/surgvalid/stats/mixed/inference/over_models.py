@@ -34,6 +34,7 @@ from surgvalid.stats.mixed.model.formula import column_of
 
 KNOWN_MODELS = 5
 """Models from which their spread is known well enough to need no warning."""
+UNEQUALLY = "all models are affected the same way, unequally"
 MOST_ROWS = 20_000
 """Beyond, the test of every property by model takes minutes; asked for by name, it is made all the same."""
 
@@ -129,10 +130,29 @@ def _spoken(one: ByModel, p_value: float, opposed: Collection[str], *, ratio: bo
     """That a property depends on the model, with the slopes."""
     what = "odds ratio" if ratio else "effect"
     listed = "; ".join(f"{slopes.name}: {', '.join(_sized(slopes, ratio=ratio))}" for slopes in one.slopes)
-    text = f"it depends on the model ({p_phrase(p_value)} by Holm); {what} of {listed}"
+    ways = {_ways(one, slopes) for slopes in one.slopes}
+    whose = ways.pop() if len(ways) == 1 else "it depends on the model{}"
+    text = f"{whose.replace('{}', f' ({p_phrase(p_value)} by Holm)', 1)}; {what} of {listed}"
     if any(slopes.name in opposed for slopes in one.slopes):
         text += "; what surely helps one model and harms another has no p value and interval on average"
     return remark("depends-on-model", text, one.term)
+
+
+def _ways(one: ByModel, slopes: Slopes) -> str:
+    """Whom a coefficient surely affects, and which way, with a place for the p value.
+
+    That it is all models, the same way, asks for no correction: each has to be shown.
+    """
+    if set(one.ways(slopes, ALPHA).values()) in ({1}, {-1}):
+        return UNEQUALLY + "{}"
+    way_of = one.ways(slopes, ALPHA / max(len(slopes.models) - 1, 1))
+    up, down, unknown = (", ".join(name for name, way in way_of.items() if way == which) for which in (1, -1, 0))
+    shown = (
+        f": one way for {up}, the other way for {down}"
+        if up and down
+        else f": shown for {up or down}, not for {unknown}"
+    )
+    return "it depends on the model{}" + shown * bool(up or down)
 
 
 def _sized(slopes: Slopes, *, ratio: bool) -> Iterator[str]:

@@ -297,6 +297,7 @@ def as_scores(
         return frame  # no column is called so, which is said where columns are looked up
     scores = read.table.frame.filter(pl.col("metric") == read.metric)
     model = [] if named_by(frame.columns, MODELS) or scores["model"].n_unique() == 1 else ["model"]
+    model += [name for name in ("class",) if name in scores.columns and name not in frame.columns]  # of class columns
     return scores.select(*model, _ROW, pl.col("value").alias(outcome)).join(rows.drop(outcome, strict=False), on=_ROW)
 
 
