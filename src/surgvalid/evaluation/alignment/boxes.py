@@ -7,7 +7,7 @@ aside. Each alternative is compared with the file as read by `evidence`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -189,7 +189,7 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if scored:
         looked["scores-cut"] = scores_cut(study.prediction.score)
     if len(study.reference.image) < FEWEST or not len(study.prediction.image):
-        return looked
+        return looked | {"predictions-shifted": too_few(units_of_frames(study.video, study.place))}
     look = _look(study, certain)
     strange = unrelated(look)
     tried = another_reading(look), lagging(look, moving=not strange), another_order(look, moving=not strange)
@@ -301,7 +301,8 @@ def lagging(look: _Look, *, moving: bool) -> _Doubt | None:
         speaking = {lag: gains[lag]._replace(better=one.better, units=one.units) for lag, one in following.items()}
     if lag:
         return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, speaking[lag], look.units, study.moment))
-    single = _one_video(look, tried)
+    video = study.video[look.reference.image]
+    single = late_alone(look.as_read, tried, (video, at), study.videos, study.moment)
     return None if single is None else _Doubt(0.0, single)
 
 
@@ -343,23 +344,36 @@ def too_few(units: EvidenceUnits) -> SanityFinding | None:
     return SanityFinding("predictions-shifted", Severity.NOTE, evidence)
 
 
-def _one_video(look: _Look, tried: dict[int, tuple[Floats, np.ndarray]]) -> SanityFinding | None:
-    """A single video that lags by itself; blocks of five frames are the pieces of evidence."""
-    study = look.study
-    image = look.reference.image
-    for video in np.unique(study.video[image]).tolist():
-        here = study.video[image] == video
-        block = np.where(here, study.place[image] // 5, -1)
+def late_alone(
+    as_read: Floats,
+    tried: Mapping[int, tuple[Floats, np.ndarray]],
+    moments: tuple[Indices, Indices],
+    videos: Sequence[str],
+    moment: str,
+    what: str = "overlap",
+) -> SanityFinding | None:
+    """A single video that lags by itself; blocks of five frames are the pieces of evidence.
+
+    Args:
+        as_read: The statistic of every reference.
+        tried: The same under every lag, and which references it can be told of.
+        moments: The video of every reference, and its place there.
+        videos: Their names.
+        moment: What a place is called.
+        what: The name of the statistic.
+    """
+    for video in np.unique(moments[0]).tolist():
+        block = np.where(moments[0] == video, moments[1] // 5, -1)
         blocks = EvidenceUnits(block, int(block.max()) + 1)
         gains = {
-            lag: gain_between(look.as_read, values, np.where(kept, block, -1), blocks)
+            lag: gain_between(as_read, values, np.where(kept, block, -1), blocks)
             for lag, (values, kept) in tried.items()
         }
         lag = max(gains, key=lambda one: gains[one].speaks(0.1, 5) * gains[one].mean, default=0)
         if lag and (gain := gains[lag]).units and gain.speaks(0.1, 5):
             evidence = (
-                f"The predictions of video {study.videos[video]!r} alone are {late_by(lag, study.moment)}: mean "
-                f"overlap {gain.as_read:.2f}, and {gain.other:.2f} with --format lag={study.videos[video]}:{-lag}."
+                f"The predictions of video {videos[video]!r} alone are {late_by(lag, moment)}: mean {what} "
+                f"{gain.as_read:.2f}, and {gain.other:.2f} with --format lag={videos[video]}:{-lag}."
             )
             return SanityFinding("predictions-shifted", Severity.WARNING, evidence)
     return None
@@ -618,7 +632,7 @@ def frames_in_order(videos: Sequence[str], keys: Sequence[object]) -> tuple[Indi
 
 
 def lags_of(lag: str | int, videos: Sequence[str]) -> list[int]:
-    """By how much the predictions of every video are moved: one number for all, or `VIDEO:N` for some.
+    """By how many moments the predictions of every video are moved: one number for all, or `VIDEO:N` for some.
 
     Raises:
         Misuse: No whole number, or a video that there is not.
@@ -627,13 +641,22 @@ def lags_of(lag: str | int, videos: Sequence[str]) -> list[int]:
         >>> lags_of("-1", ["a", "b"]), lags_of("b:2", ["a", "b"])
         ([-1, -1], [0, 2])
     """
-    given = [one.rpartition(":") for one in str(lag).split("+") if one.strip()]
+    return list(map(int, _of_videos("lag", lag, videos, r"[+-]?\d{1,9}", "whole number")))
+
+
+def delays_of(lag_s: str | float, videos: Sequence[str]) -> list[float]:
+    """The same in seconds."""
+    return list(map(float, _of_videos("lag_s", lag_s, videos, r"[+-]?\d{1,9}(\.\d*)?", "number of seconds")))
+
+
+def _of_videos(option: str, stated: str | float, videos: Sequence[str], pattern: str, what: str) -> list[str]:
+    given = [one.rpartition(":") for one in str(stated).split("+") if one.strip()]
     steps = {video.strip(): step.strip() for video, _, step in given}
-    if bad := [step for step in steps.values() if not re.fullmatch(r"[+-]?\d{1,9}", step)]:
-        raise Misuse(f"--format lag={lag}: {bad[0]!r} is no whole number; expected -1, or VIDEO:-1+VIDEO:2")
+    if bad := [step for step in steps.values() if not re.fullmatch(pattern, step)]:
+        raise Misuse(f"--format {option}={stated}: {bad[0]!r} is no {what}; expected -1, or VIDEO:-1+VIDEO:2")
     if strange := sorted(set(steps) - {"", *videos}):
         raise UnknownName("video", strange[0], videos)
-    return [int(steps.get(video, steps.get("", "0"))) for video in videos]
+    return [steps.get(video, steps.get("", "0")) for video in videos]
 
 
 def natural_keys(names: Sequence[str]) -> Iterator[list[tuple[int, int, str]]]:

@@ -16,6 +16,7 @@ from surgvalid.evaluation.alignment.boxes import (
     FEWEST,
     LAGS,
     frames_in_order,
+    late_alone,
     late_finding,
     natural_keys,
     no_nearer,
@@ -57,7 +58,7 @@ def mask_alignment(
     if looked["masks-elsewhere"] or looked["constant-predictions"] or not pairs:
         return looked
     at = video[chosen], place[chosen]
-    looked |= _exchanged(pairs, *at)
+    looked |= _exchanged(pairs, *at, listed)
     if len(classes) > 1:
         table = np.stack([_table(one, other, sorted(classes)) for one, other in pairs])
         summed = np.zeros((len(listed), *table.shape[1:]))
@@ -84,7 +85,7 @@ def _small(labels: np.ndarray) -> np.ndarray:
     return labels[::step, ::step]
 
 
-def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices) -> Looked:
+def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices, names: Sequence[str]) -> Looked:
     """Whether predicted foregrounds lie on those of the references some images away, or on any as well as their own."""
     if len({one.shape for one, _ in pairs}) > 1:
         return {}
@@ -102,17 +103,20 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
         strange = no_nearer((theirs, as_read), image, units, videos, reached, float(ours[held].mean()), "DSC")
         if strange:
             return {"images-exchanged": strange._replace(severity=Severity.WARNING)}
-    speaking = {}
+    tried = {}
     for lag in LAGS:
         other = np.array([row.get((v, p + lag), -1) for v, p in zip(video.tolist(), place.tolist(), strict=True)])
         kept = held & (other >= 0)
         if kept.any():
-            values = np.where(kept, _dsc(sides[0], sides[1][other]), 0.0)
-            gain = gain_between(as_read, values, np.where(kept, units.code, -1), units)
-            if gain.speaks(0.02, 4):
-                speaking[lag] = gain
+            tried[lag] = np.where(kept, _dsc(sides[0], sides[1][other]), 0.0), kept
+    gains = {
+        lag: gain_between(as_read, values, np.where(kept, units.code, -1), units)
+        for lag, (values, kept) in tried.items()
+    }
+    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
     if not speaking:
-        return {"predictions-shifted": too_few(units)}
+        single = late_alone(as_read, tried, (video, place), names, "image", "DSC")
+        return {"predictions-shifted": single or too_few(units)}
     lag = max(speaking, key=lambda one: speaking[one].mean)
     return {"predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
 
