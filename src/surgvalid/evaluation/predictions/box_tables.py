@@ -153,7 +153,8 @@ def boxes_of_table(source: Any, where: str, columns: Mapping[str, str] | None = 
     form = f"a table of boxes (columns {', '.join(sides)})"
     raw = RawBoxes(form, formats)
     for row in frame.iter_rows(named=True):
-        key = row[image] or (row[beside] if beside else row[image]) if image else (str(row[moment[0]]), int(row[moment[1]])) if moment else about
+        key = row[image] if image else (str(row[moment[0]]), int(row[moment[1]])) if moment else about
+        key = key or row[beside] if beside else key
         box = _listed(row[sides[0]]) if len(sides) == 1 else [row[side] for side in sides]
         raw.ids += [row[beside]] if beside else []
         raw.add(key, row[label], box, row[score] if score else None)
@@ -203,5 +204,3 @@ def _listed(cell: Any) -> Any:
     if isinstance(cell, Mapping):
         return [cell.get(side) for side in ("x1", "y1", "x2", "y2")]
     return list(cell) if cell is not None else None
-
-

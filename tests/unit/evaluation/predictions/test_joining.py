@@ -207,7 +207,7 @@ def test_one_odd_box_among_many_is_named_and_is_no_other_format() -> None:
         {"image": truth[i]["file_name"], "label": "hook", "x1": 10.0, "y1": 10.0, "x2": 50.0, "y2": 60.0} for i in order
     ]
     rows[7] |= {"x1": 90.0}
-    with pytest.raises(InputInvalid, match="box 8 has no area or leaves its image.*boxes=xyxy takes"):
+    with pytest.raises(InputInvalid, match=r"box 8 has no area or leaves its image.*boxes=xyxy takes"):
         read_boxes(rows, dataset)
 
 
