@@ -216,7 +216,8 @@ def told(planted: Planted) -> str:
 def proposed(text: str, mend: str) -> dict[str, Any]:
     """The option that a text proposes, as the library takes it."""
     pattern = rf"--format (?='?(?:{mend}))('[^']+'|\S+)"
-    assert (held := re.search(pattern, text)), text
+    held = re.search(pattern, text)
+    assert held, text
     name, _, value = shlex.split(held[1].rstrip(".,;"))[0].partition("=")
     return {ARGUMENTS.get(name, name): value.split("+") if name in LISTS else value}
 
