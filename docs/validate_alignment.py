@@ -153,7 +153,7 @@ def _named(outcomes: np.ndarray, of_prototype: Mapping[str, int | None], trials:
     rows = []
     for place, (name, wanted) in enumerate(of_prototype.items()):
         seen = int(outcomes[:, place].sum())
-        chance = None if wanted is None else worse(seen, len(outcomes), wanted, trials)
+        chance: float | str = "" if wanted is None else worse(seen, len(outcomes), wanted, trials)
         stated = "not looked at" if wanted is None else f"{wanted} of {trials}"
         rows.append([name, stated, f"{seen} of {len(outcomes)}", chance])
     return markdown(["planted", "prototype", "named here", "p that fewer are named than by the prototype"], rows)

@@ -103,6 +103,30 @@ def two_videos_without(_: Path) -> Planted:
                    "no_predictions=", 1.0)  # fmt: skip
 
 
+def some_boxes(named: str, kept: Callable[[BoxStudy], np.ndarray]) -> Build:
+    """Detections of some images alone."""
+
+    def build(_: Path) -> Planted:
+        study = box_study(3, "usual")[1]
+        data, sound = coco(study)
+        held = kept(study)
+        faulty = [one for one in sound if held[one["image_id"]]]
+        return Planted("detection", sound, faulty, data, "coco_ap50", named)
+
+    return build
+
+
+def one_video_mirrored(_: Path) -> Planted:
+    study = box_study(3, "usual")[1]
+    data, sound = coco(study)
+    longest = np.bincount(study.video).argmax()
+    mirrored = [{**one, "bbox": [854 - one["bbox"][0] - one["bbox"][2], *one["bbox"][1:]]} for one in sound]
+    here = [study.video[one["image_id"]] == longest for one in sound]
+    faulty = [other if there else one for one, other, there in zip(sound, mirrored, here, strict=True)]
+    what = f"In 1 of .* videos .{study.videos[longest]}. predictions lie no nearer"
+    return Planted("detection", sound, faulty, data, "coco_ap50", what)
+
+
 def crossed_boxes(count: int) -> Build:
     def build(_: Path) -> Planted:
         study = box_study(3, "usual")[1]
@@ -156,6 +180,25 @@ def masks(fault: str, named: str, mend: str = "", within: float = 1e-9, seed: in
     return build
 
 
+def some_masks(named: str, change: Callable[[MaskStudy], np.ndarray], mend: str = "", seed: int = 4) -> Build:
+    def build(_: Path) -> Planted:
+        study = mask_study(seed, "usual")
+        sides = [maps_of(study, one) for one in (study.prediction, change(study), study.reference)]
+        return Planted("segmentation", *sides, "dsc_classes", named, mend)
+
+    return build
+
+
+def place_of(study: BoxStudy | MaskStudy) -> np.ndarray:
+    """Of every image in its video."""
+    return np.arange(len(study.video)) - np.searchsorted(study.video, study.video)
+
+
+def mirrored_in_one(study: MaskStudy) -> np.ndarray:
+    here = study.video == np.bincount(study.video).argmax()
+    return np.where(here[:, None, None], study.prediction[:, :, ::-1], study.prediction)
+
+
 def frames_from_0(folder: Path) -> Planted:
     """MOT text counts frames from 1."""
     rng = np.random.default_rng(0)
@@ -199,6 +242,17 @@ FAULTS: dict[str, Build] = {
     "4 two phases": phases("two swapped", "Classes are crossed", "renamed="),
     "4 another order of phases": phases("another order", "Classes are crossed|1 place", "renamed="),
     "4 two classes of masks": masks("two classes swapped", "Classes are crossed", "renamed="),
+    "4 classes of masks times 40": some_masks(
+        "No predicted class is one of the references'", lambda study: study.prediction * np.uint8(40), "renamed="
+    ),
+    "3 one video mirrored": one_video_mirrored,
+    "3 one video of masks mirrored": some_masks("In 1 of .* predictions lie no nearer", mirrored_in_one, seed=0),
+    "3 masks moved": some_masks("better moved by", lambda study: np.roll(study.prediction, 12, axis=2)),
+    "3 every second image alone": some_boxes("Only every 2nd image of", lambda study: place_of(study) % 2 == 0),
+    "3 every second mask alone": some_masks(
+        "Only every 2nd image of", lambda study: study.prediction * (place_of(study) % 2 == 0)[:, None, None]
+    ),
+    "3 videos cut short": some_boxes("no predictions from image 13 on", lambda study: place_of(study) < 12),
     "5 every instrument called one": masks("all called one", "never predicted|crossed"),
 }
 """Every fault that files had in silence, by its number in a list of them."""

@@ -24,6 +24,7 @@ from surgvalid.evaluation.alignment.evidence import (
     followed,
     gain_between,
     runs,
+    unit_means,
     units_of_frames,
 )
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
@@ -48,6 +49,10 @@ SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
 _SHOWN = 5
 
 
+STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 50)
+_ENDINGS = {2: "nd", 3: "rd"}
+STRANGE, FEWEST_IN_VIDEO = 0.15, 10
+"""In a strange video predictions are nearer to their own images by this share of what they are in most."""
 TWIN_IOU, TWINS = 0.95, 0.2
 FEWEST_DETECTIONS = 10
 """Below which nothing is said of copies."""
@@ -191,7 +196,7 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if len(study.reference.image) < FEWEST or not len(study.prediction.image):
         return looked | {"predictions-shifted": too_few(units_of_frames(study.video, study.place))}
     look = _look(study, certain)
-    strange = unrelated(look)
+    strange, some = unrelated(look)
     tried = another_reading(look), lagging(look, moving=not strange), another_order(look, moving=not strange)
     doubts = [doubt for doubt in tried if doubt]
     best = max(doubts, key=lambda doubt: doubt.fit, default=None)
@@ -200,8 +205,10 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     looked |= others | ({code: best.finding} if best else {})
     if best is None:
         looked["images-exchanged"] = strange
-        looked["boxes-elsewhere"] = None if strange else nowhere_near(look)
+        looked["boxes-elsewhere"] = None if strange else nowhere_near(look) or some
         looked["predictions-shifted"] = None if strange else too_few(look.units)
+    elif code == "predictions-shifted":
+        looked["boxes-elsewhere"] = some
     if study.names:
         looked |= {"labels-renamed": None, "classes-merged": None}
         if code in ("", "predictions-shifted"):
@@ -436,12 +443,20 @@ def another_order(look: _Look, *, moving: bool) -> _Doubt | None:
     return _Doubt(fit, finding)
 
 
-def unrelated(look: _Look) -> SanityFinding | None:
-    """Whether predictions lie no nearer to their own images than to others."""
+class _Unrelated(NamedTuple):
+    """What is said of predictions that lie no nearer to their own images than to others."""
+
+    all: SanityFinding | None = None
+    some: SanityFinding | None = None
+    """In single videos."""
+
+
+def unrelated(look: _Look) -> _Unrelated:
+    """Whether predictions lie no nearer to their own images than to others, in all videos or in some."""
     rng = np.random.default_rng(0)
     images = np.unique(look.prediction.image)
-    if images.size < FEWEST or not look.code.size:
-        return None
+    if images.size < FEWEST or not look.code.size or _constant(look.prediction):
+        return _Unrelated()
     sides = look.prediction, look.study.reference
     drawn = ours = np.zeros(len(look.as_read))
     for _ in range(DRAWS):
@@ -452,10 +467,11 @@ def unrelated(look: _Look) -> SanityFinding | None:
     alone = np.isin(look.reference.image, images)
     rows = [np.bincount(side.image, minlength=len(look.study.video)) for side in (look.prediction, look.reference)]
     reached = np.minimum(1, rows[0] / np.maximum(rows[1], 1))[look.reference.image[alone]].mean()
-    if _constant(look.prediction):
-        return None
     image = np.where(alone, look.reference.image, -1)
-    return no_nearer((drawn, look.as_read), image, look.units, len(look.study.videos), reached, float(ours.mean()))
+    video = np.where(alone, look.study.video[look.reference.image], -1)
+    names = look.study.videos
+    strange = no_nearer((drawn, look.as_read), image, look.units, len(names), reached, float(ours.mean()))
+    return _Unrelated(strange, strange_videos(look.as_read, drawn, video, names, "boxes-elsewhere"))
 
 
 def no_nearer(
@@ -528,7 +544,8 @@ def _without(study: BoxStudy, silent: Sequence[str]) -> Looked:
         hint = "Do several images share a name there, as frames of several videos do, or were images left out?"
         piled = SanityFinding("images-without-predictions", Severity.WARNING, evidence, hint)
     videos = silent_videos(study.video, labelled > 0, given > 0, study.videos, silent)
-    return {"videos-without-predictions": videos, "images-without-predictions": piled}
+    systematic = left_out(study.video, study.place, labelled > 0, given > 0)
+    return {"videos-without-predictions": videos, "images-without-predictions": piled or systematic}
 
 
 def silent_videos(
@@ -563,6 +580,74 @@ def silent_videos(
     meant = f"--format no_predictions={'+'.join(lost)}"
     hint = f"Were they left out when the predictions were written? Say {meant} if it is meant."
     return SanityFinding("videos-without-predictions", Severity.ERROR, evidence, hint)
+
+
+def left_out(video: Indices, place: Indices, labelled: np.ndarray, predicted: np.ndarray) -> SanityFinding | None:
+    """Whether images lack predictions by a rule: all but every so many, or the ends of nearly all videos.
+
+    Args:
+        video: Of every image.
+        place: Of every image in its video.
+        labelled: Whether it has references.
+        predicted: Whether it has predictions.
+    """
+    if not (labelled & predicted).any():
+        return None
+    steps = []
+    for step in STEPS:
+        hits = np.bincount((place % step)[labelled & predicted], minlength=step)
+        frames = np.bincount((place % step)[labelled], minlength=step)
+        held, others = int(hits.argmax()), labelled.sum() - frames[hits.argmax()]
+        share = hits[held] / frames[held]
+        if hits.sum() == hits[held] and (1 - share) ** (others / SILENT_FRAMES) < SILENT_CHANCE:
+            steps.append((share, f"Only every {step}{_ENDINGS.get(step, 'th')} image of the videos has predictions"))
+    evidence = max(steps, default=(0.0, ""))[1]
+    last = np.full(int(video.max()) + 1, -1)
+    np.maximum.at(last, video[predicted], place[predicted])
+    after = labelled & (place > last[video])
+    missed = np.bincount(video[after], minlength=len(last))[last >= 0]
+    share = (labelled & predicted).sum() / max((labelled & ~after).sum(), 1)
+    cut = missed >= SILENT_FRAMES
+    if not evidence and cut.mean() >= LEAST_SHARE and (1 - share) ** (missed.sum() / SILENT_FRAMES) < SILENT_CHANCE:
+        first = int(np.median(last[last >= 0][cut])) + 2
+        evidence = f"{cut.sum()} of {cut.size} videos have no predictions from image {first} on (the middle of them)"
+    if not evidence:
+        return None
+    count = int((labelled & ~predicted).sum())
+    hint = "Were images skipped when the predictions were made? References without predictions count as missed."
+    evidence += f": {count:,} of {labelled.sum():,} images with references have none."
+    return SanityFinding("images-without-predictions", Severity.WARNING, evidence, hint)
+
+
+def strange_videos(
+    as_read: Floats, drawn: Floats, video: Indices, names: Sequence[str], code: str, what: str = "overlap"
+) -> SanityFinding | None:
+    """Videos whose predictions lie no nearer to their own images than to others, unlike those of most videos.
+
+    Args:
+        as_read: The statistic of every reference.
+        drawn: The same beside images drawn at random.
+        video: Of every reference; -1 leaves it out.
+        names: Of the videos.
+        code: Which check speaks.
+        what: The name of the statistic.
+    """
+    own = unit_means(as_read, video, len(names))
+    nearer = own - unit_means(drawn, video, len(names))
+    nearer[np.bincount(video[video >= 0], minlength=len(names)) < FEWEST_IN_VIDEO] = np.nan
+    held = np.isfinite(nearer)
+    if held.sum() < FEWEST_VIDEOS or (middle := float(np.median(nearer[held]))) <= 0:
+        return None
+    strange = np.flatnonzero(held & (nearer <= STRANGE * middle))
+    if not strange.size:
+        return None
+    shown = ", ".join(names[v] for v in strange[:_SHOWN]) + (" and more" if strange.size > _SHOWN else "")
+    evidence = (
+        f"In {strange.size} of {len(names)} videos ({shown}) predictions lie no nearer to their own images than to "
+        f"others: mean {what} {own[strange].mean():.2f}, and {np.median(own[held]):.2f} in most videos."
+    )
+    hint = "Are they of another video, mirrored, or cut otherwise there?"
+    return SanityFinding(code, Severity.WARNING, evidence, hint)
 
 
 def scores_cut(score: Floats | None) -> SanityFinding | None:

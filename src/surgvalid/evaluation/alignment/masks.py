@@ -18,15 +18,17 @@ from surgvalid.evaluation.alignment.boxes import (
     frames_in_order,
     late_alone,
     late_finding,
+    left_out,
     natural_keys,
     no_nearer,
     silent_videos,
+    strange_videos,
     too_few,
 )
 from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import gain_between, runs, units_of_frames
 from surgvalid.evaluation.sanity.labels import mask_checks
-from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
 
@@ -67,11 +69,14 @@ def mask_alignment(
     return looked
 
 
-def masks_lacking(videos: Sequence[str], counts: Floats, silent: Sequence[str]) -> SanityFinding | None:
-    """Whether whole videos have no predicted foreground though others have; `counts` as `class_counts` gives them."""
-    video, _, names = frames_in_order(videos, range(len(videos)))
+def masks_lacking(videos: Sequence[str], images: Sequence[str], counts: Floats, silent: Sequence[str]) -> Looked:
+    """Whether whole videos, or images by a rule, have no predicted foreground; `counts` are those of `class_counts`."""
+    video, place, names = frames_in_order(videos, list(natural_keys(images)))
     predicted, labelled = masks_held(counts)
-    return silent_videos(video, labelled, predicted, names, silent)
+    return {
+        "videos-without-predictions": silent_videos(video, labelled, predicted, names, silent),
+        "images-without-predictions": left_out(video, place, labelled, predicted),
+    }
 
 
 def masks_held(counts: Floats) -> tuple[np.ndarray, np.ndarray]:
@@ -94,12 +99,15 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
     row = {(v, p): at for at, (v, p) in enumerate(zip(video.tolist(), place.tolist(), strict=True))}
     units = units_of_frames(video, place - _first(video, place))
     as_read = _dsc(sides[0], sides[1])
+    some: Looked = {}
     if held.sum() >= FEWEST:
         drawn = np.random.default_rng(0).integers(0, len(pairs), (DRAWS, len(pairs)))
         ours, theirs = (np.mean([_dsc(sides[0], side[other]) for other in drawn], axis=0) for side in sides)
         reached = float(sides[1][held].any(axis=1).mean())
         image = np.where(held, np.arange(len(pairs)), -1)
         videos = len(np.unique(video))
+        at = np.where(held, video, -1)
+        some = {"masks-elsewhere": strange_videos(as_read, theirs, at, names, "masks-elsewhere", "DSC")}
         strange = no_nearer((theirs, as_read), image, units, videos, reached, float(ours[held].mean()), "DSC")
         if strange:
             return {"images-exchanged": strange._replace(severity=Severity.WARNING)}
@@ -116,9 +124,9 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
     speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
     if not speaking:
         single = late_alone(as_read, tried, (video, place), names, "image", "DSC")
-        return {"predictions-shifted": single or too_few(units)}
+        return {**some, "predictions-shifted": single or too_few(units)}
     lag = max(speaking, key=lambda one: speaking[one].mean)
-    return {"predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
+    return {**some, "predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
 
 
 def _first(video: Indices, place: Indices) -> Indices:
