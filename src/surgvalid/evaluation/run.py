@@ -235,7 +235,8 @@ def built_of(
     head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
     read = _files(material, predictions=predictions, references=references, **chosen)
     request = VerbRequest(inputs=read, settled={"model": model})
-    return Built(material, settings, prepared, asked, {**head, "as_read": as_read}, request)
+    head |= {"as_read": True} if as_read else {}
+    return Built(material, settings, prepared, asked, head, request)
 
 
 def _head(

@@ -162,7 +162,7 @@ def agreed(shards: Sequence[ShardFile]) -> Mapping[str, Any]:
         raise InputInvalid("shards", problems)
     clusters = {video: unit for one in shards for video, unit in one.head["clusters"].items()}
     notes = list(dict.fromkeys(note for one in shards for note in one.head["notes"]))
-    as_read = all(one.head["as_read"] for one in shards)
+    as_read = all(one.head.get("as_read") for one in shards)
     return {**first, "clusters": clusters, "notes": notes, "lacking": _lacking(shards), "as_read": as_read}
 
 

@@ -51,7 +51,7 @@ _SHOWN = 5
 
 STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 50)
 _ENDINGS = {2: "nd", 3: "rd"}
-STRANGE, FEWEST_IN_VIDEO = 0.15, 10
+STRANGE, FEWEST_IN_VIDEO = 0.07, 10
 """In a strange video predictions are nearer to their own images by this share of what they are in most."""
 TWIN_IOU, TWINS = 0.95, 0.2
 FEWEST_DETECTIONS = 10

@@ -17,8 +17,9 @@ RULES: Mapping[str, str] = {
     "boxes-elsewhere": (
         "speaks where another reading of the boxes raises the mean overlap of the references by 0.05, to 1.3 times or "
         "more, with t of 5 over videos and in 80 % of them, or to 0.3 and twice as much; or where fewer than 2 % of "
-        "the references are overlapped by half, or single videos of five or more lie 15 % as much nearer to their own "
-        "images than to others as most videos; classes are left aside; at most 400 images are looked at, in whole runs"
+        "the references are overlapped by half, or single videos of five or more lie nearer to their own images than "
+        "to others by 7 % or less of what most videos do; classes are left aside; at most 400 images are looked at, in "
+        "whole runs"
     ),
     "images-exchanged": (
         "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos (an image on, "
