@@ -22,6 +22,7 @@ import polars as pl
 
 from surgvalid.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding, both
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.schema.documents import json_text
 from surgvalid.schema.findings import Severity
 from surgvalid.schema.shard import Shard
@@ -31,7 +32,6 @@ VERSION = 1
 HEAD = "shard.json"
 _TABLE = "shard_{}.parquet"
 _AGREED = ("kind", "model", "metrics", "by", "settings", "conventions", "prose")
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,10 @@ def agreed(shards: Sequence[ShardFile]) -> Mapping[str, Any]:
             held[video] = one.place
     wanted = sorted({video for one in shards for video in one.gathered.videos})
     if lacking := [video for video in wanted if video not in held]:
-        shown = ", ".join(lacking[:_SHOWN]) + (" and more" if len(lacking) > _SHOWN else "")
         parts = sorted({f"{number}/{one.shard.of}" for one in shards for number in _numbers(lacking, one.shard.of)})
         problems.append(
-            f"{len(lacking)} of {len(wanted)} videos are in no shard ({shown}); give {', '.join(parts)} too"
+            f"{len(lacking)} of {len(wanted)} videos are in no shard ({first_few(lacking)}); "
+            f"give {', '.join(parts)} too"
         )
     if problems:
         raise InputInvalid("shards", problems)

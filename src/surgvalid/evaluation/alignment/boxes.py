@@ -18,6 +18,7 @@ from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import (
     FEWEST_VIDEOS,
     LEAST_SHARE,
+    NO_GAIN,
     EvidenceUnits,
     Followed,
     Gain,
@@ -28,6 +29,7 @@ from surgvalid.evaluation.alignment.evidence import (
     units_of_frames,
 )
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.metrics.detection.matching import box_iou, pairs
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
@@ -46,7 +48,6 @@ FOLLOWED_LAGS = 6
 DRAWS = 5
 CUT, CUT_NOTE, FEWEST_SCORED = 0.3, 0.05, 100
 SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
-_SHOWN = 5
 
 
 STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 50)
@@ -56,6 +57,10 @@ STRANGE, FEWEST_IN_VIDEO = 0.07, 10
 TWIN_IOU, TWINS = 0.95, 0.2
 FEWEST_DETECTIONS = 10
 """Below which nothing is said of copies."""
+
+
+Tried = Mapping[int, tuple[Floats, np.ndarray]]
+"""The statistic of every reference under some lags, and which references each can be told of."""
 
 
 class LocatedBoxes(NamedTuple):
@@ -297,17 +302,16 @@ def lagging(look: _Look, *, moving: bool) -> _Doubt | None:
         kept = (at + lag >= 0) & (at + lag <= last)
         if kept.any():
             tried[lag] = _at(look, ours, lag), kept
-    gains = {lag: look.gain(best, kept) for lag, (best, kept) in tried.items()}
-    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
-    lag = max(speaking, key=lambda one: speaking[one].mean, default=0)
-    if not speaking:
-        hopeful = [lag for lag in LAGS[:FOLLOWED_LAGS] if moving and lag in gains and gains[lag].mean > 0]
+    lag, gain = best_lag(look.as_read, tried, look.units, look.code, 0.02, 4)
+    if not lag:
+        gains = {one: look.gain(*tried[one]) for one in LAGS[:FOLLOWED_LAGS] if moving and one in tried}
+        hopeful = [one for one, made in gains.items() if made.mean > 0]
         moved = {lag: look.followed(ours[study.reference.image] + lag, ours[look.prediction.image]) for lag in hopeful}
         following = {lag: one for lag, one in moved.items() if one.speaks}
         lag = min(following, key=lambda one: abs(following[one].share - 1), default=0)
-        speaking = {lag: gains[lag]._replace(better=one.better, units=one.units) for lag, one in following.items()}
+        gain = gains[lag]._replace(better=following[lag].better, units=following[lag].units) if lag else gain
     if lag:
-        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, speaking[lag], look.units, study.moment))
+        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, gain, look.units, study.moment))
     video = study.video[look.reference.image]
     single = late_alone(look.as_read, tried, (video, at), study.videos, study.moment)
     return None if single is None else _Doubt(0.0, single)
@@ -351,9 +355,21 @@ def too_few(units: EvidenceUnits) -> SanityFinding | None:
     return SanityFinding("predictions-shifted", Severity.NOTE, evidence)
 
 
+def best_lag(
+    as_read: Floats, tried: Tried, units: EvidenceUnits, code: Indices, least: float, t_least: float
+) -> tuple[int, Gain]:
+    """The lag that raises a statistic most, of those that do so surely, and by how much; 0 where none does."""
+    gains = {
+        lag: gain_between(as_read, values, np.where(kept, code, -1), units) for lag, (values, kept) in tried.items()
+    }
+    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(least, t_least)}
+    lag = max(speaking, key=lambda one: speaking[one].mean, default=0)
+    return lag, speaking.get(lag, NO_GAIN)
+
+
 def late_alone(
     as_read: Floats,
-    tried: Mapping[int, tuple[Floats, np.ndarray]],
+    tried: Tried,
     moments: tuple[Indices, Indices],
     videos: Sequence[str],
     moment: str,
@@ -372,12 +388,8 @@ def late_alone(
     for video in np.unique(moments[0]).tolist():
         block = np.where(moments[0] == video, moments[1] // 5, -1)
         blocks = EvidenceUnits(block, int(block.max()) + 1)
-        gains = {
-            lag: gain_between(as_read, values, np.where(kept, block, -1), blocks)
-            for lag, (values, kept) in tried.items()
-        }
-        lag = max(gains, key=lambda one: gains[one].speaks(0.1, 5) * gains[one].mean, default=0)
-        if lag and (gain := gains[lag]).units and gain.speaks(0.1, 5):
+        lag, gain = best_lag(as_read, tried, blocks, block, 0.1, 5)
+        if lag:
             evidence = (
                 f"The predictions of video {videos[video]!r} alone are {late_by(lag, moment)}: mean {what} "
                 f"{gain.as_read:.2f}, and {gain.other:.2f} with --format lag={videos[video]}:{-lag}."
@@ -572,10 +584,9 @@ def silent_videos(
     lost = [videos[v] for v in without if (1 - share) ** (frames[v] / SILENT_FRAMES) < SILENT_CHANCE]
     if not lost:
         return None
-    shown = ", ".join(lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
     evidence = (
-        f"{len(lost)} of {count} videos have references and no prediction at all ({shown}); in the others {share:.0%} "
-        "of the frames with references have some."
+        f"{len(lost)} of {count} videos have references and no prediction at all ({first_few(lost)}); in the others "
+        f"{share:.0%} of the frames with references have some."
     )
     meant = f"--format no_predictions={'+'.join(lost)}"
     hint = f"Were they left out when the predictions were written? Say {meant} if it is meant."
@@ -641,7 +652,7 @@ def strange_videos(
     strange = np.flatnonzero(held & (nearer <= STRANGE * middle))
     if not strange.size:
         return None
-    shown = ", ".join(names[v] for v in strange[:_SHOWN]) + (" and more" if strange.size > _SHOWN else "")
+    shown = first_few([names[v] for v in strange.tolist()])
     evidence = (
         f"In {strange.size} of {len(names)} videos ({shown}) predictions lie no nearer to their own images than to "
         f"others: mean {what} {own[strange].mean():.2f}, and {np.median(own[held]):.2f} in most videos."

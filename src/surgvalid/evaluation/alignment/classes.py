@@ -15,13 +15,13 @@ from scipy.optimize import linear_sum_assignment
 
 from surgvalid.errors import Misuse
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
 
 FEWEST = 5
 """Cases of a class below which it is not looked at."""
 LEAST_RECALL, LEAST_GAIN, LEAST_VIDEOS, MERGED = 0.4, 0.3, 0.7, 0.9
-_SHOWN = 4
 
 
 def class_checks(table: Floats, names: Sequence[str]) -> Looked:
@@ -156,11 +156,8 @@ def _crossed(table: Floats, classes: Indices, others: Indices) -> bool:
 
 
 def _listed(recall: Floats, classes: Sequence[int], others: Sequence[int], names: Sequence[str]) -> str:
-    shown = [
-        f"{recall[c, other]:.0%} of {names[c]!r} are called {names[other]!r}"
-        for c, other in list(zip(classes, others, strict=True))[:_SHOWN]
-    ]
-    return ", ".join(shown) + (f" and {len(classes) - _SHOWN} more" if len(classes) > _SHOWN else "")
+    pairs = zip(classes, others, strict=True)
+    return first_few([f"{recall[c, other]:.0%} of {names[c]!r} are called {names[other]!r}" for c, other in pairs], 4)
 
 
 def merged(table: Floats, names: Sequence[str]) -> SanityFinding | None:

@@ -15,6 +15,7 @@ from surgvalid.evaluation.alignment.boxes import (
     DRAWS,
     FEWEST,
     LAGS,
+    best_lag,
     frames_in_order,
     late_alone,
     late_finding,
@@ -26,7 +27,7 @@ from surgvalid.evaluation.alignment.boxes import (
     too_few,
 )
 from surgvalid.evaluation.alignment.classes import class_checks
-from surgvalid.evaluation.alignment.evidence import gain_between, runs, units_of_frames
+from surgvalid.evaluation.alignment.evidence import runs, units_of_frames
 from surgvalid.evaluation.sanity.labels import mask_checks
 from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.metrics.metric import Floats, Indices
@@ -117,16 +118,11 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
         kept = held & (other >= 0)
         if kept.any():
             tried[lag] = np.where(kept, _dsc(sides[0], sides[1][other]), 0.0), kept
-    gains = {
-        lag: gain_between(as_read, values, np.where(kept, units.code, -1), units)
-        for lag, (values, kept) in tried.items()
-    }
-    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
-    if not speaking:
+    lag, gain = best_lag(as_read, tried, units, units.code, 0.02, 4)
+    if not lag:
         single = late_alone(as_read, tried, (video, place), names, "image", "DSC")
         return {**some, "predictions-shifted": single or too_few(units)}
-    lag = max(speaking, key=lambda one: speaking[one].mean)
-    return {**some, "predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
+    return {**some, "predictions-shifted": late_finding(lag, gain, units, "image", "DSC")}
 
 
 def _first(video: Indices, place: Indices) -> Indices:
