@@ -643,8 +643,8 @@ def strange_videos(
         code: Which check speaks.
         what: The name of the statistic.
     """
-    own = unit_means(as_read, video, len(names))
-    nearer = own - unit_means(drawn, video, len(names))
+    fit = unit_means(as_read, video, len(names))
+    nearer = fit - unit_means(drawn, video, len(names))
     nearer[np.bincount(video[video >= 0], minlength=len(names)) < FEWEST_IN_VIDEO] = np.nan
     held = np.isfinite(nearer)
     if held.sum() < FEWEST_VIDEOS or (middle := float(np.median(nearer[held]))) <= 0:
@@ -655,7 +655,7 @@ def strange_videos(
     shown = first_few([names[v] for v in strange.tolist()])
     evidence = (
         f"In {strange.size} of {len(names)} videos ({shown}) predictions lie no nearer to their own images than to "
-        f"others: mean {what} {own[strange].mean():.2f}, and {np.median(own[held]):.2f} in most videos."
+        f"others: mean {what} {fit[strange].mean():.2f}, and {np.median(fit[held]):.2f} in most videos."
     )
     hint = "Are they of another video, mirrored, or cut otherwise there?"
     return SanityFinding(code, Severity.WARNING, evidence, hint)
