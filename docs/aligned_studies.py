@@ -178,13 +178,14 @@ def phase_study(seed: int, kind: str | None = None) -> PhaseStudy:
 def phase_faults(study: PhaseStudy) -> dict[str, tuple[str, PhaseStudy]]:
     """Every fault of phases planted in a study, with the check that must speak."""
 
-    def late(seconds: int) -> PhaseStudy:
+    def late(seconds: int, only: int | None = None) -> PhaseStudy:
         moved = [
             np.concatenate([np.full(max(seconds, 0), p[0]), p, np.full(max(-seconds, 0), p[-1])])
             for p in study.prediction
         ]
         cut = [m[: len(p)] if seconds > 0 else m[-len(p) :] for m, p in zip(moved, study.prediction, strict=True)]
-        return replace(study, prediction=cut)
+        sides = enumerate(zip(cut, study.prediction, strict=True))
+        return replace(study, prediction=[one if only in (None, at) else other for at, (one, other) in sides])
 
     swap = np.arange(study.classes)
     swap[[0, 2]] = 2, 0
@@ -194,6 +195,7 @@ def phase_faults(study: PhaseStudy) -> dict[str, tuple[str, PhaseStudy]]:
         "8 s late": ("predictions-shifted", late(8)),
         "8 s early": ("predictions-shifted", late(-8)),
         "25 s late": ("predictions-shifted", late(25)),
+        "one video 30 s late": ("predictions-shifted", late(30, 1)),
         "two swapped": ("labels-renamed", replace(study, prediction=[swap[p] for p in study.prediction])),
         "another order": ("labels-renamed", replace(study, prediction=[roll[p] for p in study.prediction])),
     }
@@ -258,12 +260,16 @@ def mask_faults(study: MaskStudy, seed: int) -> dict[str, tuple[str, MaskStudy]]
     swap = np.arange(study.classes + 1)
     swap[1 + np.argsort(-counts)[:2]] = swap[1 + np.argsort(-counts)[:2][::-1]]
 
+    longest = np.bincount(study.video).argmax()
+    alone = np.where(study.video == longest, np.maximum(frames - 4, first), frames)
+
     def of(maps: np.ndarray) -> MaskStudy:
         return replace(study, prediction=maps)
 
     return {
         "1 frame late": ("predictions-shifted", of(given[np.maximum(frames - 1, first)])),
         "3 frames early": ("predictions-shifted", of(given[np.minimum(frames + 3, last)])),
+        "one video 4 late": ("predictions-shifted", of(given[alone])),
         "at random": ("images-exchanged", of(given[rng.permutation(len(frames))])),
         "mirrored": ("masks-elsewhere", of(given[:, :, ::-1])),
         "two classes swapped": ("labels-renamed", of(swap[given].astype(np.uint8))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -39,9 +39,13 @@ def test_sound_studies_of_phases_are_left_alone_but_for_models_that_are_late() -
     ],
 )
 def test_planted_faults_are_named_as_often_as_by_the_prototype(
-    once: Callable[..., object], of_prototype: dict[str, int], trials: int
+    once: Callable[..., object], of_prototype: Mapping[str, int | None], trials: int
 ) -> None:
     seen = outcomes(once, PLANTED).sum(axis=0).astype(int)
     listed = zip(of_prototype.items(), seen.tolist(), strict=True)
-    fewer = {name: n for (name, wanted), n in listed if study.worse(n, PLANTED, wanted, trials) < 0.05}
+    fewer = {
+        name: n
+        for (name, wanted), n in listed
+        if (n < PLANTED / 2 if wanted is None else study.worse(n, PLANTED, wanted, trials) < 0.05)
+    }
     assert fewer == {}

@@ -6,15 +6,22 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
 import surgvalid
 from repository import REPOSITORY
+from shard_inputs import INPUTS
+from shard_inputs import VIDEOS as SHARDED
 from surgvalid.errors import ExtraNeeded, InputInvalid, Misuse, UnknownName
+from surgvalid.evaluation.result import EvaluationResult
+from surgvalid.evaluation.run import KINDS
+from surgvalid.schema.shard import Shard
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -27,7 +34,7 @@ def cluster() -> Iterator[None]:
     """A cluster of four workers in processes of their own."""
     import ray
 
-    paths = os.pathsep.join(str(REPOSITORY / part) for part in ("src", "."))
+    paths = os.pathsep.join(str(REPOSITORY / part) for part in ("src", ".", "tests/support"))
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     yield
     ray.shutdown()
@@ -45,33 +52,35 @@ def rows() -> pl.DataFrame:
     return pl.DataFrame({**table, **{f"score:{name}": scores[:, place] for place, name in enumerate("abc")}})
 
 
+def assert_equal(one: EvaluationResult, other: EvaluationResult) -> None:
+    """Every table but that of the checks, which look at samples of what each shard holds; scores and conventions."""
+    assert set(one.tables) - {"sanity"} == set(other.tables) - {"sanity"}
+    for name in set(one.tables) - {"sanity"}:
+        assert_frame_equal(one.tables[name], other.tables[name], abs_tol=1e-12, rel_tol=0)
+    tables = (side.scores.frame.sort("metric", "case") for side in (one, other))
+    assert_frame_equal(*tables, abs_tol=1e-12, rel_tol=0)
+    assert one.conventions == other.conventions
+
+
 @needs_ray
-def test_labels_and_scores_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
-    rows().write_csv(tmp_path / "rows.csv")
-    whole, spread = (
-        surgvalid.evaluate("classification", tmp_path / "rows.csv", replicates=20, executor=executor)
-        for executor in ("local", "ray")
-    )
+@pytest.mark.parametrize("build", INPUTS, ids=lambda build: build.__name__)
+def test_every_kind_is_equal_on_four_workers_in_shards_and_whole(build: Any, cluster: None, tmp_path: Path) -> None:
+    kind, predictions, references, options = build(tmp_path / "input")
+    sides = kind, predictions, references
+    whole = surgvalid.evaluate(*sides, replicates=20, **options)
+    spread = surgvalid.evaluate(*sides, replicates=20, executor="ray", **options)
     assert "Ray cluster" in spread.prose
-    for name in ("metrics", "per_video", "per_class"):
-        assert_frame_equal(spread.tables[name], whole.tables[name], abs_tol=1e-12, rel_tol=0)
     assert spread.request.options == whole.request.options
+    assert_equal(spread, whole)
+    parts = [str(Shard(number, 3)) for number in (1, 2, 3)]
+    held = [part for part in parts if any(Shard.read(part).holds(video) for video in SHARDED)]
+    made = [surgvalid.evaluate(*sides, replicates=20, shard=part, **options) for part in held]
+    assert_equal(surgvalid.combine([one.to_dir(tmp_path / f"{at}") for at, one in enumerate(made)]), spread)
 
 
 @needs_ray
-def test_masks_are_equal_on_four_workers(cluster: None, tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    for side in ("ours", "theirs"):
-        for video in VIDEOS:
-            (tmp_path / side / video).mkdir(parents=True)
-            for number in range(3):
-                np.save(tmp_path / side / video / f"{number}.npy", rng.integers(0, 3, (20, 30)).astype(np.uint8))
-    sides = tmp_path / "theirs", tmp_path / "ours"
-    options = {"metrics": ["miou_pooled", "nsd_classes"], "tolerance_px": 1}
-    whole, spread = (
-        surgvalid.evaluate("segmentation", *sides, executor=executor, **options) for executor in ("local", "ray")
-    )
-    assert_frame_equal(spread.metrics, whole.metrics, abs_tol=1e-12, rel_tol=0)
+def test_every_kind_that_is_cut_into_shards_is_among_these(tmp_path: Path) -> None:
+    assert {build(tmp_path / build.__name__)[0] for build in INPUTS} == set(KINDS) - {"cvs"}
 
 
 @needs_ray
@@ -79,6 +88,17 @@ def test_what_is_wrong_with_the_input_is_told_as_ever(cluster: None, tmp_path: P
     rows().drop("reference").write_csv(tmp_path / "rows.csv")
     with pytest.raises(InputInvalid, match="no column 'reference'"):
         surgvalid.evaluate("classification", tmp_path / "rows.csv", executor="ray")
+
+
+@needs_ray
+def test_misread_predictions_are_refused_as_ever(cluster: None) -> None:
+    crossed = rows().drop(cs.starts_with("score:"))
+    crossed = crossed.with_columns(prediction=pl.col("reference").replace({"a": "b", "b": "a"}))
+    for executor in ("local", "ray"):
+        with pytest.raises(InputInvalid, match="Classes are crossed"):
+            surgvalid.evaluate("classification", crossed, executor=executor)
+    meant = surgvalid.evaluate("classification", crossed, executor="ray", as_read=True)
+    assert meant.value("accuracy") < 0.5
 
 
 @pytest.mark.skipif(HAS_RAY, reason="ray is installed")

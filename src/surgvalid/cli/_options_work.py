@@ -129,7 +129,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "renamed": component("--format", "renamed", "what predictions call A is B: A:B+B:A", str, ""),
     "lag": component("--format", "lag", "move predictions by so many frames: -1, or VIDEO:-1+VIDEO:2", str, ""),
-    "lag_s": component("--format", "lag_s", "move predictions by so many seconds", float | None),
+    "lag_s": component("--format", "lag_s", "move predictions by so many seconds: -9, or VIDEO:-9", str, ""),
     "no_predictions": component(
         "--format", "no_predictions", "videos in which nothing was predicted, as is meant: VIDEO+VIDEO", str, ""
     ),

@@ -19,7 +19,7 @@ from surgvalid.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse, S
 from surgvalid.evaluation.data_sets import PreparedReferences
 from surgvalid.evaluation.measure import EvaluationMaterial, MeasureSettings, Step
 from surgvalid.evaluation.result import EvaluationResult
-from surgvalid.evaluation.run import KINDS, built_of, result_of
+from surgvalid.evaluation.run import KINDS, built_of, refuse_misread, result_of
 from surgvalid.evaluation.shards import HEAD, ShardFile, agreed, read_shard
 from surgvalid.evaluation.sites import SitesResult, combined_sites
 from surgvalid.results.request import VerbRequest, requested
@@ -42,7 +42,8 @@ def combine(folders: Sequence[str | Path], *, progress: Step | None = None) -> E
 
     Raises:
         FileUnreadable: A folder holds no shard, or a file nothing that was shared.
-        InputInvalid: Shards of different runs, videos that are there twice or in no shard; all are named.
+        InputInvalid: Shards of different runs, videos that are there twice or in no shard, all named; or misread
+            predictions, unless every shard was evaluated `as_read`.
     """
     listed = [folders] if isinstance(folders, str | Path) else list(folders)
     if not listed:
@@ -75,6 +76,8 @@ def combined(given: Sequence[ShardFile], step: Step) -> EvaluationResult:
         raise FileUnreadable(shards[0].place, [f"a shard of {kind!r}, which this version does not evaluate"])
     rejoined = import_module(f"surgvalid.evaluation.{kind}").rejoined
     material: EvaluationMaterial = rejoined([one.gathered for one in shards], head["metrics"], head["by"])
+    if not head["as_read"]:
+        refuse_misread(material.looked)
     settings = MeasureSettings(**head["settings"], clusters=head["clusters"] or material.patients)
     return result_of(kind, str(head["model"]), material, settings, _prepared(head, len(shards)), head["metrics"], step)
 

@@ -19,11 +19,11 @@ from surgvalid.datasets import STRATA, Comparison, DataSet, References, open_dat
 from surgvalid.errors import InputInvalid, Misuse, UnknownName
 from surgvalid.evaluation.predictions.mask_files import PngFiles
 from surgvalid.evaluation.tracking import Tracks
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.schema.findings import Finding, Severity
 
 OPTIONS = ("data_set", "task", "split", "videos", "rate_hz", "perspective")
 """What `references_of` takes; none of them reaches the kind."""
-_SHOWN = 5
 _LACKING = "{} of the {} videos of {} are here; without {}."
 _ALSO_AS = {"phases": "classification"}
 """A label of every moment can be compared moment by moment too, as where frames are missing in between."""
@@ -196,11 +196,11 @@ def chosen_rows(
     kept = table.filter(pl.col("video").str.to_lowercase().is_in([video.lower() for video in wanted]))
     here = {video.lower() for video in kept["video"].unique()}
     absent = [video for video in wanted if video.lower() not in here]
-    shown = _first_few(absent)
+    shown = first_few(absent)
     if absent and (split is None or kept.is_empty()):
         raise InputInvalid(str(root), [f"{len(absent)} of {len(wanted)} videos have no references here ({shown})"])
     if split is None:
-        return kept, _first_few(wanted), ()
+        return kept, first_few(wanted), ()
     if not absent:
         return kept, split, ()
     which = f"{split}, {len(wanted) - len(absent)} of {len(wanted)}; without {shown}"
@@ -226,7 +226,7 @@ def _lacking(known: DataSet, root: str | Path, split: str, here: set[str]) -> tu
         return ()
     videos, named = min(parts, key=lambda one: len(one[0]))
     absent = sorted(videos - here)
-    return (_LACKING.format(len(here), len(videos), named, _first_few(absent)),) if absent else ()
+    return (_LACKING.format(len(here), len(videos), named, first_few(absent)),) if absent else ()
 
 
 def part_name(text: str) -> str:
@@ -238,11 +238,6 @@ def part_name(text: str) -> str:
     """
     small = text.strip().casefold()
     return _PART_NAMES.get(small, small)
-
-
-def _first_few(videos: Sequence[str]) -> str:
-    more = f" and {len(videos) - _SHOWN} more" if len(videos) > _SHOWN else ""
-    return ", ".join(videos[:_SHOWN]) + more
 
 
 def _thinned(loaded: References, compared: Comparison, rate_hz: float | None) -> References:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from surgvalid.errors import InputInvalid, Misuse
+from surgvalid.evaluation.alignment.boxes import delays_of
 from surgvalid.evaluation.alignment.labels import LabelSequence, sequence_lag
 from surgvalid.evaluation.classification import (
     LabelledRows,
@@ -53,7 +54,7 @@ def material(
     columns: Mapping[str, str] | None = None,
     prediction_labels: Sequence[str] = (),
     renamed: str | None = None,
-    lag_s: float | None = None,
+    lag_s: str | float | None = None,
     cut: Cut | None = None,
 ) -> EvaluationMaterial:
     """What label sequences offer for measuring.
@@ -78,20 +79,19 @@ def material(
     return replace(_material(rows, rates, metrics, by, declared=bool(classes)), gathered=gathered)
 
 
-def _moved(rows: LabelledRows, rates: Mapping[str, float], lag_s: float) -> LabelledRows:
+def _moved(rows: LabelledRows, rates: Mapping[str, float], lag_s: str | float) -> LabelledRows:
     """Predictions so many seconds later; moments that then have none are left out."""
-    if not np.isfinite(lag_s):
-        raise Misuse(f"--format lag_s must be a number of seconds, got {lag_s!r}")
+    delays = dict(zip(rates, delays_of(lag_s, list(rates)), strict=True))
     names = [name for name in rows.frame.columns if name.split(":", 1)[0] in ("prediction", "score")]
     kept = []
     for (video,), rows_here in rows.frame.group_by("video", maintain_order=True):
-        moved = rows_here.with_columns(pl.col(names).shift(round(lag_s * rates[str(video)])))
+        moved = rows_here.with_columns(pl.col(names).shift(round(delays[str(video)] * rates[str(video)])))
         kept.append(moved.drop_nulls("prediction"))
     frame = pl.concat(kept)
     if frame.is_empty():
-        raise Misuse(f"--format lag_s={lag_s:g} moves every prediction out of its video")
+        raise Misuse(f"--format lag_s={lag_s} moves every prediction out of its video")
     lost = rows.frame.height - frame.height
-    form = f"{rows.form} Predictions were moved by {lag_s:g} s; {lost:,} moments without one are left out.".strip()
+    form = f"{rows.form} Predictions were moved by {lag_s} s; {lost:,} moments without one are left out.".strip()
     return replace(rows, frame=frame, form=form)
 
 
@@ -132,7 +132,7 @@ def _looked(rows: LabelledRows, videos: Sequence[PhaseVideo]) -> Looked:
     coded = []
     for one in videos:
         sides = [np.array([place[label] for label in side]) for side in (one.reference, one.prediction)]
-        coded.append(LabelSequence(sides[0], sides[1], one.fps))
+        coded.append(LabelSequence(sides[0], sides[1], one.fps, one.name))
     return {**looked, "predictions-shifted": sequence_lag(coded)}
 
 

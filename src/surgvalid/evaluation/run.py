@@ -127,8 +127,8 @@ def evaluate(
         if share:
             raise Misuse("what is shared is measured here; leave --executor out")
         check_executor(executor)
-        return on_cluster(kind, predictions, references, given, progress or _quiet)
-    built = built_of(kind, predictions, references, shard=shard, **given)
+        return on_cluster(kind, predictions, references, {**given, "as_read": as_read}, progress or _quiet)
+    built = built_of(kind, predictions, references, shard=shard, as_read=as_read, **given)
     material = built.material
     if shard is None and not as_read:
         refuse_misread(material.looked)
@@ -144,7 +144,7 @@ def refuse_misread(looked: Looked) -> None:
         InputInvalid: With everything that the checks saw, and what mends it.
     """
     if errors := [f"{one.evidence} {one.hint}" for one in looked.values() if one and one.severity is Severity.ERROR]:
-        errors[-1] += " With --format as_read the numbers are made nevertheless."
+        errors[-1] += " evaluate --format as_read makes the numbers nevertheless."
         raise InputInvalid("alignment", errors)
 
 
@@ -201,6 +201,7 @@ def built_of(
     method: str = AUTO,
     seed: int = 42,
     shard: str | None = None,
+    as_read: bool = False,
     **options: Any,
 ) -> Built:
     """What `evaluate` reads, before anything is measured.
@@ -234,6 +235,7 @@ def built_of(
     head = _head(kind, model, shard, asked, by, settings, prepared) if material.gathered else {}
     read = _files(material, predictions=predictions, references=references, **chosen)
     request = VerbRequest(inputs=read, settled={"model": model})
+    head |= {"as_read": True} if as_read else {}
     return Built(material, settings, prepared, asked, head, request)
 
 

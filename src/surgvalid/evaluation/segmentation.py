@@ -349,7 +349,7 @@ def _material(
         ),
         looked={
             **checks,
-            "videos-without-predictions": masks_lacking(rows["video"].to_list(), counts, asked.silent),
+            **masks_lacking(rows["video"].to_list(), rows["case"].to_list(), counts, asked.silent),
             "empty-masks-apart": _apart(opened, counts, scores),
         },
     )

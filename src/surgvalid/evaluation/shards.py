@@ -5,8 +5,8 @@ labels and scores of moments, boxes, tracks, or pixel counts and scores of image
 parts together and measures once, so the result is that of all videos read at once, whichever way they were cut.
 
     shard.json   version, kind, model, shard, videos (of all shards), settings, metrics, by, conventions, clusters,
-                 prose, notes, lacking (of the split of a data set; null without one), and facts: what the kind
-                 needs besides the tables
+                 prose, notes, lacking (of the split of a data set; null without one), as_read (numbers though the
+                 predictions are misread), and facts: what the kind needs besides the tables
 A file of a later version is refused; nothing that a file names is imported or run.
 """
 
@@ -22,6 +22,7 @@ import polars as pl
 
 from surgvalid.errors import EmptyShard, FileUnreadable, InputInvalid, Misuse
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding, both
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.schema.documents import json_text
 from surgvalid.schema.findings import Severity
 from surgvalid.schema.shard import Shard
@@ -31,7 +32,6 @@ VERSION = 1
 HEAD = "shard.json"
 _TABLE = "shard_{}.parquet"
 _AGREED = ("kind", "model", "metrics", "by", "settings", "conventions", "prose")
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ def read_shard(folder: str | Path) -> ShardFile:
         frames = {name: pl.read_parquet(place / _TABLE.format(name)) for name in names}
         gathered = Gathered(head["facts"], frames, tuple(map(str, head["videos"])))
         needed = {name: head[name] for name in (*_AGREED, "shard", "clusters", "notes")}
-        made = ShardFile(str(folder), {**needed, "lacking": head.get("lacking")}, gathered)
+        made = ShardFile(
+            str(folder), {**needed, "lacking": head.get("lacking"), "as_read": head.get("as_read", False)}, gathered
+        )
         Shard.read(str(head["shard"]))
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
@@ -151,16 +153,17 @@ def agreed(shards: Sequence[ShardFile]) -> Mapping[str, Any]:
             held[video] = one.place
     wanted = sorted({video for one in shards for video in one.gathered.videos})
     if lacking := [video for video in wanted if video not in held]:
-        shown = ", ".join(lacking[:_SHOWN]) + (" and more" if len(lacking) > _SHOWN else "")
         parts = sorted({f"{number}/{one.shard.of}" for one in shards for number in _numbers(lacking, one.shard.of)})
         problems.append(
-            f"{len(lacking)} of {len(wanted)} videos are in no shard ({shown}); give {', '.join(parts)} too"
+            f"{len(lacking)} of {len(wanted)} videos are in no shard ({first_few(lacking)}); "
+            f"give {', '.join(parts)} too"
         )
     if problems:
         raise InputInvalid("shards", problems)
     clusters = {video: unit for one in shards for video, unit in one.head["clusters"].items()}
     notes = list(dict.fromkeys(note for one in shards for note in one.head["notes"]))
-    return {**first, "clusters": clusters, "notes": notes, "lacking": _lacking(shards)}
+    as_read = all(one.head.get("as_read") for one in shards)
+    return {**first, "clusters": clusters, "notes": notes, "lacking": _lacking(shards), "as_read": as_read}
 
 
 def _lacking(shards: Sequence[ShardFile]) -> list[str] | None:

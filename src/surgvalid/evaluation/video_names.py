@@ -13,6 +13,17 @@ VIDEO_KEYS = ("video", "video_id", "video_name")
 """Where a COCO image record usually names its video."""
 
 
+def first_few(names: Sequence[str], shown: int = 5) -> str:
+    """Some names in a sentence, and how many more there are.
+
+    Example:
+        >>> first_few(["a", "b", "c"], 2)
+        'a, b and 1 more'
+    """
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
 def compiled_pattern(text: str) -> re.Pattern[str]:
     """A pattern whose first group, or whole match, is the name of the video.
 

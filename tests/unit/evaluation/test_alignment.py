@@ -12,8 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from docs.aligned_studies import box_faults, box_study, phase_faults, phase_study
-from docs.validate_alignment import alarms, looked_at
+from docs.aligned_studies import (
+    PhaseStudy,
+    box_faults,
+    box_study,
+    mask_faults,
+    mask_study,
+    phase_faults,
+    phase_study,
+)
+from docs.validate_alignment import alarms, looked_at, looked_at_masks
 
 import surgvalid
 from surgvalid.errors import InputInvalid, Misuse
@@ -45,6 +53,36 @@ def test_a_steady_delay_of_phases_is_a_warning_and_crossed_phases_an_error(seed:
     doubt = looked_at(faults["25 s late"][1])["predictions-shifted"]
     assert doubt is not None
     assert "--format lag_s=-2" in doubt.hint
+
+
+def rows_of_phases(study: PhaseStudy, videos: int) -> dict[str, list[Any]]:
+    """The first videos as a table of labels."""
+    rows: dict[str, list[Any]] = {"video": [], "second": [], "reference": [], "prediction": []}
+    for place, sides in enumerate(zip(study.reference[:videos], study.prediction, strict=False)):
+        rows["video"] += [f"v{place}"] * len(sides[0])
+        rows["second"] += list(range(len(sides[0])))
+        for side, labels in zip(("reference", "prediction"), sides, strict=True):
+            rows[side] += [f"phase{label}" for label in labels]
+    return rows
+
+
+def test_one_video_of_phases_that_is_late_is_named_and_its_mend_mends_it() -> None:
+    study = phase_study(3, "usual")
+    late = phase_faults(study)["one video 30 s late"][1]
+    sound, shifted = (rows_of_phases(one, 10) for one in (study, late))
+    doubts = [one for one in check("phases", shifted).findings if one.code == "predictions-shifted"]
+    assert [one.severity.value for one in doubts] == ["warning"]
+    assert "video 'v1' alone are" in doubts[0].message
+    assert (mend := re.search(r"--format lag_s=(v1:-\d+)", doubts[0].message))
+    assert 20 <= -float(mend[1].partition(":")[2]) <= 40
+    values = [
+        surgvalid.evaluate("phases", rows, metrics=["phase_accuracy"], lag_s=lag).value("phase_accuracy")
+        for rows, lag in ((sound, None), (shifted, None), (shifted, "v1:-30"))
+    ]
+    assert values[2] == pytest.approx(values[0], abs=0.005)
+    assert values[1] < values[0] - 0.01
+    with pytest.raises(Misuse, match=r"lag_s=v1:soon: 'soon' is no number of seconds"):
+        surgvalid.evaluate("phases", shifted, lag_s="v1:soon")
 
 
 def test_a_frame_late_is_seen_by_motion_where_overlaps_hardly_change() -> None:
@@ -111,6 +149,40 @@ def test_a_lag_that_too_few_frames_could_show_is_said_to_be_untold() -> None:
     assert "cannot be told from 2 blocks of 10 frames: 5 videos are needed, or 8 such pieces" in note.evidence
     enough = few_videos(box_study(12, "usual")[1], 5, 12)
     assert box_alignment(enough, scored=True)["predictions-shifted"] is None
+
+
+@pytest.mark.parametrize("frames", [3, 8])
+def test_a_single_short_video_is_said_to_be_too_little_for_any_kind(frames: int, tmp_path: Path) -> None:
+    images = [{"id": n, "video": "v", "file_name": f"v_{n}.jpg"} for n in range(frames)]
+    boxes = [{"id": n, "image_id": n, "category_id": 1, "bbox": [9 * n, 5, 40, 30]} for n in range(frames)]
+    data = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "hook"}]}
+    maps = {f"v/{n}": np.eye(8, dtype=np.uint8) for n in range(frames)}
+    labels = {side: list("aab" + "b" * (frames - 3)) for side in ("reference", "prediction")}
+    for side in ("ours", "theirs"):
+        (tmp_path / side).mkdir()
+        lines = [f"{n},1,{9 * n},5,40,30,1,1,1" for n in range(1, frames + 1)]
+        (tmp_path / side / "v.txt").write_text("\n".join(lines))
+    results = [{**one, "score": 0.5 + one["id"] / 100} for one in boxes]  # type: ignore[operator]
+    given = {
+        "detection": (results, data),
+        "segmentation": (maps, maps),
+        "phases": ({"video": ["v"] * frames, "second": range(frames), **labels}, None),
+        "tracking": (tmp_path / "theirs", tmp_path / "ours"),
+    }
+    for kind, sides in given.items():
+        spoken = [one.message for one in check(kind, *sides).findings if one.code == "predictions-shifted"]
+        assert len(spoken) == 1, kind
+        assert "late or early cannot be told" in spoken[0]
+
+
+def test_one_video_of_masks_that_is_late_is_named() -> None:
+    named = 0
+    for seed in range(4):
+        study = mask_study(seed, "fast")
+        assert alarms(looked_at_masks(study)) == []
+        late = looked_at_masks(mask_faults(study, seed)["one video 4 late"][1])["predictions-shifted"]
+        named += late is not None and bool(re.search(r"video '\d\d' alone are 4 images late", late.evidence))
+    assert named >= 2
 
 
 def test_phases_that_are_late_in_few_videos_are_noted_and_never_called_a_clock() -> None:

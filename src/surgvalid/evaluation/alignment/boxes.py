@@ -7,7 +7,7 @@ aside. Each alternative is compared with the file as read by `evidence`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +18,18 @@ from surgvalid.evaluation.alignment.classes import class_checks
 from surgvalid.evaluation.alignment.evidence import (
     FEWEST_VIDEOS,
     LEAST_SHARE,
+    NO_GAIN,
     EvidenceUnits,
     Followed,
     Gain,
     followed,
     gain_between,
     runs,
+    unit_means,
     units_of_frames,
 )
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.metrics.detection.matching import box_iou, pairs
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
@@ -45,12 +48,19 @@ FOLLOWED_LAGS = 6
 DRAWS = 5
 CUT, CUT_NOTE, FEWEST_SCORED = 0.3, 0.05, 100
 SILENT_FRAMES, SILENT_CHANCE = 5, 0.001
-_SHOWN = 5
 
 
+STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 50)
+_ENDINGS = {2: "nd", 3: "rd"}
+STRANGE, FEWEST_IN_VIDEO = 0.07, 10
+"""In a strange video predictions are nearer to their own images by this share of what they are in most."""
 TWIN_IOU, TWINS = 0.95, 0.2
 FEWEST_DETECTIONS = 10
 """Below which nothing is said of copies."""
+
+
+Tried = Mapping[int, tuple[Floats, np.ndarray]]
+"""The statistic of every reference under some lags, and which references each can be told of."""
 
 
 class LocatedBoxes(NamedTuple):
@@ -189,9 +199,9 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     if scored:
         looked["scores-cut"] = scores_cut(study.prediction.score)
     if len(study.reference.image) < FEWEST or not len(study.prediction.image):
-        return looked
+        return looked | {"predictions-shifted": too_few(units_of_frames(study.video, study.place))}
     look = _look(study, certain)
-    strange = unrelated(look)
+    strange, some = unrelated(look)
     tried = another_reading(look), lagging(look, moving=not strange), another_order(look, moving=not strange)
     doubts = [doubt for doubt in tried if doubt]
     best = max(doubts, key=lambda doubt: doubt.fit, default=None)
@@ -200,8 +210,10 @@ def box_alignment(study: BoxStudy, *, scored: bool, silent: Sequence[str] = ()) 
     looked |= others | ({code: best.finding} if best else {})
     if best is None:
         looked["images-exchanged"] = strange
-        looked["boxes-elsewhere"] = None if strange else nowhere_near(look)
+        looked["boxes-elsewhere"] = None if strange else nowhere_near(look) or some
         looked["predictions-shifted"] = None if strange else too_few(look.units)
+    elif code == "predictions-shifted":
+        looked["boxes-elsewhere"] = some
     if study.names:
         looked |= {"labels-renamed": None, "classes-merged": None}
         if code in ("", "predictions-shifted"):
@@ -290,18 +302,18 @@ def lagging(look: _Look, *, moving: bool) -> _Doubt | None:
         kept = (at + lag >= 0) & (at + lag <= last)
         if kept.any():
             tried[lag] = _at(look, ours, lag), kept
-    gains = {lag: look.gain(best, kept) for lag, (best, kept) in tried.items()}
-    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(0.02, 4)}
-    lag = max(speaking, key=lambda one: speaking[one].mean, default=0)
-    if not speaking:
-        hopeful = [lag for lag in LAGS[:FOLLOWED_LAGS] if moving and lag in gains and gains[lag].mean > 0]
+    lag, gain = best_lag(look.as_read, tried, look.units, look.code, 0.02, 4)
+    if not lag:
+        gains = {one: look.gain(*tried[one]) for one in LAGS[:FOLLOWED_LAGS] if moving and one in tried}
+        hopeful = [one for one, made in gains.items() if made.mean > 0]
         moved = {lag: look.followed(ours[study.reference.image] + lag, ours[look.prediction.image]) for lag in hopeful}
         following = {lag: one for lag, one in moved.items() if one.speaks}
         lag = min(following, key=lambda one: abs(following[one].share - 1), default=0)
-        speaking = {lag: gains[lag]._replace(better=one.better, units=one.units) for lag, one in following.items()}
+        gain = gains[lag]._replace(better=following[lag].better, units=following[lag].units) if lag else gain
     if lag:
-        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, speaking[lag], look.units, study.moment))
-    single = _one_video(look, tried)
+        return _Doubt(_fit(look, lag, *tried[lag]), late_finding(lag, gain, look.units, study.moment))
+    video = study.video[look.reference.image]
+    single = late_alone(look.as_read, tried, (video, at), study.videos, study.moment)
     return None if single is None else _Doubt(0.0, single)
 
 
@@ -343,23 +355,44 @@ def too_few(units: EvidenceUnits) -> SanityFinding | None:
     return SanityFinding("predictions-shifted", Severity.NOTE, evidence)
 
 
-def _one_video(look: _Look, tried: dict[int, tuple[Floats, np.ndarray]]) -> SanityFinding | None:
-    """A single video that lags by itself; blocks of five frames are the pieces of evidence."""
-    study = look.study
-    image = look.reference.image
-    for video in np.unique(study.video[image]).tolist():
-        here = study.video[image] == video
-        block = np.where(here, study.place[image] // 5, -1)
+def best_lag(
+    as_read: Floats, tried: Tried, units: EvidenceUnits, code: Indices, least: float, t_least: float
+) -> tuple[int, Gain]:
+    """The lag that raises a statistic most, of those that do so surely, and by how much; 0 where none does."""
+    gains = {
+        lag: gain_between(as_read, values, np.where(kept, code, -1), units) for lag, (values, kept) in tried.items()
+    }
+    speaking = {lag: gain for lag, gain in gains.items() if gain.speaks(least, t_least)}
+    lag = max(speaking, key=lambda one: speaking[one].mean, default=0)
+    return lag, speaking.get(lag, NO_GAIN)
+
+
+def late_alone(
+    as_read: Floats,
+    tried: Tried,
+    moments: tuple[Indices, Indices],
+    videos: Sequence[str],
+    moment: str,
+    what: str = "overlap",
+) -> SanityFinding | None:
+    """A single video that lags by itself; blocks of five frames are the pieces of evidence.
+
+    Args:
+        as_read: The statistic of every reference.
+        tried: The same under every lag, and which references it can be told of.
+        moments: The video of every reference, and its place there.
+        videos: Their names.
+        moment: What a place is called.
+        what: The name of the statistic.
+    """
+    for video in np.unique(moments[0]).tolist():
+        block = np.where(moments[0] == video, moments[1] // 5, -1)
         blocks = EvidenceUnits(block, int(block.max()) + 1)
-        gains = {
-            lag: gain_between(look.as_read, values, np.where(kept, block, -1), blocks)
-            for lag, (values, kept) in tried.items()
-        }
-        lag = max(gains, key=lambda one: gains[one].speaks(0.1, 5) * gains[one].mean, default=0)
-        if lag and (gain := gains[lag]).units and gain.speaks(0.1, 5):
+        lag, gain = best_lag(as_read, tried, blocks, block, 0.1, 5)
+        if lag:
             evidence = (
-                f"The predictions of video {study.videos[video]!r} alone are {late_by(lag, study.moment)}: mean "
-                f"overlap {gain.as_read:.2f}, and {gain.other:.2f} with --format lag={study.videos[video]}:{-lag}."
+                f"The predictions of video {videos[video]!r} alone are {late_by(lag, moment)}: mean {what} "
+                f"{gain.as_read:.2f}, and {gain.other:.2f} with --format lag={videos[video]}:{-lag}."
             )
             return SanityFinding("predictions-shifted", Severity.WARNING, evidence)
     return None
@@ -422,12 +455,20 @@ def another_order(look: _Look, *, moving: bool) -> _Doubt | None:
     return _Doubt(fit, finding)
 
 
-def unrelated(look: _Look) -> SanityFinding | None:
-    """Whether predictions lie no nearer to their own images than to others."""
+class _Unrelated(NamedTuple):
+    """What is said of predictions that lie no nearer to their own images than to others."""
+
+    all: SanityFinding | None = None
+    some: SanityFinding | None = None
+    """In single videos."""
+
+
+def unrelated(look: _Look) -> _Unrelated:
+    """Whether predictions lie no nearer to their own images than to others, in all videos or in some."""
     rng = np.random.default_rng(0)
     images = np.unique(look.prediction.image)
-    if images.size < FEWEST or not look.code.size:
-        return None
+    if images.size < FEWEST or not look.code.size or _constant(look.prediction):
+        return _Unrelated()
     sides = look.prediction, look.study.reference
     drawn = ours = np.zeros(len(look.as_read))
     for _ in range(DRAWS):
@@ -438,10 +479,11 @@ def unrelated(look: _Look) -> SanityFinding | None:
     alone = np.isin(look.reference.image, images)
     rows = [np.bincount(side.image, minlength=len(look.study.video)) for side in (look.prediction, look.reference)]
     reached = np.minimum(1, rows[0] / np.maximum(rows[1], 1))[look.reference.image[alone]].mean()
-    if _constant(look.prediction):
-        return None
     image = np.where(alone, look.reference.image, -1)
-    return no_nearer((drawn, look.as_read), image, look.units, len(look.study.videos), reached, float(ours.mean()))
+    video = np.where(alone, look.study.video[look.reference.image], -1)
+    names = look.study.videos
+    strange = no_nearer((drawn, look.as_read), image, look.units, len(names), reached, float(ours.mean()))
+    return _Unrelated(strange, strange_videos(look.as_read, drawn, video, names, "boxes-elsewhere"))
 
 
 def no_nearer(
@@ -514,7 +556,8 @@ def _without(study: BoxStudy, silent: Sequence[str]) -> Looked:
         hint = "Do several images share a name there, as frames of several videos do, or were images left out?"
         piled = SanityFinding("images-without-predictions", Severity.WARNING, evidence, hint)
     videos = silent_videos(study.video, labelled > 0, given > 0, study.videos, silent)
-    return {"videos-without-predictions": videos, "images-without-predictions": piled}
+    systematic = left_out(study.video, study.place, labelled > 0, given > 0)
+    return {"videos-without-predictions": videos, "images-without-predictions": piled or systematic}
 
 
 def silent_videos(
@@ -541,14 +584,81 @@ def silent_videos(
     lost = [videos[v] for v in without if (1 - share) ** (frames[v] / SILENT_FRAMES) < SILENT_CHANCE]
     if not lost:
         return None
-    shown = ", ".join(lost[:_SHOWN]) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
     evidence = (
-        f"{len(lost)} of {count} videos have references and no prediction at all ({shown}); in the others {share:.0%} "
-        "of the frames with references have some."
+        f"{len(lost)} of {count} videos have references and no prediction at all ({first_few(lost)}); in the others "
+        f"{share:.0%} of the frames with references have some."
     )
     meant = f"--format no_predictions={'+'.join(lost)}"
     hint = f"Were they left out when the predictions were written? Say {meant} if it is meant."
     return SanityFinding("videos-without-predictions", Severity.ERROR, evidence, hint)
+
+
+def left_out(video: Indices, place: Indices, labelled: np.ndarray, predicted: np.ndarray) -> SanityFinding | None:
+    """Whether images lack predictions by a rule: all but every so many, or the ends of nearly all videos.
+
+    Args:
+        video: Of every image.
+        place: Of every image in its video.
+        labelled: Whether it has references.
+        predicted: Whether it has predictions.
+    """
+    if not (labelled & predicted).any():
+        return None
+    steps = []
+    for step in STEPS:
+        hits = np.bincount((place % step)[labelled & predicted], minlength=step)
+        frames = np.bincount((place % step)[labelled], minlength=step)
+        held, others = int(hits.argmax()), labelled.sum() - frames[hits.argmax()]
+        share = hits[held] / frames[held]
+        if hits.sum() == hits[held] and (1 - share) ** (others / SILENT_FRAMES) < SILENT_CHANCE:
+            steps.append((share, f"Only every {step}{_ENDINGS.get(step, 'th')} image of the videos has predictions"))
+    evidence = max(steps, default=(0.0, ""))[1]
+    last = np.full(int(video.max()) + 1, -1)
+    np.maximum.at(last, video[predicted], place[predicted])
+    after = labelled & (place > last[video])
+    missed = np.bincount(video[after], minlength=len(last))[last >= 0]
+    share = (labelled & predicted).sum() / max((labelled & ~after).sum(), 1)
+    cut = missed >= SILENT_FRAMES
+    if not evidence and cut.mean() >= LEAST_SHARE and (1 - share) ** (missed.sum() / SILENT_FRAMES) < SILENT_CHANCE:
+        first = int(np.median(last[last >= 0][cut])) + 2
+        evidence = f"{cut.sum()} of {cut.size} videos have no predictions from image {first} on (the middle of them)"
+    if not evidence:
+        return None
+    count = int((labelled & ~predicted).sum())
+    hint = "Were images skipped when the predictions were made? References without predictions count as missed."
+    evidence += f": {count:,} of {labelled.sum():,} images with references have none."
+    return SanityFinding("images-without-predictions", Severity.WARNING, evidence, hint)
+
+
+def strange_videos(
+    as_read: Floats, drawn: Floats, video: Indices, names: Sequence[str], code: str, what: str = "overlap"
+) -> SanityFinding | None:
+    """Videos whose predictions lie no nearer to their own images than to others, unlike those of most videos.
+
+    Args:
+        as_read: The statistic of every reference.
+        drawn: The same beside images drawn at random.
+        video: Of every reference; -1 leaves it out.
+        names: Of the videos.
+        code: Which check speaks.
+        what: The name of the statistic.
+    """
+    fit = unit_means(as_read, video, len(names))
+    nearer = fit - unit_means(drawn, video, len(names))
+    nearer[np.bincount(video[video >= 0], minlength=len(names)) < FEWEST_IN_VIDEO] = np.nan
+    held = np.isfinite(nearer)
+    if held.sum() < FEWEST_VIDEOS or (middle := float(np.median(nearer[held]))) <= 0:
+        return None
+    strange = np.flatnonzero(held & (nearer <= STRANGE * middle))
+    if not strange.size:
+        return None
+    shown = first_few([names[v] for v in strange.tolist()])
+    evidence = (
+        f"In {strange.size} of {len(names)} videos ({shown}) predictions lie no nearer to their own images than to "
+        f"others: mean {what} {fit[strange].mean():.2f}, and {np.median(fit[held]):.2f} in most videos."
+    )
+    hint = "Are they of another video, mirrored, or cut otherwise there?"
+    return SanityFinding(code, Severity.WARNING, evidence, hint)
 
 
 def scores_cut(score: Floats | None) -> SanityFinding | None:
@@ -618,7 +728,7 @@ def frames_in_order(videos: Sequence[str], keys: Sequence[object]) -> tuple[Indi
 
 
 def lags_of(lag: str | int, videos: Sequence[str]) -> list[int]:
-    """By how much the predictions of every video are moved: one number for all, or `VIDEO:N` for some.
+    """By how many moments the predictions of every video are moved: one number for all, or `VIDEO:N` for some.
 
     Raises:
         Misuse: No whole number, or a video that there is not.
@@ -627,13 +737,22 @@ def lags_of(lag: str | int, videos: Sequence[str]) -> list[int]:
         >>> lags_of("-1", ["a", "b"]), lags_of("b:2", ["a", "b"])
         ([-1, -1], [0, 2])
     """
-    given = [one.rpartition(":") for one in str(lag).split("+") if one.strip()]
+    return list(map(int, _of_videos("lag", lag, videos, r"[+-]?\d{1,9}", "whole number")))
+
+
+def delays_of(lag_s: str | float, videos: Sequence[str]) -> list[float]:
+    """The same in seconds."""
+    return list(map(float, _of_videos("lag_s", lag_s, videos, r"[+-]?\d{1,9}(\.\d*)?", "number of seconds")))
+
+
+def _of_videos(option: str, stated: str | float, videos: Sequence[str], pattern: str, what: str) -> list[str]:
+    given = [one.rpartition(":") for one in str(stated).split("+") if one.strip()]
     steps = {video.strip(): step.strip() for video, _, step in given}
-    if bad := [step for step in steps.values() if not re.fullmatch(r"[+-]?\d{1,9}", step)]:
-        raise Misuse(f"--format lag={lag}: {bad[0]!r} is no whole number; expected -1, or VIDEO:-1+VIDEO:2")
+    if bad := [step for step in steps.values() if not re.fullmatch(pattern, step)]:
+        raise Misuse(f"--format {option}={stated}: {bad[0]!r} is no {what}; expected -1, or VIDEO:-1+VIDEO:2")
     if strange := sorted(set(steps) - {"", *videos}):
         raise UnknownName("video", strange[0], videos)
-    return [int(steps.get(video, steps.get("", "0"))) for video in videos]
+    return [steps.get(video, steps.get("", "0")) for video in videos]
 
 
 def natural_keys(names: Sequence[str]) -> Iterator[list[tuple[int, int, str]]]:

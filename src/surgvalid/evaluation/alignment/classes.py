@@ -15,13 +15,13 @@ from scipy.optimize import linear_sum_assignment
 
 from surgvalid.errors import Misuse
 from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.video_names import first_few
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
 
 FEWEST = 5
 """Cases of a class below which it is not looked at."""
 LEAST_RECALL, LEAST_GAIN, LEAST_VIDEOS, MERGED = 0.4, 0.3, 0.7, 0.9
-_SHOWN = 4
 
 
 def class_checks(table: Floats, names: Sequence[str]) -> Looked:
@@ -39,6 +39,8 @@ def renamed(table: Floats, names: Sequence[str]) -> SanityFinding | None:
     recall = total / np.maximum(cases, 1)[:, None]
     wanted = np.where((cases >= FEWEST)[:, None], recall, 0.0) + 1e-6 * np.eye(count)
     column = linear_sum_assignment(wanted, maximize=True)[1]
+    if strange := _strangers(total, column, names):
+        return strange
     for step in (1, -1):
         chain = [c for c in range(count) if 0 <= c + step < count and cases[c] >= FEWEST]
         lost = total[:, 0 if step > 0 else -1].sum()  # by no shift is the first, or the last, ever predicted
@@ -59,6 +61,19 @@ def renamed(table: Floats, names: Sequence[str]) -> SanityFinding | None:
         f"{_listed(recall, first, [int(column[c]) for c in first], names)}."
     )
     hint = f"Were classes listed in another order? {_mend(names, first, [int(column[c]) for c in first])}"
+    return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
+
+
+def _strangers(total: Floats, column: Indices, names: Sequence[str]) -> SanityFinding | None:
+    """Whether no class is ever called by the name of any that the references have, as of masks times 40."""
+    held = np.flatnonzero(total.sum(axis=1) >= FEWEST)
+    if not held.size or total[:, held].any():
+        return None
+    others = [int(column[c]) for c in held]
+    recall = total / np.maximum(total.sum(axis=1), 1)[:, None]
+    evidence = f"No predicted class is one of the references': {_listed(recall, held.tolist(), others, names)}."
+    sure = (recall[held, others] >= LEAST_RECALL).all()
+    hint = _mend(names, held.tolist(), others) if sure else "Are classes numbered otherwise there?"
     return SanityFinding("labels-renamed", Severity.ERROR, evidence, hint)
 
 
@@ -141,11 +156,8 @@ def _crossed(table: Floats, classes: Indices, others: Indices) -> bool:
 
 
 def _listed(recall: Floats, classes: Sequence[int], others: Sequence[int], names: Sequence[str]) -> str:
-    shown = [
-        f"{recall[c, other]:.0%} of {names[c]!r} are called {names[other]!r}"
-        for c, other in list(zip(classes, others, strict=True))[:_SHOWN]
-    ]
-    return ", ".join(shown) + (f" and {len(classes) - _SHOWN} more" if len(classes) > _SHOWN else "")
+    pairs = zip(classes, others, strict=True)
+    return first_few([f"{recall[c, other]:.0%} of {names[c]!r} are called {names[other]!r}" for c, other in pairs], 4)
 
 
 def merged(table: Floats, names: Sequence[str]) -> SanityFinding | None:

@@ -15,17 +15,21 @@ from surgvalid.evaluation.alignment.boxes import (
     DRAWS,
     FEWEST,
     LAGS,
+    best_lag,
     frames_in_order,
+    late_alone,
     late_finding,
+    left_out,
     natural_keys,
     no_nearer,
     silent_videos,
+    strange_videos,
     too_few,
 )
 from surgvalid.evaluation.alignment.classes import class_checks
-from surgvalid.evaluation.alignment.evidence import gain_between, runs, units_of_frames
+from surgvalid.evaluation.alignment.evidence import runs, units_of_frames
 from surgvalid.evaluation.sanity.labels import mask_checks
-from surgvalid.evaluation.sanity.sanity_finding import Looked, SanityFinding
+from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.metrics.metric import Floats, Indices
 from surgvalid.schema.findings import Severity
 
@@ -57,7 +61,7 @@ def mask_alignment(
     if looked["masks-elsewhere"] or looked["constant-predictions"] or not pairs:
         return looked
     at = video[chosen], place[chosen]
-    looked |= _exchanged(pairs, *at)
+    looked |= _exchanged(pairs, *at, listed)
     if len(classes) > 1:
         table = np.stack([_table(one, other, sorted(classes)) for one, other in pairs])
         summed = np.zeros((len(listed), *table.shape[1:]))
@@ -66,11 +70,14 @@ def mask_alignment(
     return looked
 
 
-def masks_lacking(videos: Sequence[str], counts: Floats, silent: Sequence[str]) -> SanityFinding | None:
-    """Whether whole videos have no predicted foreground though others have; `counts` as `class_counts` gives them."""
-    video, _, names = frames_in_order(videos, range(len(videos)))
+def masks_lacking(videos: Sequence[str], images: Sequence[str], counts: Floats, silent: Sequence[str]) -> Looked:
+    """Whether whole videos, or images by a rule, have no predicted foreground; `counts` are those of `class_counts`."""
+    video, place, names = frames_in_order(videos, list(natural_keys(images)))
     predicted, labelled = masks_held(counts)
-    return silent_videos(video, labelled, predicted, names, silent)
+    return {
+        "videos-without-predictions": silent_videos(video, labelled, predicted, names, silent),
+        "images-without-predictions": left_out(video, place, labelled, predicted),
+    }
 
 
 def masks_held(counts: Floats) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +91,7 @@ def _small(labels: np.ndarray) -> np.ndarray:
     return labels[::step, ::step]
 
 
-def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices) -> Looked:
+def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: Indices, names: Sequence[str]) -> Looked:
     """Whether predicted foregrounds lie on those of the references some images away, or on any as well as their own."""
     if len({one.shape for one, _ in pairs}) > 1:
         return {}
@@ -93,28 +100,29 @@ def _exchanged(pairs: Sequence[tuple[np.ndarray, ...]], video: Indices, place: I
     row = {(v, p): at for at, (v, p) in enumerate(zip(video.tolist(), place.tolist(), strict=True))}
     units = units_of_frames(video, place - _first(video, place))
     as_read = _dsc(sides[0], sides[1])
+    some: Looked = {}
     if held.sum() >= FEWEST:
         drawn = np.random.default_rng(0).integers(0, len(pairs), (DRAWS, len(pairs)))
         ours, theirs = (np.mean([_dsc(sides[0], side[other]) for other in drawn], axis=0) for side in sides)
         reached = float(sides[1][held].any(axis=1).mean())
         image = np.where(held, np.arange(len(pairs)), -1)
         videos = len(np.unique(video))
+        at = np.where(held, video, -1)
+        some = {"masks-elsewhere": strange_videos(as_read, theirs, at, names, "masks-elsewhere", "DSC")}
         strange = no_nearer((theirs, as_read), image, units, videos, reached, float(ours[held].mean()), "DSC")
         if strange:
             return {"images-exchanged": strange._replace(severity=Severity.WARNING)}
-    speaking = {}
+    tried = {}
     for lag in LAGS:
         other = np.array([row.get((v, p + lag), -1) for v, p in zip(video.tolist(), place.tolist(), strict=True)])
         kept = held & (other >= 0)
         if kept.any():
-            values = np.where(kept, _dsc(sides[0], sides[1][other]), 0.0)
-            gain = gain_between(as_read, values, np.where(kept, units.code, -1), units)
-            if gain.speaks(0.02, 4):
-                speaking[lag] = gain
-    if not speaking:
-        return {"predictions-shifted": too_few(units)}
-    lag = max(speaking, key=lambda one: speaking[one].mean)
-    return {"predictions-shifted": late_finding(lag, speaking[lag], units, "image", "DSC")}
+            tried[lag] = np.where(kept, _dsc(sides[0], sides[1][other]), 0.0), kept
+    lag, gain = best_lag(as_read, tried, units, units.code, 0.02, 4)
+    if not lag:
+        single = late_alone(as_read, tried, (video, place), names, "image", "DSC")
+        return {**some, "predictions-shifted": single or too_few(units)}
+    return {**some, "predictions-shifted": late_finding(lag, gain, units, "image", "DSC")}
 
 
 def _first(video: Indices, place: Indices) -> Indices:

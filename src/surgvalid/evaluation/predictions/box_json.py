@@ -71,7 +71,7 @@ def _coco_results(records: list[Mapping[str, Any]]) -> RawBoxes:
         key = name if isinstance(name, str) else number
         raw.ids.append(number if isinstance(number, int | str) else None)
         raw.add(
-            key if isinstance(key, int | str) else str(key),
+            key,
             label,
             one.get("bbox"),
             one.get("score"),

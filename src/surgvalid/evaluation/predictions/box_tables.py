@@ -55,9 +55,11 @@ class RawBoxes:
     """A COCO segmentation, a flat polygon as shares of the image under `shares`, or None."""
     problems: list[str] = field(default_factory=list)
 
-    def add(self, image: Key, label: Any, box: Any, score: Any = None, outline: Any = None) -> None:
+    def add(self, image: Key | None, label: Any, box: Any, score: Any = None, outline: Any = None) -> None:
         """Keep one detection."""
-        self.images.append(image)
+        if image is None:
+            self.problems.append(f"box {len(self.images) + 1} names no image")
+        self.images.append(image if isinstance(image, int | str | tuple) else str(image))
         self.labels.append(label if isinstance(label, int | str) else str(label))
         self.boxes.append(box)
         self.scores.append(self._score(score))
@@ -101,7 +103,8 @@ _SIDES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 """Columns of the four numbers without underscores, and the readings that they allow."""
 _LISTED = ("bbox", "box", "boxes", "bounding_box")
-_IMAGES = ("image_id", "file_name", "filename", "image_name", "image", "image_path", "img", "case")
+_FILES = ("file_name", "filename", "image_name", "image_path")
+_IMAGES = ("image_id", *_FILES, "image", "img", "case")
 _LABELS = ("category_name", "class_name", "category", "name", "label", "category_id", "class", "class_id", "cls")
 _SCORES = ("score", "confidence", "conf", "probability", "prob")
 _FRAMES = ("frame", "frame_index", "frame_id", "frame_number")
@@ -126,6 +129,9 @@ def boxes_of_table(source: Any, where: str, columns: Mapping[str, str] | None = 
     frame = frame.rename({name: name.strip() for name in frame.columns if name != name.strip()})
     small = {name.casefold(): name for name in frame.columns}
     image = asked.get("image") or _first(small, _IMAGES)
+    beside = image if image == small.get("image_id") and "image" not in asked else None
+    named = [small[name] for name in _FILES if name in small and frame.schema[small[name]] == pl.String]
+    image, beside = (named[0], beside) if beside and named else (image, None)
     moment = None if image else _moment(small)
     label = asked.get("label") or _first(small, _LABELS)
     score = asked.get("score") or _first(small, _SCORES)
@@ -148,8 +154,10 @@ def boxes_of_table(source: Any, where: str, columns: Mapping[str, str] | None = 
     raw = RawBoxes(form, formats)
     for row in frame.iter_rows(named=True):
         key = row[image] if image else (str(row[moment[0]]), int(row[moment[1]])) if moment else about
+        key = key or row[beside] if beside else key
         box = _listed(row[sides[0]]) if len(sides) == 1 else [row[side] for side in sides]
-        raw.add(_key(key), row[label], box, row[score] if score else None)
+        raw.ids += [row[beside]] if beside else []
+        raw.add(key, row[label], box, row[score] if score else None)
     return raw
 
 
@@ -196,7 +204,3 @@ def _listed(cell: Any) -> Any:
     if isinstance(cell, Mapping):
         return [cell.get(side) for side in ("x1", "y1", "x2", "y2")]
     return list(cell) if cell is not None else None
-
-
-def _key(value: Any) -> Key:
-    return value if isinstance(value, int | str | tuple) else str(value)

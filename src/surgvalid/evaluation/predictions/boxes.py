@@ -362,6 +362,7 @@ def _in_pixels(
         fitting = fitting[:1]
     if not fitting and (least := min(odd.values(), key=len)).size <= _FEW * len(boxes):
         problems = [f"box {row + 1} has no area or leaves its image: {boxes[row].tolist()}" for row in least.tolist()]
+        problems[-1] += f"; --format boxes={min(odd, key=lambda form: len(odd[form]))} takes every box as it is"
         raise InputInvalid("predictions", problems)
     if len(fitting) != 1:
         what = f"boxes can be {' or '.join(fitting)}" if fitting else f"boxes leave the images if read as {formats[0]}"

@@ -216,7 +216,11 @@ def joined_images(votes: ImageVotes, images: Images, stated: str | None, lying: 
     fitting = {join: meant for join, meant in tried.items() if len(meant) == len(keys)}
     reason = ""
     if not fitting:
-        _refuse(keys, tried, images)
+        names = tried.get(NAME, {})
+        rest = {key: meant for key, meant in tried.get(ID, {}).items() if key not in names}
+        if not names or len(names) + len(rest) < len(keys):
+            _refuse(keys, tried, images)
+        fitting, reason = {NAME: {**names, **rest}}, _agreeing(votes, names, images)
     if len({tuple(meant.values()) for meant in fitting.values()}) == 1:
         join = next(
             (one for one in (ID, *fitting) if one in fitting and not isinstance(keys[0], str)), next(iter(fitting))
@@ -247,10 +251,33 @@ def _refuse(keys: Sequence[Key], tried: Mapping[str, Mapping[Key, Any]], images:
 
 def _conflicts(votes: ImageVotes, chosen: Mapping[Key, Any], images: Images) -> str:
     """What ids beside the names would have said."""
+    wrong, both = _contradicting(votes, chosen, images)
+    return f" (ids would name another image for {wrong:,} of {both:,})" if wrong else ""
+
+
+def _contradicting(votes: ImageVotes, chosen: Mapping[Key, Any], images: Images) -> tuple[int, int]:
+    """How many ids beside a name are of another image, and how many there are."""
     ids = images.meant(ID, list(dict.fromkeys(votes.beside)))
-    both = {(key, one) for key, one in zip(votes.keys, votes.beside, strict=False) if one in ids}
-    wrong = sum(ids[one] != chosen[key] for key, one in both)
-    return f" (ids would name another image for {wrong:,} of {len(both):,})" if wrong else ""
+    both = {(key, one) for key, one in zip(votes.keys, votes.beside, strict=False) if one in ids and key in chosen}
+    return sum(ids[one] != chosen[key] for key, one in both), len(both)
+
+
+def _agreeing(votes: ImageVotes, names: Mapping[Key, Any], images: Images) -> str:
+    """In words, that records without a file name can be told by id, as the ids of all others agree with their names.
+
+    Raises:
+        InputInvalid: They contradict them, or stand beside none.
+    """
+    without = f"{sum(key not in names for key in votes.keys):,} of {len(votes.keys):,}"
+    wrong, both = _contradicting(votes, names, images)
+    if both and not wrong:
+        return f" ({without} by id, as ids agree with the names of the others)"
+    why = (
+        f"ids of the others name another image than the file name in {wrong:,} of {both:,} cases"
+        if wrong
+        else "nothing shows that the others' ids are those of the references"
+    )
+    raise InputInvalid("predictions", [f"{without} have no file name, and {why}; name the file in every record"])
 
 
 def _told_by_boxes(

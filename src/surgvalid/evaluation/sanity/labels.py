@@ -147,6 +147,9 @@ def masks_elsewhere(pairs: Sequence[Pair]) -> SanityFinding | None:
         for how, turn in _TURNS.items()
         if square or "rows" not in how
     }
+    if len({ours.shape for ours, _ in masks}) == 1 and (shift := _shift(masks)).any():
+        moved = f"moved by {-shift[1]} columns and {-shift[0]} rows of {' by '.join(map(str, masks[0][0].shape[::-1]))}"
+        values[moved] = _overlap([(ours, np.roll(theirs, -shift, (0, 1))) for ours, theirs in masks])
     how = max(values, key=lambda name: values[name])
     if values[how] < OVERLAP or values[how] < as_read + GAIN:
         return None
@@ -155,6 +158,13 @@ def masks_elsewhere(pairs: Sequence[Pair]) -> SanityFinding | None:
         f"{as_read:.2f} in the {len(pairs)} images looked at."
     )
     return SanityFinding("masks-elsewhere", Severity.ERROR, evidence, "Write the masks as the references are stored.")
+
+
+def _shift(masks: Sequence[Pair]) -> np.ndarray:
+    """By how many rows and columns predicted foregrounds typically lie off, from their middles."""
+    both = [pair for pair in masks if pair[0].any() and pair[1].any()]
+    away = [np.subtract(*(np.argwhere(side).mean(axis=0) for side in pair[::-1])) for pair in both]
+    return np.round(np.median(away, axis=0)).astype(int) if away else np.zeros(2, int)
 
 
 def _overlap(masks: Sequence[Pair]) -> float:

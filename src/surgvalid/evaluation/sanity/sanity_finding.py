@@ -17,7 +17,9 @@ RULES: Mapping[str, str] = {
     "boxes-elsewhere": (
         "speaks where another reading of the boxes raises the mean overlap of the references by 0.05, to 1.3 times or "
         "more, with t of 5 over videos and in 80 % of them, or to 0.3 and twice as much; or where fewer than 2 % of "
-        "the references are overlapped by half; classes are left aside; at most 400 images are looked at, in whole runs"
+        "the references are overlapped by half, or single videos of five or more lie nearer to their own images than "
+        "to others by 7 % or less of what most videos do; classes are left aside; at most 400 images are looked at, in "
+        "whole runs"
     ),
     "images-exchanged": (
         "speaks where the images in another order raise the mean overlap by 0.02 with t of 4 over videos (an image on, "
@@ -34,7 +36,8 @@ RULES: Mapping[str, str] = {
         "0.05 that it is half); for labels up to 60 s and 0.004, a "
         "warning where the videos' own lags are alike and it is 3 s or more. Of fewer than five videos blocks of ten "
         "images are the evidence, or stretches of one label (a note); fewer than eight of them tell nothing, which is "
-        "noted"
+        "noted. A single one of five videos or more is named where its own lag is 15 s or more and 2.5 times the "
+        "spread of all, and mends 15 % of that at its changes of label with t of 3"
     ),
     "videos-without-predictions": (
         "speaks where a video with references in five frames or more has no prediction, and by the share of frames "
@@ -42,7 +45,8 @@ RULES: Mapping[str, str] = {
     ),
     "images-without-predictions": (
         "speaks where at most half of the images with references have detections, on average at least twice as many "
-        "as references"
+        "as references; where only every so many of them have predictions, or none after some image in 80 % of the "
+        "videos, and that is less likely than 0.001"
     ),
     "scores-cut": "speaks where the least of 100 scores or more is 0.05 or more, a warning from 0.3 on",
     "detections-doubled": (
@@ -53,7 +57,8 @@ RULES: Mapping[str, str] = {
         "speaks where every class of a cycle has at least five cases, 40 % of them under another name and 0.3 more "
         "than under its own, in 70 % of the videos that have it; where that holds for a shift by one of all classes "
         "together and the class at its end is never predicted; for scores where a shift "
-        "lifts the mean AUROC from below 0.65 by 0.2 to 0.8 or more; where no predicted label is one of the references"
+        "lifts the mean AUROC from below 0.65 by 0.2 to 0.8 or more; where no predicted label or class is one of the "
+        "references"
     ),
     "classes-merged": (
         "speaks where two classes or more, at least half of all, are never predicted and 90 % of their cases are under "
@@ -64,7 +69,8 @@ RULES: Mapping[str, str] = {
     ),
     "masks-elsewhere": (
         "speaks where the foreground overlaps by an IoU of 0.5 or more, and 0.3 more than as read, once mirrored, "
-        "turned or swapped with the background; at most 200 images are looked at"
+        "turned, moved or swapped with the background, or where single videos of five or more lie no nearer to their "
+        "own images than to others; at most 200 images are looked at"
     ),
     "empty-masks-apart": "speaks where images with two empty masks count in one metric of the run and not in another",
     "one-case-per-video": "speaks where every video has a single case, and no data set says that this is so",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from surgvalid.errors import InputInvalid, Misuse, SurgvalidError
@@ -124,6 +125,47 @@ def test_a_name_in_a_later_record_counts_too() -> None:
         read_boxes(results, dataset)
 
 
+def test_records_without_a_file_name_are_told_by_ids_where_the_others_show_that_these_are_right() -> None:
+    dataset, order, truth = study(1)
+    shifted = dict(zip(order, [*order[1:], order[0]], strict=True))
+
+    def half(ids: dict[int, int]) -> list[dict[str, Any]]:
+        rows = [{"image_id": ids[i], "category_id": 1, "bbox": truth[i]["bbox"], "score": 0.5} for i in order]
+        return [
+            {**row, "file_name": truth[i]["file_name"]} if place % 2 else row
+            for place, (row, i) in enumerate(zip(rows, order, strict=True))
+        ]
+
+    read = read_boxes(half({i: i for i in order}), dataset)
+    assert images_of(read) == order
+    without = len(order) - len(order) // 2
+    assert f"by file name ({without} of {len(order)} by id, as ids agree with the names of the others)" in read.form
+    with pytest.raises(InputInvalid, match=rf"{without} of {len(order)} have no file name, and ids of the others nam"):
+        read_boxes(half(shifted), dataset)
+    unsaid = [row if "file_name" in row else {**row, "image_id": None} for row in half({i: i for i in order})]
+    with pytest.raises(InputInvalid, match="box 1 names no image"):
+        read_boxes(unsaid, dataset)
+    mixed = [{**row, "image_id": row.pop("file_name", row["image_id"])} for row in half({i: i for i in order})]
+    with pytest.raises(InputInvalid, match="nothing shows that the others' ids are those of the references"):
+        read_boxes(mixed, dataset)
+
+
+def test_a_name_beats_an_id_in_a_table_too() -> None:
+    dataset, order, truth = study(1)
+    shifted = [*order[1:], order[0]]
+    rows: list[dict[str, Any]] = []
+    for image, other in zip(order, shifted, strict=True):
+        x, y, width, height = truth[image]["bbox"]
+        row = {"image_id": other, "file_name": truth[image]["file_name"], "label": "hook"}
+        rows.append({**row, "left": x, "top": y, "width": width, "height": height})
+    read = read_boxes(pl.DataFrame(rows), dataset)
+    assert images_of(read) == order
+    assert f"images by file name (ids would name another image for {len(order)} of {len(order)})" in read.form
+    rows[3]["image_id"] = rows[3]["file_name"] = None
+    with pytest.raises(InputInvalid, match="box 4 names no image"):
+        read_boxes(pl.DataFrame(rows), dataset)
+
+
 def numbered() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Images 000001.jpg on with ids from 0, and results by the number in the name, boxes that do not move."""
     images = [{"id": n, "file_name": f"{n + 1:06d}.jpg", "video": f"v{n // 10}"} for n in range(60)]
@@ -165,7 +207,7 @@ def test_one_odd_box_among_many_is_named_and_is_no_other_format() -> None:
         {"image": truth[i]["file_name"], "label": "hook", "x1": 10.0, "y1": 10.0, "x2": 50.0, "y2": 60.0} for i in order
     ]
     rows[7] |= {"x1": 90.0}
-    with pytest.raises(InputInvalid, match="box 8 has no area or leaves its image"):
+    with pytest.raises(InputInvalid, match=r"box 8 has no area or leaves its image.*boxes=xyxy takes"):
         read_boxes(rows, dataset)
 
 

@@ -83,7 +83,7 @@ def test_boxes_in_another_format_are_seen_with_the_reading_that_mends_them(readi
     result = surgvalid.evaluate("detection", wrong, dataset, as_read=True, metrics=["coco_ap"])
     assert hint in findings(result)["boxes-elsewhere"]
     assert outcome(result, "boxes-elsewhere") == "error"
-    with pytest.raises(InputInvalid, match="With --format as_read") as caught:
+    with pytest.raises(InputInvalid, match="evaluate --format as_read") as caught:
         surgvalid.evaluate("detection", wrong, dataset)
     option, value = re.search(r"--format (\w+)=(\S+)\.", str(caught.value)).groups()  # type: ignore[union-attr]
     named = {option.replace("boxes", "box_format") if option == "boxes" else option: value}
