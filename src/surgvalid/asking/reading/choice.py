@@ -94,6 +94,8 @@ def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
 
 
 def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
+    if any(refuses(str(one)) for one in members.values_of("error", "message", "warning")):
+        return refused("declines beside the answer")
     keyed = members.values_of(schema.key) if schema.key else []
     if keyed:
         reading = agreed([_of_value(one, schema) for one in keyed])

@@ -75,7 +75,7 @@ _PLACES = (
 _WITHIN = r"auf|aus|dans|en|from|im|in|into"
 _POINTS = r"that|these|this|diese|dieser"
 DRESS = (
-    rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
+    rf"(?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?:loops|parts|portions|segments) of )?"
     rf"(?:(?!(?:{_POINTS}) )(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
     rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?!of )(?:{_KINDS}) )*)?"
 )
@@ -89,6 +89,7 @@ _IS_THERE = re.compile(
     rf"(?:devices? )?(?:(?:{_BEING})(?=$)|(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)"
     rf"|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
 )
+_OCCURS = re.compile(r"(?:occurs|occurred|happens|happened|takes place)(?!\S)")
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(
     rf"(?:(?:{_BEING}) (?!used|made)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
@@ -137,6 +138,10 @@ def is_framed(before: str, after: str, *, thing: bool = False) -> bool:
     after = re.split("[¶¦]", after[:_NEAR])[0].strip()
     acts = thing and (_ACTS if before else _HAPPENS).match(after) is not None
     if _DRESSED.fullmatch(before):
-        return acts or _IS_THERE.match(after) is not None
+        return (
+            acts
+            or (_OCCURS if before and after.startswith(("occur", "happen", "take")) else _IS_THERE).match(after)
+            is not None
+        )
     stated = _STATED.fullmatch(before) or (thing and _HELD.fullmatch(before)) or _IN.fullmatch(f"{before}{after} ")
     return bool(stated) and (acts or _GOES_ON.match(after) is not None)

@@ -268,6 +268,7 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
 _TRUTH = re.compile(
     r" (?:is |are |was )?(?P<truth>not (?:met|present|visible|achieved|seen|fulfilled)|[^\W_]+)(?![^\W_])"
 )
+_SEEN = re.compile(r"\b(?:visible|present|seen?|shown?|all|met|here|found)\b")
 _LEADS = re.compile(rf" ?(?:(?:and|but|while|whereas|und|et|y|aber|mais|pero) )*{DRESS}")
 """What may stand before a name of which a truth value follows."""
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
@@ -322,8 +323,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
             return silent_settled(dict.fromkeys(schema.classes, True), schema, "all are there")
         if (
             len(groups) == 1
+            and not groups[0].denied
             and _is_echo(groups[0].names, schema)
-            and folded(clause.text).startswith(folded(schema.classes[0]))
+            and not _SEEN.search(folded(clause.text))
         ):
             return failed("the list of all classes is repeated")
         for group in (one for one in groups if one.denied or not one.either):
@@ -436,7 +438,7 @@ def _of_rows(text: str, schema: ReplySchema) -> ReplyReading:
     pattern = rf"(?:^|[\n,;])[\s>*#_\-•\"'“]*{re.escape(schema.key)}s?[\s*_\"'”]*[:=][\s*_]*(\[[^\]\n]*\]|[^\n]+)"
     if lines := re.findall(pattern, text, re.IGNORECASE):
         given = [
-            re.sub(rf"[,;]\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one, flags=re.IGNORECASE)
+            re.sub(rf"[.,;]\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one, flags=re.IGNORECASE)
             for one in lines
         ]
         cells = [cell.strip(" []\"'*`.") for one in given for cell in re.split(r",|\band\b", one.strip("[] "))]

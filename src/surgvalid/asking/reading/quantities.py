@@ -62,7 +62,7 @@ _CONFIDENT = re.compile(
 _MOST_SHARE = 100
 _WORDS_BETWEEN = 4
 _AND = re.compile(r"(?:^| )(?:and|und|et|y|和) $")
-_UNIT = re.compile(r"\s*(?:in total|in all|altogether|times?|pieces?|[个枚根块次颗])")
+_UNIT = re.compile(r"\s*(?:in total|in all|altogether|(?P<times>times?)|pieces?|[个枚根块次颗])")
 
 
 _TIMES = {
@@ -112,6 +112,8 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub("; ", CLOCK.sub(" ", clause.text))))
+        if _CONFIDENT.search(clause.text):
+            continue
         if _NONE_THERE.search(folded(clause.text)):
             numbers.append(0)
         elif _NOT_ONE.search(digits):
@@ -124,6 +126,8 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         numbers = [max(stated)]
     elif summed and len(last := list(_counts_in(with_digits(summed[-1]), schema))) == 1:
         numbers = last
+    if numbers and not summed and re.search(r"\banother\b", text, re.IGNORECASE):
+        return contradiction(f"and another: {text[:60]!r}")
     if numbers and any(one.mood is Mood.GUESSES and _NUMBER.search(with_digits(one.text)) for one in spoken):
         return contradiction(f"another number is possible: {text[:60]!r}")
     if len(set(numbers)) > 1:
@@ -144,7 +148,7 @@ def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
         between = after[: thing.start()] if thing else "" if schema.thing is None else None
         if (
             (between is not None and between.count(" ") < _WORDS_BETWEEN)
-            or _UNIT.match(after)
+            or ((unit := _UNIT.match(after)) and (not unit["times"] or schema.thing is None or schema.about("times")))
             or (is_framed(before, after) and not _AND.search(before))
         ):
             yield float(one[0].replace(",", ".").replace("−", "-"))
@@ -159,7 +163,13 @@ def _is_denied(text: str, start: int, end: int) -> bool:
     return is_denied(f"{re.split('[¶¦]', before)[-1]} ", "") or _NOT_SO.match(f" {after}") is not None
 
 
-def read_share(text: str, _: ReplySchema) -> ReplyReading:
+_OF_FRAME = re.compile(
+    r"%\s*of (?:the |this )?(?:frame|image|picture|screen|view|field|pixel|area)|\b(?:zoom|brightness|opacity|scale)\b",
+    re.IGNORECASE,
+)
+
+
+def read_share(text: str, schema: ReplySchema) -> ReplyReading:
     """A share in percent."""
     held, value = object_value(text)
     if isinstance(value, ReplyReading):
@@ -180,6 +190,10 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         words = with_digits(clause.text)
+        if (other := _OF_FRAME.search(words)) and other[0].split()[-1] not in schema.asked:
+            continue
+        if (of := re.search(r"%\s*of (?:the |all )?(\w+)", words)) and schema.about(of[1]):
+            continue
         numbers = list(re.finditer(r"[-−]?\d+(?:[.,]\d+)?(?=%)", words))
         if numbers and (_BOUND.search(words) or _CONFIDENT.search(words)):
             return contradiction(f"no single share: {clause.text[:60]!r}")
@@ -278,8 +292,15 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
 _ENDING = re.compile(r"\b(disappear|vanish|leave|end|stop|remove|withdraw|verschwind|dispara|desapare)", re.IGNORECASE)
 
 
+_TAKEN = re.compile(
+    r"\b(?:frame|image|picture|photo|screenshot)s? (?:\w+ )?(?:taken|recorded|captured)\b", re.IGNORECASE
+)
+
+
 def _other_event(text: str, schema: ReplySchema) -> bool:
-    """Whether a text speaks of an end that was not asked for."""
+    """Whether a text speaks of an end that was not asked for, or of when the picture was taken."""
+    if _TAKEN.search(text):
+        return True
     ending = _ENDING.search(text)
     return ending is not None and bool(schema.asked) and ending[1].lower() not in schema.asked.lower()
 
@@ -363,19 +384,24 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
 
 
 _NO_SPAN = re.compile(
-    r"\b(?:not|either)\b|\b(?:clip|video|recording"
+    r"\b(?:not|either)\b|\b(?:for|lasts|takes) \d|\b(?:clip|video|recording"
     r"|footage) (?:itself )?(?:starts|begins|runs|lasts|is|goes|spans|covers)\b",
     re.IGNORECASE,
 )
 
 
-_NO_ERROR = re.compile(r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b", re.IGNORECASE)
+_NO_ERROR = re.compile(
+    r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b|\bnothing (?:goes|happens|is wrong)\b|\b(?:first"
+    r"|last) frame\b",
+    re.IGNORECASE,
+)
 _OF_SPAN = re.compile(
     r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the"
     r"|t)\W+|从|第)*\s*[\d–-]"
     r"|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*|start\w*"
     r"|beg[aiu]n\w*"
-    r"|début\w*|fin|commence|comienza|inicio|empieza|onset|stop\w*|finish\w*|happen\w*|occur\w*|lasts|interval"
+    r"|début\w*|fin|commence|comienza|inicio|empieza|onset|end(?=\W*:)|stop\w*|finish\w*|happen\w*|occur\w*|lasts"
+    r"|interval"
     r"|time\w*)\b"
     r"|错误|开始|时间|出血",
     re.IGNORECASE,

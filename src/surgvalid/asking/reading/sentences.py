@@ -87,7 +87,8 @@ _REFUSES = re.compile(
     r"|beschädigt|corrompue?|endommagée?|dañad[oa])\b|\bno estoy (?:capacitad[oa]|en condiciones|autorizad[oa])\b"
     r"|\b(?:no|0|zero) clips? (?:is |was |were |has been |are |have been )?(?:provided|attached|given|supplied"
     r"|included|uploaded|received|sent|shared|available|here|to\b)|\bnothing (?:was|is|has been) (?:shown|sent|given"
-    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\bnothing (?:further|more"
+    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\b(?:image|picture|video|file"
+    r"|frame)s? not (?:found|available|provided|readable)\b|\bnothing (?:further|more"
     r"|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
     r"|frame|picture|screen)\b|\b(?:image|frame|picture|video|screen) (?:is|appears|seems) (?:\w+ )?(?:black|blank"
     r"|empty|white)\b|\bnothing can be (?:said|determined|seen|concluded|told)|\btoo (?:blurr\w+|dark|unclear|low)\b"
@@ -133,7 +134,16 @@ _HEDGES = re.compile(
     r"|provided (?:that|the)|typical(?:ly)?"
     r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
     r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
-    r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
+    r"|(?<!which )(?<!this )(?<!that )means)(?! of)|ha(?:s|ve) to be \w+e[dt]|something like|on the list|(?:user"
+    r"|prompt|question|people) (?:says?|calls?|claims?)|(?:is|are) needed (?:to|for)|used (?:in|for|during) (?:such "
+    r"|laparoscopic )?(?:\w+tom(?:y|ies)|surgery)"
+    r"|^\W*(?:the )?(?:phase|step|stage|gesture|action)s? (?:after|before|following|preceding)|^\W*(?:suppose|imagine"
+    r"|compare|contrast)|(?:next|previous|preceding|later|earlier|another|other)"
+    r" (?:frame|image|picture|scene|shot)s?|(?:prior to|before|after) this (?:frame|image|moment|point)"
+    r"|there should|should be (?:there|visible|present)|(?:nothing to do|in common) with|(?:output|answer|response"
+    r"|reply) format|(?:video|procedure|operation|surgery|case) (?:began|begins|start(?:s|ed)|opens|opened) with"
+    r"|(?:\w+tom(?:y|ies)|surger(?:y|ies)|procedures|operations|surgeons) (?:us|involv|employ|includ)es?|(?:example"
+    r"|sample) (?:output|answer|response|format"
     r"|reply)|(?<!as )expected|format is|you should|(?:you|the (?:user|question|prompt)) (?:asks?|asked"
     r"|wants?|listed|suggests?|mentions?"
     r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
@@ -168,6 +178,9 @@ _SPOKEN = (
     (_NO_DOUBT, "clearly"),
     (_EXAMPLE, "such as"),
     (re.compile(r",? (?:rather than|instead of|as opposed to|and not(?: yet)?)(?= )", re.IGNORECASE), ", not"),
+    (re.compile(r"^\W*hold on[,.]", re.IGNORECASE), ""),
+    (re.compile(r"\bone of(?= \d)", re.IGNORECASE), "among"),
+    (re.compile(r"\b(?:absence|lack) of [^,.;:\n]{1,40},\s", re.IGNORECASE), ""),
     (re.compile(r"(?:\.\.\.|…)\s*(?=or\b)", re.IGNORECASE), " "),
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
@@ -175,7 +188,7 @@ _SPOKEN = (
     (
         re.compile(
             r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b"
-            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the)\b)"
+            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the|\w+ (?:seconds|minutes))\b)"
             r"|\bvideo[ -]clips?\b"
             r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
             re.IGNORECASE,
