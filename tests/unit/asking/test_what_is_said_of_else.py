@@ -18,6 +18,7 @@ ERRORS: dict[str, Any] = {"form": "choice", "classes": ["Bleeding", "Thermal inj
 TOOLS: dict[str, Any] = {"form": "labels", "classes": ["Grasper", "Hook", "Clipper"]}
 CRITERIA: dict[str, Any] = {"form": "labels", "classes": ["C1", "C2", "C3"]}
 ANATOMY: dict[str, Any] = {"form": "labels", "classes": ["colon", "small intestine", "liver"]}
+SKILL: dict[str, Any] = {"form": "choice", "classes": ["1", "2", "3", "4", "5"], "ordered": True}
 COUNT: dict[str, Any] = {"form": "number", "asked": "How many clips are visible?"}
 SHARE: dict[str, Any] = {"form": "percentage", "asked": "For what share of the procedure is a sponge in view?"}
 TIME: dict[str, Any] = {"form": "time", "window_s": [0, 5400], "asked": "When does the first clip come into view?"}
@@ -35,6 +36,12 @@ NO_ANSWERS = [
     (PHASES, "Compare with Clipping Cutting."),
     (PHASES, "Suppose it is Preparation; then trocars should be visible."),
     (PHASES, "The user says it is Preparation."),
+    (PHASES, "The surgeon is done with Calot Triangle Dissection."),
+    (PHASES, "Confidence in the phase: 2"),
+    (PHASES, "It is not the start of it: Preparation?"),
+    (ERRORS, "The bleeding from earlier has already stopped."),
+    (CRITERIA, "C2 is met when the triangle is free of fat."),
+    (CRITERIA, "I'd want another view before calling C1 met."),
     (TOOLS, "Laparoscopic cholecystectomy uses a grasper, a hook and a clipper."),
     (TOOLS, "The three tools are Grasper, Hook, Clipper."),
     (TOOLS, "Tools used in cholecystectomy: Grasper, Hook."),
@@ -63,6 +70,15 @@ ANSWERS = [
     (PHASES, "Gallbladder Dissection", "Given the smoke and the absence of clips, phase 3 fits best."),
     (PHASES, "Calot Triangle Dissection", "My first impression was phase 3. However, this has to be phase 1."),
     (ERRORS, "Thermal injury", "A thermal injury occurs at the liver surface."),
+    (PHASES, "Calot Triangle Dissection", "The duct is being exposed with the hook: 1"),
+    (ERRORS, "Bleeding", "Blood spurts from the artery -> bleeding"),
+    (TOOLS, {"Grasper": True, "Hook": True, "Clipper": False}, "Only two tools are in view: the grasper and the hook."),
+    (TOOLS, {"Grasper": False, "Hook": True, "Clipper": False}, "Hook: present; everything else: absent"),
+    (TOOLS, {"Grasper": False, "Hook": False, "Clipper": False}, "There isn't a single instrument in this frame."),
+    (CRITERIA, {"C1": True, "C2": True, "C3": True}, "All three are met."),
+    (SKILL, "4", "I would rate the surgical skill at 4 out of 5. The movements are smooth."),
+    (COUNT, 3, "Three: two on the duct, one on the artery."),
+    (COUNT, 0, "Not a single clip is visible."),
     (ANATOMY, {"colon": True, "small intestine": True, "liver": None}, "I see the colon and loops of small intestine."),
     (COUNT, 2, "I see one clip proximally and another one distally. In total, 2 clips are visible."),
     (SPAN, (35.0, 52.0), "**Start:** 00:35\n**End:** 00:52"),

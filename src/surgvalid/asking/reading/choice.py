@@ -78,7 +78,36 @@ def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     held = flags.value if flags is not None and flags.usable else {}
     if sum(map(bool, held.values())) == 1 and False in held.values():
         return read_as(next(name for name, one in held.items() if one), "truth values")
-    return _of_clauses(text, schema)
+    return _behind_a_colon(text, schema) or _of_clauses(text, schema)
+
+
+_TAIL = re.compile(r"([^:\n]*[a-z)])\s*(?::|→|->|=>|–|—)\s*([^:\n]{1,60})$", re.IGNORECASE)
+_NUMBER_OF = re.compile(
+    r"\b(?:number|count|total|confiden\w+|certain\w+|tools?|instruments?|frames?|images?|previous|next|last|then)\b",
+    re.IGNORECASE,
+)
+
+
+def _behind_a_colon(text: str, schema: ReplySchema) -> ReplyReading | None:
+    """The class with which one sentence ends, behind a colon or an arrow; None where there is none."""
+    tail = _TAIL.fullmatch(text.strip(" .*\n"))
+    if not tail or len(tail[1].split()) < _SENTENCE or refuses(text) or _NUMBER_OF.search(tail[1]):
+        return None
+    before = f"{folded(tail[1])} "
+    read = _bare(tail[2], schema)
+    named = {name for one in clauses(tail[1]) for name in _asserted(one, schema)}
+    if (
+        read is None
+        or not read.usable
+        or mood_of(text) is not Mood.ASSERTS
+        or is_denied(before[-25:], "")
+        or named - {read.value}
+    ):
+        return None
+    return read_as(read.value, "behind a colon")
+
+
+_SENTENCE = 3
 
 
 def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
@@ -319,7 +348,8 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
         rest = text[match.end() :]
         if schema.numbered_from is None and not schema.ordered and not schema.options:
             return
-        if is_denied(folded(text[: match.start()]) + " ", f" {folded(rest)}"):
+        before = text[: match.start()]
+        if is_denied(f"{folded(before)} ", f" {folded(rest)}") or _SURENESS.search(before):
             continue
         framed = is_framed("is" if _EQUALS.search(match[0]) else "", marked(rest))
         name = None if re.match(_FURTHER + mark, rest) else _of_mark(match["mark"], schema)
@@ -328,6 +358,7 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
         yield (name if named in (None, name) or schema.ordered else None), framed
 
 
+_SURENESS = re.compile(r"\b(?:confidence|certainty|probability) (?:in|of|for)[^.,:;]*$", re.IGNORECASE)
 _EQUALS = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
 
 

@@ -25,7 +25,7 @@ _KINDS = (
     r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
 )
 _VERBS = (
-    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,2}|agit|als|aparece"
+    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,3}|agit|als|aparece"
     r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
     r"|places|pulls|pushes|"
     r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
@@ -37,7 +37,8 @@ _VERBS = (
     r"|montre|move|moved|moves"
     r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
     r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
-    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
+    r"|see|seen|sees|spot|lies"
+    r"|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
     r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
     r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
     r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
@@ -51,7 +52,7 @@ _GRAMMAR = (
     r"|is|ist|it"
     r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
     r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|than|étoiles|sur"
-    r"|that|the|then|there"
+    r"|that|the|then|there|throughout"
     r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
     r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
 )

@@ -43,12 +43,26 @@ _NOTHING = frozenset({"null", "none", "nothing", "no", "n a", "", "empty", "null
 _FEW = 2
 _ALL = re.compile(
     r"^(?:yes )?all (?:of )?(?:the |these )?(?:two |three |four |five |six |seven |cvs )*(?:criteria|tools"
-    r"|instruments|structures|actions|of them)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly |fully )?(?:met"
+    r"|instruments|structures|actions|of them|two|three|four)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly "
+    r"|fully )?(?:met"
     r"|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos"
     r"|todas)(?: \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$"
     r"|^(?:所 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
 )
-_LONGER = (" longer", " more", " sign", " of", " to ", " for ", " in every", " in most", " in all")
+_LONGER = (
+    " longer",
+    " more",
+    " sign",
+    " of",
+    " to ",
+    " for ",
+    " in every",
+    " when",
+    " if",
+    " once",
+    " in most",
+    " in all",
+)
 _AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
 _DOUBTS = re.compile(
     r"(?:^| )(?:neither|nor|without|except|apart from|other than|außer|sauf|salvo|excepto|if|whether|unclear|may|might"
@@ -79,7 +93,10 @@ def read_labels(text: str, schema: ReplySchema) -> ReplyReading:
 
 
 _REST_FALSE = re.compile(
-    r"\b(?:nothing|none|no one) else\b(?! to)|\bsonst (?:nichts|kein\w*)|\brien d['’]autre\b|\bnada más\b|\bet rien\b"
+    r"\b(?:nothing|none|no one) else\b(?! to)|\beverything else\W+(?:is )?(?:absent|no|false|0|not)\b|\bonly (?:one"
+    r"|two|three|\d)"
+    r" (?:tool|instrument|structure|criterion|criteria)\w*[^.:\n]{0,30}:|\bsonst (?:nichts|kein\w*)"
+    r"|\brien d['’]autre\b|\bnada más\b|\bet rien\b"
     r"|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words|end|one)\w+|remaining \w+|übrigen|anderen"
     r"|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none|absent|false|missing|ausentes?|nicht|fehlen"
     r"|0)\b"

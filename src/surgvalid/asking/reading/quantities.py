@@ -124,6 +124,8 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     stated = [float(one) for clause in spoken if clause.counts for one in re.findall(r"\d+", with_digits(clause.text))]
     if summed and stated and 2 * max(stated) == sum(stated):
         numbers = [max(stated)]
+    elif stated and re.match(r"\W*\w+\s*[:(–—]", text) and 2 * stated[0] == sum(stated) and len(stated) > _PAIR:
+        numbers = [stated[0]]
     elif summed and len(last := list(_counts_in(with_digits(summed[-1]), schema))) == 1:
         numbers = last
     if numbers and not summed and re.search(r"\banother\b", text, re.IGNORECASE):

@@ -134,7 +134,8 @@ _HEDGES = re.compile(
     r"|provided (?:that|the)|typical(?:ly)?"
     r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
     r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
-    r"|(?<!which )(?<!this )(?<!that )means)(?! of)|ha(?:s|ve) to be \w+e[dt]|something like|on the list|(?:user"
+    r"|(?<!which )(?<!this )(?<!that )means)(?! of)|ha(?:s|ve) to be \w+e[dt]|i['’]d(?! like)|met (?:when|once)"
+    r"|something like|on the list|(?:user"
     r"|prompt|question|people) (?:says?|calls?|claims?)|(?:is|are) needed (?:to|for)|used (?:in|for|during) (?:such "
     r"|laparoscopic )?(?:\w+tom(?:y|ies)|surgery)"
     r"|^\W*(?:the )?(?:phase|step|stage|gesture|action)s? (?:after|before|following|preceding)|^\W*(?:suppose|imagine"
@@ -176,6 +177,8 @@ _SPOKEN = (
     (_NOT_BUT, "all except"),
     (_NOTHING_BUT, "only"),
     (_NO_DOUBT, "clearly"),
+    (re.compile(r"\b(?:there (?:isn['’]t|is not)|not) a single\b", re.IGNORECASE), "no"),
+    (re.compile(r"\bdo(?:n['’]t| not) see any\b", re.IGNORECASE), "see no"),
     (_EXAMPLE, "such as"),
     (re.compile(r",? (?:rather than|instead of|as opposed to|and not(?: yet)?)(?= )", re.IGNORECASE), ", not"),
     (re.compile(r"^\W*hold on[,.]", re.IGNORECASE), ""),
@@ -266,7 +269,8 @@ _BEFORE = (
     r"|nor|without"
     r"|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than|before"
     r"|after|prior to|until|past|follow(?:s|ing)"
-    r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
+    r"|preced\w+|(?:done|finished|through) with|finished|completed|hardly|barely|opposed to|contra\w+ to"
+    r"|gegensatz zu[rm]?|contrairement à"
     r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
     r"|jamais|nothing (?:is|was|has been|like|points to|suggests|indicates|supports)(?: being)?|never (?:is|are"
     r"|was)|least likely \w+|least likely is|wrong \w+ (?:is|was)|opposite of|skip\w*|discuss\w*"
@@ -289,7 +293,8 @@ _DENIED_AFTER = re.compile(
     r"|descartad[oa]|ended"
     r"|vorbei|beendet"
     r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
-    r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"
+    r"|stopped|ceased|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas"
+    r"|ausgeschlossen"
     r"|exclue?|fehlt|no(?= (?:está|es|se|hay)|$))(?![^\W_])"
 )
 _JOINED = re.compile(
