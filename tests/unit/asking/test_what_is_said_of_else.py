@@ -42,6 +42,7 @@ NO_ANSWERS = [
     (ERRORS, "The bleeding from earlier has already stopped."),
     (CRITERIA, "C2 is met when the triangle is free of fat."),
     (CRITERIA, "I'd want another view before calling C1 met."),
+    (TOOLS, "The tools are:\n- Grasper: 1\n- Hook: 2\n- Clipper: 3"),
     (TOOLS, "Laparoscopic cholecystectomy uses a grasper, a hook and a clipper."),
     (TOOLS, "The three tools are Grasper, Hook, Clipper."),
     (TOOLS, "Tools used in cholecystectomy: Grasper, Hook."),

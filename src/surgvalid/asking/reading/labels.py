@@ -235,7 +235,7 @@ def _settled(
         labels[name] = next(iter(answers)) if len(answers) == 1 else None
     if all(one is None for one in labels.values()):
         return failed(f"no class has a truth value: {', '.join(unread[:3])}")
-    if any(type(value) in (int, float) and truth(value) is None for _, value in pairs):
+    if any(re.fullmatch(r"\d+(?:\.\d+)?", str(value).strip()) and truth(value) is None for _, value in pairs):
         return contradiction("a number that is no truth value")
     notes = [f"unknown keys: {', '.join(unknown[:5])}"] if unknown else []
     notes += [f"no truth value for {', '.join(unread[:5])}"] if unread else []
