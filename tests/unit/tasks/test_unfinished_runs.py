@@ -61,6 +61,7 @@ def half(clips: Path) -> Path:
         done = run(clips, server.url)
     assert done.exit_code == 1, done.output
     assert "the run is not finished: 40 of 48 requests have no answer" in done.output
+    assert "run the same command again with --force to go on" in done.output
     return next((clips / "runs").rglob("run.json")).parent
 
 
