@@ -81,7 +81,7 @@ def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     return _behind_a_colon(text, schema) or _of_clauses(text, schema)
 
 
-_TAIL = re.compile(r"([^:\n]*[a-z)])\s*(?::|→|->|=>|–|—)\s*([^:\n]{1,60})$", re.IGNORECASE)
+_TAIL = re.compile(r"((?:[^\s:]+ ){2}[^:\n]*[a-z)])\s*(?::|→|->|=>|–|—)\s*([^:\n]{1,60})$", re.IGNORECASE)
 _NUMBER_OF = re.compile(
     r"\b(?:number|count|total|confiden\w+|certain\w+|tools?|instruments?|frames?|images?|previous|next|last|then)\b",
     re.IGNORECASE,
@@ -91,23 +91,13 @@ _NUMBER_OF = re.compile(
 def _behind_a_colon(text: str, schema: ReplySchema) -> ReplyReading | None:
     """The class with which one sentence ends, behind a colon or an arrow; None where there is none."""
     tail = _TAIL.fullmatch(text.strip(" .*\n"))
-    if not tail or len(tail[1].split()) < _SENTENCE or refuses(text) or _NUMBER_OF.search(tail[1]):
+    if not tail or mood_of(text) is not Mood.ASSERTS or _NUMBER_OF.search(tail[1]):
         return None
-    before = f"{folded(tail[1])} "
     read = _bare(tail[2], schema)
     named = {name for one in clauses(tail[1]) for name in _asserted(one, schema)}
-    if (
-        read is None
-        or not read.usable
-        or mood_of(text) is not Mood.ASSERTS
-        or is_denied(before[-25:], "")
-        or named - {read.value}
-    ):
+    if not (read and read.usable) or named - {read.value} or is_denied(f"{folded(tail[1])[-24:]} ", ""):
         return None
     return read_as(read.value, "behind a colon")
-
-
-_SENTENCE = 3
 
 
 def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
@@ -321,9 +311,8 @@ _DECIDES = re.compile(
     re.IGNORECASE,
 )
 _NAMED_AT_END = (
-    r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d"
-    r"|['’]ll)? (?:choose|pick|select|answer"
-    r"|say|go with|opt for)|wähle(?: daher)?|choisis|elijo|c['’]est|es ist|es la|es el"
+    r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d|['’]ll)?"
+    r" (?:choose|pick|select|answer|say|go with|opt for)|wähle(?: daher)?|choisis|elijo|c['’]est|es ist|es la|es el"
 )
 
 
@@ -336,12 +325,10 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of|no\.?"
-        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro|(?:shown "
-        rf"|visible )?(?:in|of"
-        rf"|for) (?:this"
-        rf"|the) \w+"
-        rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
+        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of"
+        rf"|no\.?|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro"
+        rf"|(?:shown |visible )?(?:in|of|for) (?:this|the) \w+|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]"
+        rf"|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)
     for match in re.finditer(pattern, text):

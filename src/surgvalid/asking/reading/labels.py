@@ -44,10 +44,9 @@ _FEW = 2
 _ALL = re.compile(
     r"^(?:yes )?all (?:of )?(?:the |these )?(?:two |three |four |five |six |seven |cvs )*(?:criteria|tools"
     r"|instruments|structures|actions|of them|two|three|four)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly "
-    r"|fully )?(?:met"
-    r"|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos"
-    r"|todas)(?: \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$"
-    r"|^(?:所 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
+    r"|fully )?(?:met|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos|todas)(?:"
+    r" \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$|^(?:所"
+    r" 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
 )
 _LONGER = (
     " longer",
@@ -94,16 +93,12 @@ def read_labels(text: str, schema: ReplySchema) -> ReplyReading:
 
 _REST_FALSE = re.compile(
     r"\b(?:nothing|none|no one) else\b(?! to)|\beverything else\W+(?:is )?(?:absent|no|false|0|not)\b|\bonly (?:one"
-    r"|two|three|\d)"
-    r" (?:tool|instrument|structure|criterion|criteria)\w*[^.:\n]{0,30}:|\bsonst (?:nichts|kein\w*)"
-    r"|\brien d['’]autre\b|\bnada más\b|\bet rien\b"
-    r"|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words|end|one)\w+|remaining \w+|übrigen|anderen"
-    r"|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none|absent|false|missing|ausentes?|nicht|fehlen"
-    r"|0)\b"
-    r"|\b(?:not|no|absent|ausentes?|absents?|fehlen)\b[^.;\n]{0,25}\b(?:rest|others|übrigen|anderen|autres|demás"
-    r"|otros)\b"
-    r"|\b(?:no|keine?|aucune?|ning[uú]n\w*|pas d['’]|no hay) (?:other|further|additional|weiter\w*|ander\w*|autres?"
-    r"|otr[oa]s?) [^\W_]+"
+    r"|two|three|\d) (?:tool|instrument|structure|criterion|criteria)\w*[^.:\n]{0,30}:|\bsonst (?:nichts|kein\w*)"
+    r"|\brien d['’]autre\b|\bnada más\b|\bet rien\b|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words"
+    r"|end|one)\w+|remaining \w+|übrigen|anderen|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none"
+    r"|absent|false|missing|ausentes?|nicht|fehlen|0)\b|\b(?:not|no|absent|ausentes?|absents?"
+    r"|fehlen)\b[^.;\n]{0,25}\b(?:rest|others|übrigen|anderen|autres|demás|otros)\b|\b(?:no|keine?|aucune?"
+    r"|ning[uú]n\w*|pas d['’]|no hay) (?:other|further|additional|weiter\w*|ander\w*|autres?|otr[oa]s?) [^\W_]+"
     r"|(?:其余|其他|别的)[^。;\n]{0,6}[未没无不]",
     re.IGNORECASE,
 )

@@ -76,17 +76,22 @@ _OFTEN = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
 
 def read_number(text: str, schema: ReplySchema) -> ReplyReading:
     """A whole number that is not negative."""
-    held, value = object_value(text)
-    if isinstance(value, ReplyReading):
-        return value
-    if held and not isinstance(value, str):
-        return _count(value, "object")
-    plain = (value if held else text).strip()
+    plain, held = _in_words(text, _count)
+    if isinstance(plain, ReplyReading):
+        return plain
     if schema.about("times"):
         plain = _OFTEN.sub(lambda word: _TIMES[word[0].lower()], plain)
     if re.fullmatch(r"\d+", plain):
         return read_as(int(plain), AS_ASKED if not held else "object")
     return _of_clauses(plain, schema)
+
+
+def _in_words(text: str, of: Callable[[Any, str], ReplyReading]) -> tuple[str | ReplyReading, bool]:
+    """What is to be read in words, or the reading of an object; and whether there is one."""
+    held, value = object_value(text)
+    if held and not isinstance(value, str | ReplyReading):
+        value = of(value, "object")
+    return (value if isinstance(value, ReplyReading) else (value if held else text).strip()), held
 
 
 def _count(value: Any, path: str) -> ReplyReading:
@@ -173,12 +178,10 @@ _OF_FRAME = re.compile(
 
 def read_share(text: str, schema: ReplySchema) -> ReplyReading:
     """A share in percent."""
-    held, value = object_value(text)
-    if isinstance(value, ReplyReading):
-        return value
-    if held and not isinstance(value, str):
-        return _percent(value, "object")
-    plain = with_shares((value if held else text).strip())
+    plain, held = _in_words(text, _percent)
+    if isinstance(plain, ReplyReading):
+        return plain
+    plain = with_shares(plain)
     if re.fullmatch(r"\d+(?:\.\d+)?%", plain):
         return _percent(plain[:-1], AS_ASKED if not held and "%" in text else "object")
     bare = plain.strip(" *`\"'.!~≈")
@@ -211,17 +214,17 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _AT = re.compile(
-    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen"
-    r"|around|about|approximately"
-    r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
-    r"|bis|until|or|oder|ou|o"
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen|around|about"
+    r"|approximately|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to|bis"
+    r"|until|or|oder|ou|o"
     r"|in|on|from|but|first|say))\s*$",
     re.IGNORECASE,
 )
 """What stands before a moment that is said to be the answer."""
 _LENGTH = re.compile(
     r"\b(?:window|video|clip|recording|segment) (?:starts|begins|ends|runs|lasts|stops)\b|\b(?:duration|length"
-    r"|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b",
+    r"|runtime|laufzeit|dauer|durée|duración|format)\b|\b(?:frame|image|picture|photo|screenshot)s? (?:\w+ )?(?:taken"
+    r"|recorded|captured)\b|^\s*(?:long|in length)\b",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|bis|until|à|hasta|or|oder)\s*$", re.IGNORECASE)
@@ -294,15 +297,8 @@ def _of_clause(text: str, schema: ReplySchema) -> list[float] | ReplyReading:
 _ENDING = re.compile(r"\b(disappear|vanish|leave|end|stop|remove|withdraw|verschwind|dispara|desapare)", re.IGNORECASE)
 
 
-_TAKEN = re.compile(
-    r"\b(?:frame|image|picture|photo|screenshot)s? (?:\w+ )?(?:taken|recorded|captured)\b", re.IGNORECASE
-)
-
-
 def _other_event(text: str, schema: ReplySchema) -> bool:
-    """Whether a text speaks of an end that was not asked for, or of when the picture was taken."""
-    if _TAKEN.search(text):
-        return True
+    """Whether a text speaks of an end that was not asked for."""
     ending = _ENDING.search(text)
     return ending is not None and bool(schema.asked) and ending[1].lower() not in schema.asked.lower()
 
@@ -398,13 +394,10 @@ _NO_ERROR = re.compile(
     re.IGNORECASE,
 )
 _OF_SPAN = re.compile(
-    r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the"
-    r"|t)\W+|从|第)*\s*[\d–-]"
-    r"|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*|start\w*"
-    r"|beg[aiu]n\w*"
-    r"|début\w*|fin|commence|comienza|inicio|empieza|onset|end(?=\W*:)|stop\w*|finish\w*|happen\w*|occur\w*|lasts"
-    r"|interval"
-    r"|time\w*)\b"
+    r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the|t)\W+|从"
+    r"|第)*\s*[\d–-]|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*"
+    r"|start\w*|beg[aiu]n\w*|début\w*|fin|commence|comienza|inicio|empieza|onset|end(?=\W*:)|stop\w*|finish\w*"
+    r"|happen\w*|occur\w*|lasts|interval|time\w*)\b"
     r"|错误|开始|时间|出血",
     re.IGNORECASE,
 )
