@@ -62,7 +62,6 @@ _LONGER = (
     " in most",
     " in all",
 )
-_AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
 _DOUBTS = re.compile(
     r"(?:^| )(?:neither|nor|without|except|apart from|other than|außer|sauf|salvo|excepto|if|whether|unclear|may|might"
     r"|would)(?![^\W_])"
@@ -294,9 +293,7 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
     text = _SAYS_CHINESE.sub(lambda word: " yes " if word["yes"] else " no ", text.translate(_TICKS))
     plain = folded(_SENTENCE_ENDS.sub(" stop ", _NO_TRUTH.sub("unknown", text)))
     pairs: list[tuple[str, Any]] = []
-    waiting: list[str] = []
     mentions = schema.names.mentions(plain)
-    starts = {mention.start for mention in mentions}
     ends = [0]
     for mention in mentions:
         after = _TRUTH.match(plain, mention.end)
@@ -304,14 +301,11 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
             return []
         ends.append(after.end() if after else mention.end)
         if after is not None and truth(after["truth"]) is not None and not plain.startswith(_LONGER, after.end()):
-            pairs += [(name, after["truth"]) for name in [*waiting, mention.name]]
-            waiting = []
-        elif _AND.match(plain, mention.end) or mention.end + 1 in starts:
-            waiting.append(mention.name)
+            pairs.append((mention.name, after["truth"]))
         else:
             return []
     doubted = any(not one.counts and schema.names.mentions(folded(one.text)) for one in clauses(text))
-    return [] if doubted or waiting or refuses(text) or _DOUBTS.search(plain) else pairs
+    return [] if doubted or refuses(text) or _DOUBTS.search(plain) else pairs
 
 
 def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
