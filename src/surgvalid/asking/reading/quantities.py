@@ -171,7 +171,7 @@ def _is_denied(text: str, start: int, end: int) -> bool:
 
 
 _OF_FRAME = re.compile(
-    r"%\s*of (?:the |this )?(?:frame|image|picture|screen|view|field|pixel|area)|\b(?:zoom|brightness|opacity|scale)\b",
+    r"%\s*of (?:the |this )?(?:image|frame|picture|screen|view|field|pixel|area)|\b(?:zoom|brightness|opacity|scale)\b",
     re.IGNORECASE,
 )
 
@@ -223,7 +223,7 @@ _AT = re.compile(
 """What stands before a moment that is said to be the answer."""
 _LENGTH = re.compile(
     r"\b(?:window|video|clip|recording|segment) (?:starts|begins|ends|runs|lasts|stops)\b|\b(?:duration|length"
-    r"|runtime|laufzeit|dauer|durée|duración|format)\b|\b(?:frame|image|picture|photo|screenshot)s? (?:\w+ )?(?:taken"
+    r"|runtime|laufzeit|dauer|durée|duración|format)\b|\b(?:image|frame|picture|photo|screenshot)s? (?:\w+ )?(?:taken"
     r"|recorded|captured)\b|^\s*(?:long|in length)\b",
     re.IGNORECASE,
 )

@@ -132,7 +132,7 @@ _HEDGES = re.compile(
     r"|on the list|(?:user|prompt|question|people) (?:says?|calls?|claims?)|(?:is|are) needed (?:to|for)|used (?:in"
     r"|for|during) (?:such |laparoscopic )?(?:\w+tom(?:y|ies)|surgery)|^\W*(?:the )?(?:phase|step|stage|gesture"
     r"|action)s? (?:after|before|following|preceding)|^\W*(?:suppose|imagine|compare|contrast)|(?:next|previous"
-    r"|preceding|later|earlier|another|other) (?:frame|image|picture|scene|shot)s?|(?:prior to|before|after) this"
+    r"|preceding|later|earlier|another|other) (?:image|frame|picture|scene|shot)s?|(?:prior to|before|after) this"
     r" (?:frame|image|moment|point)|there should|should be (?:there|visible|present)|(?:nothing to do|in common)"
     r" with|(?:output|answer|response|reply) format|(?:video|procedure|operation|surgery|case) (?:began|begins"
     r"|start(?:s|ed)|opens|opened) with|(?:\w+tom(?:y|ies)|surger(?:y|ies)|procedures|operations|surgeons) (?:us"
