@@ -103,24 +103,18 @@ class QuestionSet:
 
     def parsed(self, formats: Sequence[AnswerFormat | None], texts: Sequence[str | None]) -> list[Any]:
         """What each text stands for in its format. Closed answers repeat by the thousand, so each is read once."""
-        values: list[Any] = []
-        for start in range(0, len(texts), _TOGETHER):
-            here = formats[start : start + _TOGETHER]
-            keys = list(zip(map(id, here), texts[start : start + _TOGETHER], strict=True))
-            by_id = {id(one): one for one in here}
-            once: dict[tuple[int, str | None], Any] = {}
-            for key in set(keys).difference(self._values):
-                answer_format, text, value = by_id[key[0]], key[1], UNREADABLE
+        values, known = [], self._values
+        for answer_format, text in zip(formats, texts, strict=True):
+            value = known.get((id(answer_format), text), _ABSENT)
+            if value is _ABSENT:
+                value = UNREADABLE
                 if answer_format is not None and text is not None:
                     with suppress(Unreadable):
                         value = answer_format.parse(text)
                     is_closed = not answer_format.judged and len(text) <= _LONGEST_REMEMBERED
-                    if is_closed and len(self._values) < _REMEMBERED_VALUES:
-                        self._values[key] = value
-                        continue
-                once[key] = value
-            known = {key: self._values[key] for key in set(keys) - once.keys()} | once if once else self._values
-            values += map(known.__getitem__, keys)
+                    if is_closed and len(known) < _REMEMBERED_VALUES:
+                        known[id(answer_format), text] = value
+            values.append(value)
         return values
 
     def format_of(self, reference: Reference) -> AnswerFormat:
@@ -133,7 +127,7 @@ class QuestionSet:
         return format_named(reference.format, reference.parameters, self.class_names)
 
 
-_TOGETHER = 10_000
+_ABSENT: Any = object()
 
 
 def format_named(name: str, parameters: Mapping[str, Any], class_names: tuple[str, ...]) -> AnswerFormat:
