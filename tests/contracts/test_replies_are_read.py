@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from labelled_replies import LOST, ONCE_NEW, READ, SCORED, SET, counted, is_set_aside, outcome_of
+from labelled_replies import LOST, ONCE_NEW, ORDINARY, READ, SCORED, SET, counted, is_set_aside, outcome_of
 from surgvalid.asking.reading import PARSER_VERSION, ReadingPolicy, read_reply
 from surgvalid.asking.reading.measured import FILE, measured
 
@@ -55,9 +55,24 @@ def test_replies_that_were_new_once_are_read_as_well(name: str, size: int) -> No
     assert counts[LOST] / counts["with a value"] <= 0.06
 
 
+def test_short_replies_written_to_mislead_are_read_as_they_were() -> None:
+    counts = counted(ONCE_NEW["tenth"])
+    assert counts["all"] == 146
+    assert counts[READ] <= 0
+    assert counts[LOST] <= 6
+
+
+@pytest.mark.parametrize(("name", "size", "read", "lost"), [("ordinary", 291, 0, 0), ("recorded", 234, 1, 3)])
+def test_replies_as_models_give_them_are_read(name: str, size: int, read: int, lost: int) -> None:
+    counts = counted(ORDINARY[name])
+    assert counts["all"] == size
+    assert counts[READ] <= read
+    assert counts[LOST] <= lost
+
+
 @pytest.mark.parametrize("reason", NO_ANSWERS)
 def test_no_refusal_hedge_or_denial_is_read_as_an_answer(reason: str) -> None:
-    records = [record for record in chain(SCORED, *ONCE_NEW.values()) if record["reason"] == reason]
+    records = [record for record in chain(SCORED, *ONCE_NEW.values(), *ORDINARY.values()) if record["reason"] == reason]
     assert records
     assert [record["reply"] for record in records if outcome_of(record)[0] == READ] == []
 

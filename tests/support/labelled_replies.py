@@ -24,8 +24,9 @@ def scored(path: Path) -> list[dict[str, Any]]:
 SCORED = scored(SET)
 ONCE_NEW = {
     name: scored(SET.with_name(f"{name}.jsonl"))
-    for name in ("fresh", "held", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+    for name in ("fresh", "held", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 }
+ORDINARY = {name: scored(SET.with_name(f"{name}.jsonl")) for name in ("ordinary", "recorded")}
 RIGHT, READ, LOST = "right", "wrongly read", "wrongly lost"
 
 

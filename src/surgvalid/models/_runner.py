@@ -92,7 +92,7 @@ class RunCounts:
             why = {"no reply that could be used": self.transient, "the money was spent before": self.not_asked}
             each = ", ".join(f"{number:,}: {reason}" for reason, number in why.items() if number)
             text = f"the run is not finished: {self.unfinished:,} of {self.prompts:,} requests have no answer ({each}; "
-            text += f"first: {self.first_reason}); no value is given; run the same command again to go on"
+            text += f"first: {self.first_reason}); no value is given; run the same command again with --force to go on"
             yield Finding("run-unfinished", Severity.ERROR, text)
 
     @property

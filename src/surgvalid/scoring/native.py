@@ -107,8 +107,9 @@ class Outcomes:
     def __init__(self, questions: QuestionSet, answers: LintedAnswers) -> None:
         self.questions, self.answers = questions, answers
         self.cases: list[str] = questions.references.columns["case"]
-        self.asked = list(map(questions.requests.places.__getitem__, self.cases))
-        """Where the request of each stands."""
+        places = questions.requests.places
+        self._asked = None if list(places) == self.cases else list(map(places.__getitem__, self.cases))
+        """Where the request of each stands; None where requests stand in the order of the references."""
         self.latencies = answers.latencies_s
         self.reasons = [OutcomeReason.MISSING] * len(self.cases)
         self.expected = [None if value is UNREADABLE else value for value in questions.read.values]
@@ -123,7 +124,7 @@ class Outcomes:
     def requested(self, name: str) -> list[Any]:
         """A column of the requests, in the order of the references."""
         column = self.questions.requests.columns[name]
-        return [column[place] for place in self.asked]
+        return column if self._asked is None else [column[place] for place in self._asked]
 
     def judge_case(self, place: int, definitions: str) -> JudgeCase:
         """What the judges see of a question."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,6 +93,7 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
     warnings, verdicts = _warnings(outcomes, frame, options), _verdicts(outcomes, options.definitions)
     answered = (outcomes.expected, outcomes.given) if "pair" in frame.columns else ()
     del outcomes, ood
+    _give_back()
     values, blocked = counted(frame, options.missing)
     paired = pair_lines(frame, values, answered, settings) if answered else []
     names, codes = codes_of(frame["video"])
@@ -139,6 +142,12 @@ def score_native(read: LintChecked, *, panel: Panel, options: NativeOptions) -> 
         tables=made,
         verdicts=tuple(verdicts),
     )
+
+
+def _give_back() -> None:
+    """Hand what was freed back to the system where the C library can: rows by the million leave holes in pages."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _refuse_absent(read: LintChecked) -> None:

@@ -258,6 +258,7 @@ def _reading_policies(
             "model": one.model,
             "metric": scoring.headline,
             "value": one.values[scoring.headline],
+            **dict.fromkeys(("low", "high", "cases", "usable")),
         }
         for one in scoring.task.published.rows
         if scoring.headline in one.values

@@ -213,7 +213,8 @@ def _rows(table: pl.DataFrame, columns: Sequence[pl.Series]) -> pl.DataFrame:
 def _classification(run: Scoring, rows: pl.DataFrame, classes: list[str], labels: str) -> EvaluationMaterial:
     build = import_module("surgvalid.evaluation.classification").material
     made: EvaluationMaterial = build(rows, metrics=run.metrics(), classes=classes, labels=labels, by=_strata(rows))
-    return made
+    # Answers were read as classes of the task, so one that no reference has is wrong and not misnamed.
+    return replace(made, looked={code: one for code, one in made.looked.items() if code != "labels-renamed"})
 
 
 def _strata(rows: pl.DataFrame) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ CHOICES: dict[str, dict[str, Any]] = {
     "motion": {"form": "choice", "classes": ["Up", "Zoom-in", "Static"]},
 }
 ABSENT = [
-    "In the next frame the {x} appears.",
     "Not even a {x} is visible.",
     "Hardly any {x} is visible.",
     "I see something, not a {x}.",
@@ -73,6 +72,7 @@ ABSENT = [
     "Is a {x} visible? No.",
 ]
 OPEN = [
+    "In the next frame the {x} appears.",
     "The trocar is next to where the {x} was.",
     "{x} marks are visible.",
     "The {x} tray is ready.",

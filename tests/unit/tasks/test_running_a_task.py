@@ -97,6 +97,13 @@ def test_one_further_question_is_asked_where_an_answer_could_not_be_read(cholec:
     assert len(model.asked) == 2 * result.answers.height
 
 
+def test_a_model_that_names_other_classes_is_wrong_and_its_labels_are_not_called_misnamed(
+    cholec: Path, frames: Path
+) -> None:
+    result = run_task("phase-c80", model=ScriptedModel(lambda _: '{"phase": 6}'), root=cholec, frames=frames)
+    assert "labels-renamed" not in [one.code for one in result.findings]
+
+
 def test_a_limit_and_a_shard_are_said_to_be_other_cases_than_the_published(cholec: Path, frames: Path) -> None:
     result = run_task("phase-c80", model="prior", root=cholec, frames=frames, limit=2)
     assert result.answers.height == 2

@@ -38,6 +38,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         'title = "Clip"\nsummary = "Whether a clip is there"\nprompts = "prompts.toml"\n[data]\nlayout = "cases"\n'
         '[media]\nkind = "image"\nfiles = ["{file}"]\n[answer]\nform = "choice"\nclasses = ["clip", "nothing"]\n'
         'column = "object"\n[metrics]\nnames = ["accuracy", "macro_f1"]\nheadline = "accuracy"\n'
+        '[published]\nsource = "A study, 2025"\n[[published.rows]]\nmodel = "GPT-4o"\naccuracy = 0.4\n'
     )
     return tmp_path
 
@@ -60,6 +61,7 @@ def half(clips: Path) -> Path:
         done = run(clips, server.url)
     assert done.exit_code == 1, done.output
     assert "the run is not finished: 40 of 48 requests have no answer" in done.output
+    assert "run the same command again with --force to go on" in done.output
     return next((clips / "runs").rglob("run.json")).parent
 
 
@@ -73,6 +75,8 @@ def test_a_server_that_dies_after_8_of_48_gives_no_value(half: Path) -> None:
     assert not (half / "statistics.parquet").exists()
     assert not (half / "per_video.csv").exists()
     assert parse_run(half).is_finished is False
+    printed = pl.read_csv(half / "reading_policies.csv").select("reading_policy", "value", "low", "cases")
+    assert printed.rows() == [("published", 0.4, None, None)]
 
 
 @pytest.mark.parametrize("metric", ["correct", "accuracy"])

@@ -78,7 +78,26 @@ def read_choice(text: str, schema: ReplySchema) -> ReplyReading:
     held = flags.value if flags is not None and flags.usable else {}
     if sum(map(bool, held.values())) == 1 and False in held.values():
         return read_as(next(name for name, one in held.items() if one), "truth values")
-    return _of_clauses(text, schema)
+    return _behind_a_colon(text, schema) or _of_clauses(text, schema)
+
+
+_TAIL = re.compile(r"((?:[^\s:]+ ){2}[^:\n]*[a-z)])\s*(?::|→|->|=>|–|—)\s*([^:\n]{1,60})$", re.IGNORECASE)
+_NUMBER_OF = re.compile(
+    r"\b(?:number|count|total|confiden\w+|certain\w+|tools?|instruments?|frames?|images?|previous|next|last|then)\b",
+    re.IGNORECASE,
+)
+
+
+def _behind_a_colon(text: str, schema: ReplySchema) -> ReplyReading | None:
+    """The class with which one sentence ends, behind a colon or an arrow; None where there is none."""
+    tail = _TAIL.fullmatch(text.strip(" .*\n"))
+    if not tail or mood_of(text) is not Mood.ASSERTS or _NUMBER_OF.search(tail[1]):
+        return None
+    read = _bare(tail[2], schema)
+    named = {name for one in clauses(tail[1]) for name in _asserted(one, schema)}
+    if not (read and read.usable) or named - {read.value} or is_denied(f"{folded(tail[1])[-24:]} ", ""):
+        return None
+    return read_as(read.value, "behind a colon")
 
 
 def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
@@ -94,6 +113,8 @@ def _of_value(value: Any, schema: ReplySchema) -> ReplyReading:
 
 
 def _of_members(members: KeyedPairs, schema: ReplySchema) -> ReplyReading:
+    if any(refuses(str(one)) for one in members.values_of("error", "message", "warning")):
+        return refused("declines beside the answer")
     keyed = members.values_of(schema.key) if schema.key else []
     if keyed:
         reading = agreed([_of_value(one, schema) for one in keyed])
@@ -290,9 +311,8 @@ _DECIDES = re.compile(
     re.IGNORECASE,
 )
 _NAMED_AT_END = (
-    r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d"
-    r"|['’]ll)? (?:choose|pick|select|answer"
-    r"|say|go with|opt for)|wähle(?: daher)?|choisis|elijo|c['’]est|es ist|es la|es el"
+    r"it is|it['’]s|that is|makes it|leaves|label it|the number is|die zahl ist|i(?: would| will|['’]d|['’]ll)?"
+    r" (?:choose|pick|select|answer|say|go with|opt for)|wähle(?: daher)?|choisis|elijo|c['’]est|es ist|es la|es el"
 )
 
 
@@ -305,19 +325,18 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
     mark = r"[A-Z]" if schema.options else r"[-+]?\d+(?:\.\d+)?"
     keys += rf"|(?:{_NAMED_AT_END})(?=\s+{mark}\W*$)"
     pattern = (
-        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of|no\.?"
-        rf"|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro|(?:shown "
-        rf"|visible )?(?:in|of"
-        rf"|for) (?:this"
-        rf"|the) \w+"
-        rf"|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]|\.\d)"
+        rf"(?<![a-zA-Z0-9])(?<![Oo]n )(?i:{keys})(?:(?<=[一-鿿])|(?![a-zA-Z0-9]))[\"'*_]*\s*(?:(?:is|was|=|:|of"
+        rf"|no\.?|number|[iI][dD]|\||level|ist|est|es|是|为|编号|en cours|would be|la|le|el|die|número|numéro"
+        rf"|(?:shown |visible )?(?:in|of|for) (?:this|the) \w+|nummer)\s*){{0,3}}[\"'*`(\[]*(?P<mark>{mark})(?![^\W_]"
+        rf"|\.\d)"
     )
     text = clause.text if schema.options else with_digits(clause.text)
     for match in re.finditer(pattern, text):
         rest = text[match.end() :]
         if schema.numbered_from is None and not schema.ordered and not schema.options:
             return
-        if is_denied(folded(text[: match.start()]) + " ", f" {folded(rest)}"):
+        before = text[: match.start()]
+        if is_denied(f"{folded(before)} ", f" {folded(rest)}") or _SURENESS.search(before):
             continue
         framed = is_framed("is" if _EQUALS.search(match[0]) else "", marked(rest))
         name = None if re.match(_FURTHER + mark, rest) else _of_mark(match["mark"], schema)
@@ -326,6 +345,7 @@ def _stated(clause: Clause, schema: ReplySchema) -> Iterator[tuple[str | None, b
         yield (name if named in (None, name) or schema.ordered else None), framed
 
 
+_SURENESS = re.compile(r"\b(?:confidence|certainty|probability) (?:in|of|for)[^.,:;]*$", re.IGNORECASE)
 _EQUALS = re.compile(r"[:=]|\b(?:is|was|ist|est|es|be)\b|[是为]", re.IGNORECASE)
 
 

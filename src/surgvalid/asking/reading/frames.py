@@ -17,55 +17,45 @@ _ARTICLES = (
     r"|les|los|my|one|several|some|that|the|these|this|three|two|un|una|une|一|个|把|该"
 )
 _KINDS = (
-    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um"
-    r"|a)|criterio|critère|current"
-    r"|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it|just"
-    r"|label|lediglich|letter|level|likely|more|most|name|named|note|now|number|nummer|numéro|nur|número"
-    r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage"
-    r"|step|surgical|sólo|tipo|typ|type|visible|段|第|阶"
+    r"acción|action|again|also|answer|best|called|category|clairement|claramente|class|clearly|criteri(?:on|um|a)"
+    r"|criterio|critère|current|currently|d|de|definitely|du|eindeutig|fase|final|first|gesture|grade|here|indeed|it"
+    r"|just|label|lediglich|letter|level|likely|more|most|name|named|note|now|number|nummer|numéro|nur|número"
+    r"|obviously|of|once|only|option|pair|phase|phases|probably|que|rating|score|seul|seule|solo|stage|step|surgical"
+    r"|sólo|tipo|typ|type|visible|段|第|阶"
 )
 _VERBS = (
-    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,2}|agit|als|aparece"
-    r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece"
-    r"|places|pulls|pushes|"
-    r"am|and|are|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture"
-    r"|captures|choisis|choose|chose|conclude|contain|contains|corresponds|count|counted|cumplen|daher|depict"
-    r"|daría|depicts|deserves|detect|detected|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est"
-    r"|et|features|find"
-    r"|gebe|give|gives|go|has|have|hay|hence|hold|holding|holds|identify|include|includes|including"
-    r"|indicates|into|is|ist|ja|leaves|like|m|mais|make|makes|merits|mettrais|watching|looking at|viewing|mit"
-    r"|montre|move|moved|moves"
-    r"|moving|muestra|named|namely|observa|observan|observe|observed|oui|pan|pans|part|perform"
-    r"|performed|performing|performs|pick|plus|presentes|rate|rather|re|remain|remains|remplis|s|say"
-    r"|see|seen|sees|settle on|sehe|sehen|select|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son"
-    r"|sondern|sont|start|started|starts|state|stay|suggests|sí|therefore|thus|tippe"
-    r"|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes|change[sd]?|back|camera"
-    r"|scope|view|laparoscope|image|frame|it) to(?:wards)?"
-    r"|trata|um|und|use|uses|using|ve|ven|veo|vergebe|visibles|vois|voit|vorhanden|was|were|while"
-    r"|wird|with|wähle|y|yes|zeigt|zoom|zooming|zooms|为|于|到|即|和|属|择|是|有|示|给|见|选"
+    r"(?:rate|give|grade|score|award|assign) (?:this|the|it|them|her|him)(?: (?!an? )\S+){0,3}|agit|als|aparece"
+    r"|apparaît|appears|applies|carries|grasps|grips|inserts|introduces|lifts|parece|places|pulls|pushes|am|and|are"
+    r"|as|assign|be|been|being|belongs|besides|bewerte|but|called|capture|captures|choisis|choose|chose|conclude"
+    r"|contain|contains|corresponds|count|counted|cumplen|daher|depict|daría|depicts|deserves|detect|detected"
+    r"|display|displays|diría|dirais|doing|donne|donnerais|elijo|es|est|et|features|find|gebe|give|gives|go|has|have"
+    r"|hay|hence|hold|holding|holds|identify|include|includes|including|indicates|into|is|ist|ja|leaves|like|m|mais"
+    r"|make|makes|merits|mettrais|watching|looking at|viewing|mit|montre|move|moved|moves|moving|muestra|named"
+    r"|namely|observa|observan|observe|observed|oui|pan|pans|part|perform|performed|performing|performs|pick|plus"
+    r"|presentes|rate|rather|re|remain|remains|remplis|s|say|see|seen|sees|spot|lies|settle on|sehe|sehen|select"
+    r"|show|showing|shown|shows|sichtbar|sieht|sind|sino|sommes|so|son|sondern|sont|start|started|starts|state|stay"
+    r"|suggests|sí|therefore|thus|tippe|(?:move[sd]?|moving|corresponds?|belongs?|pans?|points?|shifts?|goes"
+    r"|change[sd]?|back|camera|scope|view|laparoscope|image|frame|it) to(?:wards)?|trata|um|und|use|uses|using|ve"
+    r"|ven|veo|vergebe|visibles|vois|voit|vorhanden|was|were|while|wird|with|wähle|y|yes|zeigt|zoom|zooming|zooms|为"
+    r"|于|到|即|和|属|择|是|有|示|给|见|选"
 )
 _GRAMMAR = (
-    r"a|above|again|alone|also|am|an|and|are|around|as|at|auf|avec|be|because|behind|bei|being"
-    r"|below|beside|between|but|by|can|car|category|class|clearly|con|da|dans|del|due|during|en"
-    r"|es|est|está|et|device|devices|estrellas|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into"
-    r"|is|ist|it"
-    r"|mit|most|near|next|now|o|oder|of|on|one|only|or|ou|out|over|phase|point|points|por"
-    r"|porque|present|punkte|punkten|puntos|seen|since|sind|so|son|sont|stage|stars|step|sterne|than|étoiles|sur"
-    r"|that|the|then|there"
-    r"|this|through|to|too|two|und|under|visible|von|was|weil|were|when|where|which|while|with"
-    r"|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
+    r"a|above|again|alone|also|am|an|and|are|around|as|at|auf|avec|be|because|behind|bei|being|below|beside|between"
+    r"|but|by|can|car|category|class|clearly|con|da|dans|del|due|during|en|es|est|está|et|device|devices|estrellas"
+    r"|fit|fits|for|from|gesture|given|has|have|here|im|in|inside|into|is|ist|it|mit|most|near|next|now|o|oder|of|on"
+    r"|one|only|or|ou|out|over|phase|point|points|por|porque|present|punkte|punkten|puntos|seen|since|sind|so|son"
+    r"|sont|stage|stars|step|sterne|than|étoiles|sur|that|the|then|there|throughout|this|through|to|too|two|und"
+    r"|under|visible|von|was|weil|were|when|where|which|while|with|within|y|zu|zur|à|分|可|和|因|图|在|段|阶"
 )
 _BEING = (
     r"appear|appears|are|be|been|can|es|est|está|has|have|is|ist|remain|remains|seem|seems|sind"
     r"|son|sont|was|werden|were|wird"
 )
 _THERE = (
-    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fair|fit"
-    r"|fits|fulfilled|happening|here|identified|inside|it is|likely|made(?! of)|met|observed|occurring|ongoing|only"
-    r"|open|opened"
-    r"|performed|place|placed|inserted|applied|point|points|present|presente|presentes|progress|présent"
-    r"|présente|présentes"
-    r"|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
+    r"achieved|answer|apparent|best|correct|cumplido|detected|done|durchgeführt|erfüllt|evident|fair|fit|fits"
+    r"|fulfilled|happening|here|identified|inside|it is|likely|made(?! of)|met|observed|occurring|ongoing|only|open"
+    r"|opened|performed|place|placed|inserted|applied|point|points|present|presente|presentes|progress|présent"
+    r"|présente|présentes|présents|punkten|remains|rempli|remplis|right|satisfied|seen|sehen|shown|sichtbar|there"
     r"|underway|use|used(?! (?:to|for|in|when))|view|visible|visibles|vorhanden|分"
 )
 _PLACES = (
@@ -75,7 +65,7 @@ _PLACES = (
 _WITHIN = r"auf|aus|dans|en|from|im|in|into"
 _POINTS = r"that|these|this|diese|dieser"
 DRESS = (
-    rf"(?:(?:{_ARTICLES}|{_KINDS}) )*"
+    rf"(?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?:loops|parts|portions|segments) of )?"
     rf"(?:(?!(?:{_POINTS}) )(?:{_ARTICLES}) (?:(?:{_ARTICLES}|{_KINDS}) )*(?:(?!(?:{_VERBS}|{_GRAMMAR}) )\S+ ){{0,2}}"
     rf"(?:(?:tip|tips|jaw|jaws|shaft|end|part|edge|pair|body|wall|blade|blades) of )?(?:(?!of )(?:{_KINDS}) )*)?"
 )
@@ -89,6 +79,7 @@ _IS_THERE = re.compile(
     rf"(?:devices? )?(?:(?:{_BEING})(?=$)|(?:{_BEING}) (?:(?:\S+ ){{0,2}}(?:{_THERE})|what (?:i|we|is|one)"
     rf"|{_PLACES})|{_PLACES}|{_THERE}|\d+|$)(?!\S)"
 )
+_OCCURS = re.compile(r"(?:occurs|occurred|happens|happened|takes place)(?!\S)")
 _HAPPENS = re.compile(rf"(?:(?:{_BEING}) \S+ing|ha(?:s|ve) \S+(?:ed|ung))(?!\S)")
 _ACTS = re.compile(
     rf"(?:(?:{_BEING}) (?!used|made)\S+(?:ing|ed|ung)|(?!(?:{_BEING})(?!\S))(?:\S+(?:s|ed|ing)"
@@ -137,6 +128,10 @@ def is_framed(before: str, after: str, *, thing: bool = False) -> bool:
     after = re.split("[¶¦]", after[:_NEAR])[0].strip()
     acts = thing and (_ACTS if before else _HAPPENS).match(after) is not None
     if _DRESSED.fullmatch(before):
-        return acts or _IS_THERE.match(after) is not None
+        return (
+            acts
+            or (_OCCURS if before and after.startswith(("occur", "happen", "take")) else _IS_THERE).match(after)
+            is not None
+        )
     stated = _STATED.fullmatch(before) or (thing and _HELD.fullmatch(before)) or _IN.fullmatch(f"{before}{after} ")
     return bool(stated) and (acts or _GOES_ON.match(after) is not None)

@@ -43,13 +43,25 @@ _NOTHING = frozenset({"null", "none", "nothing", "no", "n a", "", "empty", "null
 _FEW = 2
 _ALL = re.compile(
     r"^(?:yes )?all (?:of )?(?:the |these )?(?:two |three |four |five |six |seven |cvs )*(?:criteria|tools"
-    r"|instruments|structures|actions|of them)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly |fully )?(?:met"
-    r"|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos"
-    r"|todas)(?: \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$"
-    r"|^(?:所 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
+    r"|instruments|structures|actions|of them|two|three|four)?(?: \w+){0,3}? (?:are|were|have been) (?:clearly "
+    r"|fully )?(?:met|visible|present|achieved|fulfilled|satisfied|seen|shown)$|^(?:alle|tous|toutes|todos|todas)(?:"
+    r" \w+){1,4} (?:erfüllt|sichtbar|vorhanden|remplis|visibles|présente?s|cumplen|presentes|cumplid[oa]s)$|^(?:所"
+    r" 有|全 部|三 条).*(?:满 足|可 见|达 到)$"
 )
-_LONGER = (" longer", " more", " sign", " of", " to ", " for ", " in every", " in most", " in all")
-_AND = re.compile(r" and (?![^\W_]+ (?:is|are))")
+_LONGER = (
+    " longer",
+    " more",
+    " sign",
+    " of",
+    " to ",
+    " for ",
+    " in every",
+    " when",
+    " if",
+    " once",
+    " in most",
+    " in all",
+)
 _DOUBTS = re.compile(
     r"(?:^| )(?:neither|nor|without|except|apart from|other than|außer|sauf|salvo|excepto|if|whether|unclear|may|might"
     r"|would)(?![^\W_])"
@@ -79,14 +91,13 @@ def read_labels(text: str, schema: ReplySchema) -> ReplyReading:
 
 
 _REST_FALSE = re.compile(
-    r"\b(?:nothing|none|no one) else\b(?! to)|\bsonst (?:nichts|kein\w*)|\brien d['’]autre\b|\bnada más\b|\bet rien\b"
-    r"|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words|end|one)\w+|remaining \w+|übrigen|anderen"
-    r"|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none|absent|false|missing|ausentes?|nicht|fehlen"
-    r"|0)\b"
-    r"|\b(?:not|no|absent|ausentes?|absents?|fehlen)\b[^.;\n]{0,25}\b(?:rest|others|übrigen|anderen|autres|demás"
-    r"|otros)\b"
-    r"|\b(?:no|keine?|aucune?|ning[uú]n\w*|pas d['’]|no hay) (?:other|further|additional|weiter\w*|ander\w*|autres?"
-    r"|otr[oa]s?) [^\W_]+"
+    r"\b(?:nothing|none|no one) else\b(?! to)|\beverything else\W+(?:is )?(?:absent|no|false|0|not)\b|\bonly (?:one"
+    r"|two|three|\d) (?:tool|instrument|structure|criterion|criteria)\w*[^.:\n]{0,30}:|\bsonst (?:nichts|kein\w*)"
+    r"|\brien d['’]autre\b|\bnada más\b|\bet rien\b|\b(?:the |all |all the )?(?:rest|others|other (?!hand|side|words"
+    r"|end|one)\w+|remaining \w+|übrigen|anderen|restlichen|autres|demás|otr[oa]s)\b[^.;\n]{0,25}\b(?:not|no|none"
+    r"|absent|false|missing|ausentes?|nicht|fehlen|0)\b|\b(?:not|no|absent|ausentes?|absents?"
+    r"|fehlen)\b[^.;\n]{0,25}\b(?:rest|others|übrigen|anderen|autres|demás|otros)\b|\b(?:no|keine?|aucune?"
+    r"|ning[uú]n\w*|pas d['’]|no hay) (?:other|further|additional|weiter\w*|ander\w*|autres?|otr[oa]s?) [^\W_]+"
     r"|(?:其余|其他|别的)[^。;\n]{0,6}[未没无不]",
     re.IGNORECASE,
 )
@@ -218,7 +229,7 @@ def _settled(
         labels[name] = next(iter(answers)) if len(answers) == 1 else None
     if all(one is None for one in labels.values()):
         return failed(f"no class has a truth value: {', '.join(unread[:3])}")
-    if any(type(value) in (int, float) and truth(value) is None for _, value in pairs):
+    if any(re.fullmatch(r"\d+(?:\.\d+)?", str(value).strip()) and truth(value) is None for _, value in pairs):
         return contradiction("a number that is no truth value")
     notes = [f"unknown keys: {', '.join(unknown[:5])}"] if unknown else []
     notes += [f"no truth value for {', '.join(unread[:5])}"] if unread else []
@@ -268,6 +279,7 @@ def _pairs(text: str, schema: ReplySchema) -> Iterator[tuple[str, Any]]:
 _TRUTH = re.compile(
     r" (?:is |are |was )?(?P<truth>not (?:met|present|visible|achieved|seen|fulfilled)|[^\W_]+)(?![^\W_])"
 )
+_SEEN = re.compile(r"\b(?:visible|present|seen?|shown?|all|met|here|found)\b")
 _LEADS = re.compile(rf" ?(?:(?:and|but|while|whereas|und|et|y|aber|mais|pero) )*{DRESS}")
 """What may stand before a name of which a truth value follows."""
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
@@ -281,9 +293,7 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
     text = _SAYS_CHINESE.sub(lambda word: " yes " if word["yes"] else " no ", text.translate(_TICKS))
     plain = folded(_SENTENCE_ENDS.sub(" stop ", _NO_TRUTH.sub("unknown", text)))
     pairs: list[tuple[str, Any]] = []
-    waiting: list[str] = []
     mentions = schema.names.mentions(plain)
-    starts = {mention.start for mention in mentions}
     ends = [0]
     for mention in mentions:
         after = _TRUTH.match(plain, mention.end)
@@ -291,14 +301,11 @@ def _each_with_truth(text: str, schema: ReplySchema) -> list[tuple[str, Any]]:
             return []
         ends.append(after.end() if after else mention.end)
         if after is not None and truth(after["truth"]) is not None and not plain.startswith(_LONGER, after.end()):
-            pairs += [(name, after["truth"]) for name in [*waiting, mention.name]]
-            waiting = []
-        elif _AND.match(plain, mention.end) or mention.end + 1 in starts:
-            waiting.append(mention.name)
+            pairs.append((mention.name, after["truth"]))
         else:
             return []
     doubted = any(not one.counts and schema.names.mentions(folded(one.text)) for one in clauses(text))
-    return [] if doubted or waiting or refuses(text) or _DOUBTS.search(plain) else pairs
+    return [] if doubted or refuses(text) or _DOUBTS.search(plain) else pairs
 
 
 def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
@@ -322,8 +329,9 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
             return silent_settled(dict.fromkeys(schema.classes, True), schema, "all are there")
         if (
             len(groups) == 1
+            and not groups[0].denied
             and _is_echo(groups[0].names, schema)
-            and folded(clause.text).startswith(folded(schema.classes[0]))
+            and not _SEEN.search(folded(clause.text))
         ):
             return failed("the list of all classes is repeated")
         for group in (one for one in groups if one.denied or not one.either):
@@ -436,7 +444,7 @@ def _of_rows(text: str, schema: ReplySchema) -> ReplyReading:
     pattern = rf"(?:^|[\n,;])[\s>*#_\-•\"'“]*{re.escape(schema.key)}s?[\s*_\"'”]*[:=][\s*_]*(\[[^\]\n]*\]|[^\n]+)"
     if lines := re.findall(pattern, text, re.IGNORECASE):
         given = [
-            re.sub(rf"[,;]\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one, flags=re.IGNORECASE)
+            re.sub(rf"[.,;]\s*[\"']?(?:{'|'.join(_PLACES)})s?[\"']?\s*[:=].*", "", one, flags=re.IGNORECASE)
             for one in lines
         ]
         cells = [cell.strip(" []\"'*`.") for one in given for cell in re.split(r",|\band\b", one.strip("[] "))]

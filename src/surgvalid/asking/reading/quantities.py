@@ -62,7 +62,7 @@ _CONFIDENT = re.compile(
 _MOST_SHARE = 100
 _WORDS_BETWEEN = 4
 _AND = re.compile(r"(?:^| )(?:and|und|et|y|和) $")
-_UNIT = re.compile(r"\s*(?:in total|in all|altogether|times?|pieces?|[个枚根块次颗])")
+_UNIT = re.compile(r"\s*(?:in total|in all|altogether|(?P<times>times?)|pieces?|[个枚根块次颗])")
 
 
 _TIMES = {
@@ -76,17 +76,22 @@ _OFTEN = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
 
 def read_number(text: str, schema: ReplySchema) -> ReplyReading:
     """A whole number that is not negative."""
-    held, value = object_value(text)
-    if isinstance(value, ReplyReading):
-        return value
-    if held and not isinstance(value, str):
-        return _count(value, "object")
-    plain = (value if held else text).strip()
+    plain, held = _in_words(text, _count)
+    if isinstance(plain, ReplyReading):
+        return plain
     if schema.about("times"):
         plain = _OFTEN.sub(lambda word: _TIMES[word[0].lower()], plain)
     if re.fullmatch(r"\d+", plain):
         return read_as(int(plain), AS_ASKED if not held else "object")
     return _of_clauses(plain, schema)
+
+
+def _in_words(text: str, of: Callable[[Any, str], ReplyReading]) -> tuple[str | ReplyReading, bool]:
+    """What is to be read in words, or the reading of an object; and whether there is one."""
+    held, value = object_value(text)
+    if held and not isinstance(value, str | ReplyReading):
+        value = of(value, "object")
+    return (value if isinstance(value, ReplyReading) else (value if held else text).strip()), held
 
 
 def _count(value: Any, path: str) -> ReplyReading:
@@ -112,6 +117,8 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         digits = _NAMED.sub(" ", with_digits(_SOME_ONE.sub("; ", CLOCK.sub(" ", clause.text))))
+        if _CONFIDENT.search(clause.text):
+            continue
         if _NONE_THERE.search(folded(clause.text)):
             numbers.append(0)
         elif _NOT_ONE.search(digits):
@@ -122,8 +129,12 @@ def _of_clauses(text: str, schema: ReplySchema) -> ReplyReading:
     stated = [float(one) for clause in spoken if clause.counts for one in re.findall(r"\d+", with_digits(clause.text))]
     if summed and stated and 2 * max(stated) == sum(stated):
         numbers = [max(stated)]
+    elif stated and re.match(r"\W*\w+\s*[:(–—]", text) and 2 * stated[0] == sum(stated) and len(stated) > _PAIR:
+        numbers = [stated[0]]
     elif summed and len(last := list(_counts_in(with_digits(summed[-1]), schema))) == 1:
         numbers = last
+    if numbers and not summed and re.search(r"\banother\b", text, re.IGNORECASE):
+        return contradiction(f"and another: {text[:60]!r}")
     if numbers and any(one.mood is Mood.GUESSES and _NUMBER.search(with_digits(one.text)) for one in spoken):
         return contradiction(f"another number is possible: {text[:60]!r}")
     if len(set(numbers)) > 1:
@@ -144,7 +155,7 @@ def _counts_in(digits: str, schema: ReplySchema) -> Iterator[float]:
         between = after[: thing.start()] if thing else "" if schema.thing is None else None
         if (
             (between is not None and between.count(" ") < _WORDS_BETWEEN)
-            or _UNIT.match(after)
+            or ((unit := _UNIT.match(after)) and (not unit["times"] or schema.thing is None or schema.about("times")))
             or (is_framed(before, after) and not _AND.search(before))
         ):
             yield float(one[0].replace(",", ".").replace("−", "-"))
@@ -159,14 +170,18 @@ def _is_denied(text: str, start: int, end: int) -> bool:
     return is_denied(f"{re.split('[¶¦]', before)[-1]} ", "") or _NOT_SO.match(f" {after}") is not None
 
 
-def read_share(text: str, _: ReplySchema) -> ReplyReading:
+_OF_FRAME = re.compile(
+    r"%\s*of (?:the |this )?(?:image|frame|picture|screen|view|field|pixel|area)|\b(?:zoom|brightness|opacity|scale)\b",
+    re.IGNORECASE,
+)
+
+
+def read_share(text: str, schema: ReplySchema) -> ReplyReading:
     """A share in percent."""
-    held, value = object_value(text)
-    if isinstance(value, ReplyReading):
-        return value
-    if held and not isinstance(value, str):
-        return _percent(value, "object")
-    plain = with_shares((value if held else text).strip())
+    plain, held = _in_words(text, _percent)
+    if isinstance(plain, ReplyReading):
+        return plain
+    plain = with_shares(plain)
     if re.fullmatch(r"\d+(?:\.\d+)?%", plain):
         return _percent(plain[:-1], AS_ASKED if not held and "%" in text else "object")
     bare = plain.strip(" *`\"'.!~≈")
@@ -180,6 +195,10 @@ def read_share(text: str, _: ReplySchema) -> ReplyReading:
         if not clause.counts:
             continue
         words = with_digits(clause.text)
+        if (other := _OF_FRAME.search(words)) and other[0].split()[-1] not in schema.asked:
+            continue
+        if (of := re.search(r"%\s*of (?:the |all )?(\w+)", words)) and schema.about(of[1]):
+            continue
         numbers = list(re.finditer(r"[-−]?\d+(?:[.,]\d+)?(?=%)", words))
         if numbers and (_BOUND.search(words) or _CONFIDENT.search(words)):
             return contradiction(f"no single share: {clause.text[:60]!r}")
@@ -195,17 +214,17 @@ def _percent(value: Any, path: str) -> ReplyReading:
 
 
 _AT = re.compile(
-    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen"
-    r"|around|about|approximately"
-    r"|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to"
-    r"|bis|until|or|oder|ou|o"
+    r"(?:^|[^\w\s]|\d|[一-鿿]|(?<![^\W_])(?:(?<!not )(?<!nicht )(?<!ends )at|um|bei|en|à|vers|gegen|around|about"
+    r"|approximately|roughly|ungefähr|etwa|environ|las|los|is|are|was|ist|est|es|time|then|again|and|und|et|y|to|bis"
+    r"|until|or|oder|ou|o"
     r"|in|on|from|but|first|say))\s*$",
     re.IGNORECASE,
 )
 """What stands before a moment that is said to be the answer."""
 _LENGTH = re.compile(
     r"\b(?:window|video|clip|recording|segment) (?:starts|begins|ends|runs|lasts|stops)\b|\b(?:duration|length"
-    r"|runtime|laufzeit|dauer|durée|duración|format)\b|^\s*(?:long|in length)\b",
+    r"|runtime|laufzeit|dauer|durée|duración|format)\b|\b(?:image|frame|picture|photo|screenshot)s? (?:\w+ )?(?:taken"
+    r"|recorded|captured)\b|^\s*(?:long|in length)\b",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|bis|until|à|hasta|or|oder)\s*$", re.IGNORECASE)
@@ -363,20 +382,22 @@ def _of_entry(entry: Any, schema: ReplySchema) -> tuple[float, float] | ReplyRea
 
 
 _NO_SPAN = re.compile(
-    r"\b(?:not|either)\b|\b(?:clip|video|recording"
+    r"\b(?:not|either)\b|\b(?:for|lasts|takes) \d|\b(?:clip|video|recording"
     r"|footage) (?:itself )?(?:starts|begins|runs|lasts|is|goes|spans|covers)\b",
     re.IGNORECASE,
 )
 
 
-_NO_ERROR = re.compile(r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b", re.IGNORECASE)
+_NO_ERROR = re.compile(
+    r"\bno (?:\w+ )?(?:error|event|bleeding|mistake)s?\b|\bnothing (?:goes|happens|is wrong)\b|\b(?:first"
+    r"|last) frame\b",
+    re.IGNORECASE,
+)
 _OF_SPAN = re.compile(
-    r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the"
-    r"|t)\W+|从|第)*\s*[\d–-]"
-    r"|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*|start\w*"
-    r"|beg[aiu]n\w*"
-    r"|début\w*|fin|commence|comienza|inicio|empieza|onset|stop\w*|finish\w*|happen\w*|occur\w*|lasts|interval"
-    r"|time\w*)\b"
+    r"^\W*(?:(?:from|at|between|von|zwischen|de|du|del|desde|entre|about|around|approximately|seconds?|the|t)\W+|从"
+    r"|第)*\s*[\d–-]|\b(?:it|this|answer|error\w*|erreur|fehler|mistake|event|bleeding|injury|perforation|spill\w*"
+    r"|start\w*|beg[aiu]n\w*|début\w*|fin|commence|comienza|inicio|empieza|onset|end(?=\W*:)|stop\w*|finish\w*"
+    r"|happen\w*|occur\w*|lasts|interval|time\w*)\b"
     r"|错误|开始|时间|出血",
     re.IGNORECASE,
 )

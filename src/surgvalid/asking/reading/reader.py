@@ -31,12 +31,12 @@ from surgvalid.asking.reading.reading import (
     refused,
 )
 from surgvalid.asking.reading.schema import ReplySchema, schema_of
-from surgvalid.asking.reading.sentences import refuses
+from surgvalid.asking.reading.sentences import cannot_look, refuses
 from surgvalid.asking.reading.stated import StatedPart, stated_parts
 from surgvalid.asking.reading.verdicts import read_verdict
 from surgvalid.asking.reading.yes_no import read_yes_no
 
-PARSER_VERSION = "9"
+PARSER_VERSION = "10"
 """Changes whenever a reply could be read otherwise than before."""
 CUT_WORDS = frozenset({"length", "max_tokens"})
 _WHOLE = frozenset({"text", "open_ended"})
@@ -106,6 +106,8 @@ def _read(reply: str, schema: ReplySchema, finish: str) -> ReplyReading:
     reading = agreed(readings)
     if was_cut:
         return _before_the_cut(reading, text)
+    if reading.usable and schema.form not in _WHOLE and cannot_look(text):
+        return refused("declines beside the answer")
     if not reading.usable and reading.status is ReplyRead.FAILED and reading.path != "contradiction" and refuses(text):
         return replace(reading, status=ReplyRead.REFUSED)
     return reading

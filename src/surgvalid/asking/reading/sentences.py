@@ -47,9 +47,8 @@ _NOTHING_BUT = re.compile(
 _EXAMPLE = re.compile(r"\be\.\s?g\b\.?|\bz\.\s?B\b\.?|\bp\.\s?ej\b\.?", re.IGNORECASE)
 _ENDS = re.compile(
     r"(?<=[.!?])(?=[\s\"'*)\]]|$)|(?<=[。！？；;])|\n+|,?\s+(?=(?:but|however|although|though|yet(?= (?:it|this|that"
-    r"|the)\b)|while|whereas|aber"
-    r"|sondern|doch|mais|pero|sino)\b)|(?:,\s*|\s+(?=\())(?=\(?(?:not|nicht|pas|no)\b)|(?<=\bno),\s|(?<=\byes),\s"
-    r"|(?=但|而是|sino)"
+    r"|the)\b)|while|whereas|aber|sondern|doch|mais|pero|sino)\b)|(?:,\s*|\s+(?=\())(?=\(?(?:not|nicht|pas|no)\b)"
+    r"|(?<=\bno),\s|(?<=\byes),\s|(?=但|而是|sino)"
     r"|,\s+(?=(?:so|therefore|thus|hence|it|this)\b)",
     re.IGNORECASE,
 )
@@ -87,7 +86,8 @@ _REFUSES = re.compile(
     r"|beschädigt|corrompue?|endommagée?|dañad[oa])\b|\bno estoy (?:capacitad[oa]|en condiciones|autorizad[oa])\b"
     r"|\b(?:no|0|zero) clips? (?:is |was |were |has been |are |have been )?(?:provided|attached|given|supplied"
     r"|included|uploaded|received|sent|shared|available|here|to\b)|\bnothing (?:was|is|has been) (?:shown|sent|given"
-    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\bnothing (?:further|more"
+    r"|attached)\b|\bnothing (?:is|can be) (?:visible|seen) (?:because|due|since)\b|\b(?:image|picture|video|file"
+    r"|frame)s? not (?:found|available|provided|readable)\b|\bnothing (?:further|more"
     r"|to (?:add|go on|see|work with))\b|\b(?:black|blank|empty|white) (?:image"
     r"|frame|picture|screen)\b|\b(?:image|frame|picture|video|screen) (?:is|appears|seems) (?:\w+ )?(?:black|blank"
     r"|empty|white)\b|\bnothing can be (?:said|determined|seen|concluded|told)|\btoo (?:blurr\w+|dark|unclear|low)\b"
@@ -109,41 +109,42 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _HEDGES = re.compile(
-    r"\b(?:whether|if|unless|otherwise|would|cannot|can['’]t|can not|could(?: not|n['’]t)|unclear|un(?:certain|sure)\w*"
-    r"|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough) to"
-    r"|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
-    r"|initial(?:ly)?)"
-    r" (?:impression|guess|thought|glance|sight|i thought)|i (?:first|initially|originally) thought|or (?:a |an "
-    r"|some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently"
-    r"|sometimes|part(?:ial)?ly (?:met|achieved"
-    r"|fulfilled|satisfied|correct)|or (?:something|another|other|not)|e\.?g|such as|for example|depend\w*"
-    r"|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa|(?:none of .{0,40}\bcan be"
-    r"|neither(?: be)?)"
-    r" (?:confirmed|excluded|determined|ruled|verified|established)|assum\w+|defined|hypothes\w+|ought to"
-    r"|should have|had better|wish\w*|hop(?:e|ing)|den(?:y|ies)|too (?:early|late|soon)|ago|far from"
-    r"|not convinced|some (?:call|say|would)|according to|confus\w+|then comes|among others|etc|(?:one|another"
-    r"|an?) (?:option|alternative|possibility|guess) (?:is|would)|recommend\w*|required|necessary|advis\w+"
-    r"|rarely|seldom|used earlier|(?:caption|reference|label|text|truth|annotations?|report|prompt|data"
-    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|(?:beginning|starting|ending) with"
-    r"|in (?:humans|people)|human (?:body"
-    r"|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to be"
-    r"|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
-    r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?"
-    r"|contains?)|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)"
-    r"|provided (?:that|the)|typical(?:ly)?"
-    r"|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
-    r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?"
-    r"|means)(?! of)|(?:example|sample) (?:output|answer|response|format"
-    r"|reply)|(?<!as )expected|format is|you should|(?:you|the (?:user|question|prompt)) (?:asks?|asked"
-    r"|wants?|listed|suggests?|mentions?"
-    r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss|unsicher"
-    r"|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
-    r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b"
-    r"|\b(?:(?:examples?|candidates)\s*:|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)"
-    r"|\bne peut (?:pas )?(?:être )?exclu\w*|auszuschließen"
-    r"|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en|durante) (?:la )?"
-    r"(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s"
-    r"|\b(?:was|were|had)\b.{0,40}\b(?:before|previously|earlier)\b|\bin (?:the |an? )?(?:previous|preceding"
+    r"\b(?:whether|if|unless|otherwise|would|cannot|can['’]t|can not|could(?: not|n['’]t)|unclear|un(?:certain"
+    r"|sure)\w*|undecided|unknown|(?:not|n['’]t) (?:sure|certain|clear|possible|confident)|(?:hard|difficult|tough)"
+    r" to|does(?: not|n['’]t) allow|no conclusion|(?:may|might) or (?:may|might) not|either|equally|(?:first"
+    r"|initial(?:ly)?) (?:impression|guess|thought|glance|sight|i thought)|i (?:first|initially|originally) thought"
+    r"|or (?:a |an |some )?(?:similar|comparable)|(?:in|for) (?:most|many|some) \w+|always|often|normally|frequently"
+    r"|sometimes|part(?:ial)?ly (?:met|achieved|fulfilled|satisfied|correct)|or (?:something|another|other|not)"
+    r"|e\.?g|such as|for example|depend\w*|hypothetical\w*|supposed|por ejemplo|par exemple|zum beispiel|wie etwa"
+    r"|(?:none of .{0,40}\bcan be|neither(?: be)?) (?:confirmed|excluded|determined|ruled|verified|established)"
+    r"|assum\w+|defined|hypothes\w+|ought to|should have|had better|wish\w*|hop(?:e|ing)|den(?:y|ies)|too (?:early"
+    r"|late|soon)|ago|far from|not convinced|some (?:call|say|would)|according to|confus\w+|then comes|among others"
+    r"|etc|(?:one|another|an?) (?:option|alternative|possibility|guess) (?:is|would)|recommend\w*|required|necessary"
+    r"|advis\w+|rarely|seldom|used earlier|(?:caption|reference|label|text|truth|annotations?|report|prompt|data"
+    r"|literature) (?:says?|reads?|lists?|includes?|mentions?|states?)|(?:beginning|starting|ending) with|in"
+    r" (?:humans|people)|human (?:body|anatomy)|about to|will (?:be|need|use|insert|follow|soon|then|next)|used to"
+    r" be|(?<!able )to (?:find|detect|identify|locate|spot|look for|recogni[sz]e)|what (?:looks|seems|appears)"
+    r"|(?:list|classes|options|choices|(?<!best )(?<!likely )candidates?|categories) (?:is|are|includes?|contains?)"
+    r"|(?:previous|former|last|preceding|earlier)[\w ]{0,20} (?:was|were|had|showed)|provided (?:that|the)"
+    r"|typical(?:ly)?|grundsätzlich|en général|por lo general|normalerweise|usual(?:ly)?|generally|common(?:ly)?"
+    r" (?!bile|hepatic|duct)\w+|chance|possibility|likelihood|look(?:ing)? for|(?:requires?|needs?|(?<!which"
+    r" )(?<!this )(?<!that )means)(?! of)|ha(?:s|ve) to be \w+e[dt]|i['’]d(?! like)|met (?:when|once)|something like"
+    r"|on the list|(?:user|prompt|question|people) (?:says?|calls?|claims?)|(?:is|are) needed (?:to|for)|used (?:in"
+    r"|for|during) (?:such |laparoscopic )?(?:\w+tom(?:y|ies)|surgery)|^\W*(?:the )?(?:phase|step|stage|gesture"
+    r"|action)s? (?:after|before|following|preceding)|^\W*(?:suppose|imagine|compare|contrast)|(?:next|previous"
+    r"|preceding|later|earlier|another|other) (?:image|frame|picture|scene|shot)s?|(?:prior to|before|after) this"
+    r" (?:frame|image|moment|point)|there should|should be (?:there|visible|present)|(?:nothing to do|in common)"
+    r" with|(?:output|answer|response|reply) format|(?:video|procedure|operation|surgery|case) (?:began|begins"
+    r"|start(?:s|ed)|opens|opened) with|(?:\w+tom(?:y|ies)|surger(?:y|ies)|procedures|operations|surgeons) (?:us"
+    r"|involv|employ|includ)es?|(?:example|sample) (?:output|answer|response|format|reply)|(?<!as )expected|format"
+    r" is|you should|(?:you|the (?:user|question|prompt)) (?:asks?|asked|wants?|listed|suggests?|mentions?"
+    r"|mentioned)|(?:^|but )\W*(?:had|were|should) (?:there|the|it|this|that|i|an?|any|you)|ob|unklar|ungewiss"
+    r"|unsicher|würde|wäre|könnte|falls (?=(?:es|ein\w*|d(?:er|ie|as)|ich|sie|kein\w*|man|hier|dies\w*)\b)|entweder"
+    r"|peut être que|inc[ie]+rt\w*|serait|sería|podría|no está claro|dudos[oa])\b|\b(?:(?:examples?|candidates)\s*:"
+    r"|earlier,)|\bsi (?=(?:es|est|c'est|l[ae'o]|un|une|hay|se|il|ce)\b)|\bne peut (?:pas )?(?:être )?exclu\w*"
+    r"|auszuschließen|(?:excluir|descartar)se|no se puede (?:excluir|descartar)|^\W*(?:in|during|während|dans|en"
+    r"|durante) (?:la )?(?:phase|stage|step|fase|étape) \w+(?:,| w[ie]rd\w*| (?:is|are|the))\s|\b(?:was|were"
+    r"|had)\b.{0,40}\b(?:before|previously|earlier)\b|\bin (?:the |an? )?(?:previous|preceding"
     r"|earlier) \w+|\bwas told\b|是否|例如|比如|不确定|如果|难以|不好说",
     re.IGNORECASE,
 )
@@ -166,8 +167,13 @@ _SPOKEN = (
     (_NOT_BUT, "all except"),
     (_NOTHING_BUT, "only"),
     (_NO_DOUBT, "clearly"),
+    (re.compile(r"\b(?:there (?:isn['’]t|is not)|not) a single\b", re.IGNORECASE), "no"),
+    (re.compile(r"\bdo(?:n['’]t| not) see any\b", re.IGNORECASE), "see no"),
     (_EXAMPLE, "such as"),
     (re.compile(r",? (?:rather than|instead of|as opposed to|and not(?: yet)?)(?= )", re.IGNORECASE), ", not"),
+    (re.compile(r"^\W*hold on[,.]", re.IGNORECASE), ""),
+    (re.compile(r"\bone of(?= \d)", re.IGNORECASE), "among"),
+    (re.compile(r"\b(?:absence|lack) of [^,.;:\n]{1,40},\s", re.IGNORECASE), ""),
     (re.compile(r"(?:\.\.\.|…)\s*(?=or\b)", re.IGNORECASE), " "),
     (_CHOSEN_FROM, ""),
     (re.compile(r"\b(?:that['’]s|all) right,", re.IGNORECASE), ""),
@@ -175,7 +181,7 @@ _SPOKEN = (
     (
         re.compile(
             r"\b(?:in|from|of|throughout|en|dans|im) (?:this|the|your|el|este|le|ce)? ?(?:video[ -])?clip\b"
-            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the)\b)"
+            r"|\b(?:short|brief|surgical|laparoscopic) clip\b|\bclip (?=of (?:an?|the|\w+ (?:seconds|minutes))\b)"
             r"|\bvideo[ -]clips?\b"
             r"|\b(?:the|this|that|your) clip(?= (?:shows?|contains?|depicts?|displays?)\b)",
             re.IGNORECASE,
@@ -249,35 +255,29 @@ def cannot_look(text: str) -> bool:
 
 
 _BEFORE = (
-    r"none of|aucun des|keine?[sr]? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither"
-    r"|nor|without"
-    r"|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than|before"
-    r"|after|prior to|until|past|follow(?:s|ing)"
-    r"|preced\w+|finished|completed|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à"
-    r"|diferencia de|lack\w*|absent|missing|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas"
-    r"|jamais|nothing (?:is|was|has been|like|points to|suggests|indicates|supports)(?: being)?|never (?:is|are"
-    r"|was)|least likely \w+|least likely is|wrong \w+ (?:is|was)|opposite of|skip\w*|discuss\w*"
-    r"|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin"
-    r"|ni|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))"
-    r"|aucune?|ning[uú]n\w*|n est|无|没|不"
+    r"none of|aucun des|keine?[sr]? (?:der|von)|ningun[oa] de|not|(?:is|are|was|does|do)n t|no|never|neither|nor"
+    r"|without|excluding|except|unlike|(?:less |un)likely|compared (?:with|to)|rather than|instead of|other than"
+    r"|before|after|prior to|until|past|follow(?:s|ing)|preced\w+|(?:done|finished|through) with|finished|completed"
+    r"|hardly|barely|opposed to|contra\w+ to|gegensatz zu[rm]?|contrairement à|diferencia de|lack\w*|absent|missing"
+    r"|absence of|rules? out|exclude[sd]?|ruled out|kein\w*|nicht|weder|noch|pas|jamais|nothing (?:is|was|has been"
+    r"|like|points to|suggests|indicates|supports)(?: being)?|never (?:is|are|was)|least likely \w+|least likely is"
+    r"|wrong \w+ (?:is|was)|opposite of|skip\w*|discuss\w*|at no \w+(?: is| was| are)?|prevent\w*|avoid\w*|sin|ni"
+    r"|ohne|sans|antes de|después de|avant|après|vor|nach(?! (?:oben|unten|links|rechts))|aucune?|ning[uú]n\w*|n est"
+    r"|无|没|不"
 )
 _DENIED_BEFORE = re.compile(rf"(?<![^\W_])(?:{_BEFORE})(?:\s+(?!and |but |is |are )[^\W_]+){{0,3}}\s*$")
 _DENIED_FAR = re.compile(
-    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)"
-    r"|doubt|doubts|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)"
-    r"|runner up|alternative(?:ly)?|than"
-    r"|about to"
-    r"|fails to)(?![^\W_])[^.]*$"
+    r"(?<![^\W_])(?:(?:not|[^\W_]+n t) (?:think|believe|see|look|appear|seem|show|contain|include)|doubt|doubts"
+    r"|unlikely (?:to|that)|next(?! to)|previous|second (?:choice|best|guess)|runner up|alternative(?:ly)?|than"
+    r"|about to|fails to)(?![^\W_])[^.]*$"
 )
 _DENIED_AFTER = re.compile(
-    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less |least )likely"
-    r"|near$|imminent|absent|missing"
-    r"|removed|withdrawn|passed|has left|gone|no longer|out of (?:view|sight|the \w+)|avoided|scheidet aus"
-    r"|descartad[oa]|ended"
-    r"|vorbei|beendet"
-    r"|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative"
-    r"|denied|invisible|finished|completed?|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen"
-    r"|exclue?|fehlt|no(?= (?:está|es|se|hay)|$))(?![^\W_])"
+    r"^\s*(?:[^\W_]+\s+){0,5}?(?:not|(?:is|are|does)n t|never|ruled out|excluded|(?:un|less |least )likely|near$"
+    r"|imminent|absent|missing|removed|withdrawn|passed|has left|gone|no longer|out of (?:view|sight|the \w+)"
+    r"|avoided|scheidet aus|descartad[oa]|ended|vorbei|beendet|abgeschlossen|terminée?|terminad[oa]|nowhere|fail(?:s"
+    r"|ed)|un(?:fulfilled|satisfied|met)|violated|false|negative|stopped|ceased|denied|invisible|finished|completed?"
+    r"|over|done|impossible|wrong|incorrect|lacking|nicht|pas|ausgeschlossen|exclue?|fehlt|no(?= (?:está|es|se|hay)"
+    r"|$))(?![^\W_])"
 )
 _JOINED = re.compile(
     r"\s*(?:(?:and|or|nor|und|oder|et|ou|y|o|和|或|or a|or the|and a|and an|and the|nor a|a|an|the)\s*)?"

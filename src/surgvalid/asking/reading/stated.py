@@ -31,15 +31,13 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(
-    r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正"
-    r"|revised(?: answer)?|i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather"
-    r"|no[,.]? wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no|phase|it is|it['’]s)\b|\d))"
-    r"|sorry[,.]? (?:i meant|that is"
-    r"|that['’]s|it is|it['’]s)"
-    r"|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en realidad|en réalité|perdón|pardon"
-    r"|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the )?correct (?:is|are)"
-    r"|je (?:me )?corrige|me corrijo"
-    r"|ich korrigiere|不对)(?!\w)\s*[:,.\-—]*\s*|\bbut (?:it|that|this) (?:isn['’]t"
+    r"\b(?:correction|corrected(?: (?:answer|to|version))?|korrektur|rectification|corrección|更正|revised(?:"
+    r" answer)?|i (?:meant|mean)|scratch that|let me correct(?: that| myself)?|on second thought|or rather|no[,.]?"
+    r" wait|wait[,.]? no|actually[,.]? no|sorry(?=[,.]? (?:(?:yes|no|phase|it is|it['’]s)\b|\d))|sorry[,.]? (?:i"
+    r" meant|that is|that['’]s|it is|it['’]s)|(?:i )?change (?:it|that|my answer) to|make that|on reflection|en"
+    r" realidad|en réalité|perdón|pardon|(?:(?<=[.!?\n}])|(?<=[.!?\n}] ))(?:wait|hmm|hold on)(?=[,.:…\-—])|(?:the"
+    r" )?correct (?:is|are)|je (?:me )?corrige|me corrijo|ich korrigiere|不对)(?!\w)\s*[:,.\-—]*\s*|\bbut (?:it|that"
+    r"|this) (?:isn['’]t"
     r"|is not)(?: one| it)?(?=\s*[:;—.])\s*[:,.\-—]*\s*|(?:\.\.\.|…|—|–|\s-|\d,)\s*(?:no|nein|non)[,:]\s+",
     re.IGNORECASE,
 )

@@ -38,6 +38,7 @@ _HEAD = re.compile(
 )
 """What a single word after a colon is said of."""
 _SURELY = re.compile(r"(?:absolutely|certainly|definitely|indeed|claro|natürlich|bien sûr)\s*[!.,]", re.IGNORECASE)
+_IF = re.compile(r"\W*\w+,?\s+(?:but )?(?:only )?(?:if|unless|provided|assuming)\b", re.IGNORECASE)
 _APART = re.compile(r"\w+\s*(?:[,.:;—–-]|$)")
 _NOT = re.compile(r"\b(?:not |n t |yet$)")
 _SEES_NONE = re.compile(r"(?:je|on) ne voi[st] (?:pas|aucune?)\b|no (?:veo|se ven?)\b|没 有 (?:看 到|发 现)|看 不 到")
@@ -59,6 +60,8 @@ def read_yes_no(text: str, schema: ReplySchema) -> ReplyReading:
         return refused(f"declines: {text[:60]!r}")
     if _DOUBTS.search(plain):
         return failed(f"neither yes nor no is meant in {text[:60]!r}")
+    if _IF.match(plain):
+        return failed(f"on a condition: {text[:60]!r}")
     whole = truth(plain)
     if whole is not None and whole.probability is None:
         asked = schema.form == "yes_no" and folded(plain) in ("yes", "no")
