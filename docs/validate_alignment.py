@@ -33,7 +33,7 @@ from surgvalid.evaluation.sanity.sanity_finding import Looked
 from surgvalid.stats.intervals.proportions import share
 
 PAGE = Path(__file__).parent / "validation-alignment.md"
-SOUND, PLANTED, SEED = 500, 100, 500_000
+SOUND, PLANTED, SEED = 500, 100, 1_200_000
 BOXES = {
     "1 frame late": 25, "3 frames early": 29, "one video 4 late": 7, "ids one on": 23, "text order": 30,
     "at random": 29, "two classes swapped": 23, "shifted, end lost": 30, "all called one": 30, "mirrored": 29,

@@ -381,7 +381,9 @@ class LongVideo:
         else:
             for each in spoken:
                 self.pace.answered(read_s=each.read_s, steps=each.steps, steps_s=each.steps_s)
-        return [replace(each, text=said.text, is_cut=said.is_cut) for each, said in zip(about, spoken, strict=True)]
+        return [
+            replace(each, text=answer.text, is_cut=answer.is_cut) for each, answer in zip(about, spoken, strict=True)
+        ]
 
     def _second_look(self, film: FrameSource, seen: _Seen, turn: _Turn, reply: VideoAnswered) -> VideoAnswered:
         """The answer after frames from close around a time that the question quotes or the first answer names."""
