@@ -35,8 +35,8 @@ def attend_in_few_calls(model: Any) -> None:
             widen(block.mlp)
             block.compile(dynamic=True)
         for layer in model.model.language_model.layers if model.device.type == "cuda" else ():
-            for part in (layer.mlp, layer.input_layernorm, layer.post_attention_layernorm):
-                part.compile(dynamic=True)  # not the layer: its number would make every one a program of its own
+            for piece in (layer.mlp, layer.input_layernorm, layer.post_attention_layernorm):
+                piece.compile(dynamic=True)  # not the layer: its number would make every one a program of its own
 
 
 def widen(layers: Any) -> None:
