@@ -42,9 +42,9 @@ class _Prefix:
     """Tokens, and the next place, after the opening and after every frame."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Saying:
-    """An answer under way."""
+    """An answer under way; two of the same question are two."""
 
     form: AnswerForm
     waiting: list[int]
